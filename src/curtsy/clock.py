@@ -1,0 +1,54 @@
+"""Time. An instant is whole milliseconds since 1970 (UTC); a span is milliseconds too.
+
+Two clocks are kept apart. `monotonic` never jumps and counts through a suspended machine: pacing
+and trust stand on it. `now` is the database's wall clock, carried forward by `monotonic` between
+two synchronisations, so that a wall clock that jumps cannot move a wait while nobody looks.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+SECOND = 1000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+
+_CLOCK_ID = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def boot_time() -> int:
+    """Milliseconds on a clock that nobody can set and that counts while the machine sleeps."""
+    return time.clock_gettime_ns(_CLOCK_ID) // 1_000_000
+
+
+def wall_time() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def rfc3339(instant: int) -> str:
+    moment = datetime.fromtimestamp(instant / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Clock:
+    """The engine's time: set by the database, moved on by a clock that cannot jump."""
+
+    def __init__(
+        self, *, monotonic: Callable[[], int] = boot_time, wall: Callable[[], int] = wall_time
+    ) -> None:
+        self.monotonic = monotonic
+        self._ahead = wall() - monotonic()
+        self.version: int | None = None  # of the `clock` row that this time goes by
+
+    def now(self) -> int:
+        return self.monotonic() + self._ahead
+
+    def jump(self, database_now: int, asked_at: int, answered_at: int) -> int:
+        """How far the database's clock moved against ours; 0 within the doubt of the question."""
+        at = (asked_at + answered_at) // 2
+        off = database_now - (at + self._ahead)
+        return 0 if abs(off) <= 250 + (answered_at - asked_at) else off
+
+    def adopt(self, database_now: int, at: int, version: int) -> None:
+        self._ahead = database_now - at
+        self.version = version

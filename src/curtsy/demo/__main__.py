@@ -1,0 +1,65 @@
+"""`python -m curtsy.demo`: the practice site as a process of its own.
+
+When it listens it prints one line of JSON with `port`, `hosts` and `pid`; SIGTERM or SIGINT end it.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+import uvloop
+
+from curtsy.demo.addresses import MOST_HOSTS
+from curtsy.demo.site import IDLE_SECONDS, PracticeSite
+
+
+def options(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m curtsy.demo", description="A practice site.")
+    parser.add_argument("--hosts", type=int, default=20, help=f"1 to {MOST_HOSTS}")
+    parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
+    parser.add_argument("--log", type=Path, help="where the access log goes; nowhere if not given")
+    parser.add_argument("--idle-seconds", type=float, default=IDLE_SECONDS)
+    parser.add_argument(
+        "--until-stdin-closes", action="store_true", help="end with the program that started it"
+    )
+    return parser.parse_args(words)
+
+
+async def serve(chosen: argparse.Namespace) -> None:
+    over = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, over.set)
+    if chosen.until_stdin_closes:
+        loop.add_reader(0, watch_stdin, over)
+    site = PracticeSite(
+        hosts=chosen.hosts,
+        port=chosen.port,
+        log=chosen.log or Path(os.devnull),
+        idle_seconds=chosen.idle_seconds,
+    )
+    async with site:
+        ready = {"port": site.port, "hosts": site.hosts, "pid": os.getpid()}
+        print(json.dumps(ready), flush=True)
+        await over.wait()
+
+
+def watch_stdin(over: asyncio.Event) -> None:
+    if not os.read(0, 4_096):
+        over.set()
+        asyncio.get_running_loop().remove_reader(0)
+
+
+def allow_many_connections() -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+if __name__ == "__main__":
+    allow_many_connections()
+    uvloop.run(serve(options(sys.argv[1:])))

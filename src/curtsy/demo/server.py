@@ -1,0 +1,193 @@
+"""One HTTP/1.1 connection: requests in, one after the other, answers out in their order."""
+
+import asyncio
+from typing import assert_never, cast
+
+from curtsy.demo.access_log import monotonic_ns
+from curtsy.demo.answers import Answer, Delivery, matches, not_modified, plain
+from curtsy.demo.heads import LARGEST_HEAD, BadHead, Request, parse
+from curtsy.demo.pages import Place
+from curtsy.demo.reception import Reception
+
+_METHODS = (b"GET", b"HEAD")
+_NOT_ALLOWED = plain(405, ("Allow", "GET, HEAD"))
+_CLOSE = b"Connection: close\r\n"
+
+
+class Connection(asyncio.Protocol):
+    """Holds at most one unfinished answer; what is asked behind it waits unread."""
+
+    def __init__(self, place: Place, reception: Reception) -> None:
+        self._place = place
+        self._reception = reception
+        self._log = reception.log
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport = cast("asyncio.Transport", None)
+        self._peer_port = 0
+        self._unread = b""
+        self._arrived_at = 0  # when the bytes that are being read came
+        self._quiet_since = monotonic_ns()
+        self._body_left = 0  # of a request's body, which is thrown away
+        self._asked: int | None = None  # number of the request that is being answered
+        self._last = False  # nothing is read after this answer
+        self._full = False  # the client reads too slowly
+        self._timer: asyncio.TimerHandle | None = None
+
+    # What the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        peer = transport.get_extra_info("peername")
+        self._peer_port = peer[1] if peer else 0
+        self._reception.arrived(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio names it
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._asked is not None:
+            self._log.ended(self._asked, None)
+            self._asked = None
+        self._last = True
+        self._unread = b""
+        self._reception.left(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._last:
+            return
+        if not self._unread:
+            self._unread = data
+            self._arrived_at = monotonic_ns()
+        else:
+            self._unread += data
+            if self._asked is None:
+                self._arrived_at = monotonic_ns()
+        self._read()
+        if len(self._unread) > LARGEST_HEAD and not self._last:
+            self._transport.pause_reading()
+
+    def eof_received(self) -> None:
+        """A client that hangs up does not get the rest: it was killed, or gave up."""
+        self._last = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def pause_writing(self) -> None:
+        self._full = True
+
+    def resume_writing(self) -> None:
+        self._full = False
+        self._go_on()
+
+    # What the site calls
+
+    def leave_if_quiet(self, since: int) -> None:
+        """Close, where nothing is being answered and nothing was since that instant."""
+        if self._asked is None and self._quiet_since < since:
+            self.abort()
+
+    def abort(self) -> None:
+        self._last = True
+        self._transport.abort()
+
+    # Reading
+
+    def _go_on(self) -> None:
+        if not self._last:
+            self._transport.resume_reading()
+            self._read()
+
+    def _read(self) -> None:
+        """Answer what has arrived whole, as long as the answer before has left."""
+        while self._unread and self._asked is None and not (self._last or self._full):
+            if self._body_left:
+                thrown = min(self._body_left, len(self._unread))
+                self._unread = self._unread[thrown:]
+                self._body_left -= thrown
+                continue
+            end = self._unread.find(b"\r\n\r\n")
+            if end > LARGEST_HEAD or (end < 0 and len(self._unread) > LARGEST_HEAD):
+                return self._refuse(431)
+            if end < 0:
+                return None
+            head, self._unread = self._unread[:end], self._unread[end + 4 :]
+            try:
+                request = parse(head.lstrip(b"\r\n"))
+            except BadHead as bad:
+                return self._refuse(bad.status)
+            self._answer(request)
+        return None
+
+    def _refuse(self, status: int) -> None:
+        refusal = plain(status)
+        self._last = True
+        self._unread = b""
+        self._transport.write(refusal.head + _CLOSE + b"\r\n" + refusal.body)
+        self._transport.close()
+
+    # Answering
+
+    def _answer(self, request: Request) -> None:
+        self._asked = self._log.began(
+            self._arrived_at, self._place.host, request.target, self._peer_port
+        )
+        self._body_left = request.body_length
+        answer = self._choose(request)
+        if answer.wait_ms:
+            self._timer = self._loop.call_later(answer.wait_ms / 1000, self._wake, answer, request)
+        else:
+            self._send(answer, request)
+
+    def _choose(self, request: Request) -> Answer:
+        if request.method not in _METHODS:
+            return _NOT_ALLOWED
+        answer = self._reception.answer(self._place, request.target)
+        tags = request.if_none_match
+        if tags is not None and answer.etag is not None and matches(answer.etag, tags):
+            return not_modified(answer)
+        return answer
+
+    def _wake(self, answer: Answer, request: Request) -> None:
+        self._send(answer, request)
+        self._go_on()
+
+    def _send(self, answer: Answer, request: Request) -> None:
+        self._timer = None
+        ending = b"\r\n" if request.keep_alive else _CLOSE + b"\r\n"
+        if answer.delivery is Delivery.DROPPED:
+            return self.abort()
+        if request.method == b"HEAD":
+            self._transport.write(answer.head + ending)
+            return self._done(answer, request.keep_alive)
+        match answer.delivery:
+            case Delivery.WHOLE:
+                self._transport.write(answer.head + ending + answer.body)
+                self._done(answer, request.keep_alive)
+            case Delivery.TRUNCATED:
+                self._transport.write(answer.head + ending + answer.body)
+                self._done(answer, keep_alive=False)
+            case Delivery.DRIP:
+                self._transport.write(answer.head + ending)
+                self._drip(answer, request.keep_alive, self._loop.time(), 0)
+            case _:
+                assert_never(answer.delivery)
+        return None
+
+    def _drip(self, answer: Answer, keep_alive: bool, began: float, sent: int) -> None:
+        """Send the byte numbered `sent`, then wait for the turn of the next one."""
+        self._transport.write(answer.body[sent : sent + 1])
+        sent += 1
+        if sent == len(answer.body):
+            self._timer = None
+            self._done(answer, keep_alive)
+            return self._go_on()
+        due = began + answer.span_ms / 1000 * sent / (len(answer.body) - 1)  # the last: at the end
+        self._timer = self._loop.call_at(due, self._drip, answer, keep_alive, began, sent)
+        return None
+
+    def _done(self, answer: Answer, keep_alive: bool) -> None:
+        assert self._asked is not None
+        self._quiet_since = self._log.ended(self._asked, answer.status)
+        self._asked = None
+        if not keep_alive:
+            self._last = True
+            self._transport.close()

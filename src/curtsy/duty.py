@@ -1,0 +1,44 @@
+"""A duty is a step that does its work once and says when it wants to run again."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from curtsy.errors import StoreAway, StoreFull
+from curtsy.logs import logger
+
+log = logger("duty")
+
+AFTER_FAILURE_SECONDS = 1.0
+
+
+class Wake:
+    """A hint that there is something to do; many hints before a look count as one."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def __call__(self) -> None:
+        self._event.set()
+
+    async def wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+        except TimeoutError:
+            pass
+        self._event.clear()
+
+
+async def run(name: str, step: Callable[[], Awaitable[float]], wake: Wake | None = None) -> None:
+    """Run the step for ever: it returns seconds until the next time; a failure only delays it."""
+    wake = wake or Wake()
+    while True:
+        try:
+            pause = await step()
+        except (StoreAway, StoreFull) as away:
+            log.warning("duty_waits_for_store", duty=name, reason=str(away))
+            pause = AFTER_FAILURE_SECONDS
+        except Exception:
+            log.exception("duty_failed", duty=name)
+            pause = AFTER_FAILURE_SECONDS
+        await wake.wait(pause)

@@ -1,0 +1,117 @@
+"""Which addresses we may connect to: public ones, and those that the operator allows.
+
+The table is ours and not `is_global`, which lets translated and tunnelled addresses through
+(64:ff9b::/96, 2002::/16) and differs between versions of Python.
+"""
+
+import socket
+from collections.abc import Callable
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+
+from curtsy.errors import BadSetting
+
+Network = IPv4Network | IPv6Network
+AddrInfo = tuple[
+    int | socket.AddressFamily,
+    int | socket.SocketKind,
+    int,
+    str,
+    tuple[str, int] | tuple[str, int, int, int],
+]
+
+_REFUSED: tuple[tuple[Network, str], ...] = tuple(
+    (ip_network(network), means)
+    for network, means in (
+        ("0.0.0.0/8", "this machine"),
+        ("10.0.0.0/8", "private"),
+        ("100.64.0.0/10", "private to a provider"),
+        ("127.0.0.0/8", "this machine"),
+        ("169.254.0.0/16", "link-local"),
+        ("172.16.0.0/12", "private"),
+        ("192.0.0.0/24", "reserved for protocols"),
+        ("192.0.2.0/24", "for documentation"),
+        ("192.88.99.0/24", "a tunnel to another address"),
+        ("192.168.0.0/16", "private"),
+        ("198.18.0.0/15", "for benchmarks"),
+        ("198.51.100.0/24", "for documentation"),
+        ("203.0.113.0/24", "for documentation"),
+        ("224.0.0.0/4", "multicast"),
+        ("255.255.255.255/32", "broadcast"),
+        ("240.0.0.0/4", "reserved"),
+        ("::1/128", "this machine"),
+        ("::/128", "this machine"),
+        ("::/96", "an outdated form of an IPv4 address"),
+        ("64:ff9b:1::/48", "translated into a private network"),
+        ("fc00::/7", "private"),
+        ("fe80::/10", "link-local"),
+        ("fec0::/10", "private to a site"),
+        ("ff00::/8", "multicast"),
+        ("2001::/32", "a tunnel to another address"),
+        ("2001::/23", "reserved for protocols"),
+        ("2001:db8::/32", "for documentation"),
+        ("2002::/16", "a tunnel to another address"),
+        ("3fff::/20", "for documentation"),
+    )
+)
+_PUBLIC_IPV6 = IPv6Network("2000::/3")
+_TRANSLATED = IPv6Network("64:ff9b::/96")  # NAT64: the last four bytes are an IPv4 address
+
+
+class AddressRefused(OSError):
+    """An `OSError`, because that is what makes a connector try the next address."""
+
+    def __init__(self, address: str, means: str) -> None:
+        self.address, self.means = address, means
+        super().__init__(f"{address} is {means}")
+
+
+def refusal(address: str, allow: tuple[Network, ...]) -> str | None:
+    """What the address is, where that is a reason not to connect to it."""
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return "not an IP address"
+    if isinstance(ip, IPv6Address):
+        if ip.scope_id is not None:
+            return "bound to one network interface"
+        ip = ip.ipv4_mapped or ip  # the kernel connects a mapped address over IPv4
+    if any(ip in network for network in allow):
+        return None
+    if isinstance(ip, IPv6Address) and ip in _TRANSLATED:
+        ip = IPv4Address(ip.packed[-4:])  # behind a translator, `allow` names other machines
+    for network, means in _REFUSED:
+        if ip in network:
+            return means
+    if isinstance(ip, IPv6Address) and ip not in _PUBLIC_IPV6:
+        return "not public"
+    return None
+
+
+def socket_factory(allow: tuple[Network, ...]) -> Callable[[AddrInfo], socket.socket]:
+    """Makes the socket for each address that is really connected to, literal ones included."""
+
+    def guarded(addr_info: AddrInfo) -> socket.socket:
+        family, kind, protocol, _, address = addr_info
+        if means := refusal(address[0], allow):
+            raise AddressRefused(address[0], means)
+        return socket.socket(family, kind, protocol)
+
+    return guarded
+
+
+def parse_networks(text: str) -> tuple[Network, ...]:
+    """Addresses and networks in CIDR form, separated by commas or spaces."""
+    networks = []
+    for part in text.replace(",", " ").split():
+        try:
+            networks.append(ip_network(part))
+        except ValueError as error:
+            raise BadSetting(f"{part!r} is not a network: {error}.") from None
+    return tuple(networks)

@@ -1,0 +1,64 @@
+"""Once a second a worker asks what changed for the sources and visits that it holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from curtsy.store import Connection, Statement
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNews:
+    epoch: int
+    owner: str | None
+    paused: bool
+    band: int
+    control_version: int
+    policy: dict[str, Any]
+
+
+_SOURCES = Statement(
+    """
+    SELECT s.id, s.epoch, s.owner, s.paused, s.band, s.control_version, s.policy
+    FROM {held} JOIN sources s ON s.id = held.id
+    """,
+    held={"id": "bigint"},
+)
+_GONE = Statement(
+    """
+    SELECT held.page_id FROM {held}
+    LEFT JOIN visits v ON v.page_id = held.page_id AND v.turn = held.turn
+    WHERE v.page_id IS NULL
+    """,
+    held={"page_id": "bigint", "turn": "bigint"},
+)
+_SUSPECT = Statement(
+    """
+    UPDATE sources SET suspect_page_id = :page_id
+    WHERE id = :source_id AND owner = :worker AND epoch = :epoch
+    """
+)
+
+
+def news(connection: Connection, source_ids: Sequence[int]) -> dict[int, SourceNews]:
+    rows = _SOURCES(connection, held=[(i,) for i in source_ids])
+    return {
+        r.id: SourceNews(r.epoch, r.owner, bool(r.paused), r.band, r.control_version,
+                         orjson.loads(r.policy))
+        for r in rows
+    }  # fmt: skip
+
+
+def gone(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
+    """Pages among those held (page, turn) whose visit is no more, as after a cancel."""
+    return set(_GONE(connection, held=held).scalars())
+
+
+def suspect(
+    connection: Connection, *, source_id: int, page_id: int, worker: str, epoch: int
+) -> bool:
+    """Name the page about to be visited, on a source whose owners keep dying."""
+    row = _SUSPECT(connection, source_id=source_id, page_id=page_id, worker=worker, epoch=epoch)
+    return row.rowcount == 1

@@ -1,0 +1,81 @@
+"""Who may write of a source: its owner, under the epoch of its lease, and nobody else."""
+
+from collections.abc import Iterable, Sequence
+
+from curtsy.frontier.results import NEVER, SourceReport
+from curtsy.store import Connection, Statement
+
+LOOK_AGAIN = (1_000, 10_000, 60_000)
+"""An empty source is looked at so long after each look, then parked: a submit that was committing
+while we looked saw it awake and left it alone."""
+
+_LOCK = Statement(
+    """
+    SELECT id, owner, epoch FROM sources WHERE id IN (SELECT id FROM {wanted})
+    ORDER BY id {lock}
+    """,
+    wanted={"id": "bigint"},
+)
+_PACE = Statement(
+    """
+    UPDATE sources SET next_fetch_at = r.next_fetch_at, delay_ms = r.delay_ms, ranks = r.ranks,
+        pace = r.pace, fail_streak = r.fail_streak, failing_since = r.failing_since,
+        gave_up_at = r.gave_up_at, gave_up_kind = r.gave_up_kind, suspect_page_id = NULL,
+        crash_streak = 0
+    FROM (SELECT * FROM {reports}) r WHERE sources.id = r.source_id
+    """,
+    reports={"source_id": "bigint", "next_fetch_at": "bigint", "delay_ms": "bigint",
+             "ranks": "text", "pace": "text", "fail_streak": "int", "failing_since": "bigint",
+             "gave_up_at": "bigint", "gave_up_kind": "text"},
+)  # fmt: skip
+_RELEASE = Statement(
+    """
+    UPDATE sources SET owner = NULL, looks = r.looks,
+        band = CASE WHEN sources.band < r.known_band THEN sources.band ELSE r.band END,
+        ready_at = CASE WHEN r.more OR sources.band < r.known_band
+            THEN {greatest}(:now, coalesce(next_fetch_at, 0))
+            ELSE nullif({greatest}(:now, coalesce(next_fetch_at, 0), {least}(r.look_at, coalesce((
+                SELECT due_at FROM visits v
+                WHERE v.source_id = sources.id AND v.due_at IS NOT NULL
+                ORDER BY due_at LIMIT 1), :never))), :never) END
+    FROM (SELECT * FROM {released}) r WHERE sources.id = r.source_id
+    """,
+    released={"source_id": "bigint", "more": "bool", "band": "smallint", "known_band": "smallint",
+              "looks": "int", "look_at": "bigint"},
+)  # fmt: skip
+
+
+def fence(
+    connection: Connection,
+    reports: Sequence[SourceReport],
+    *,
+    worker: str,
+    also_lock: Iterable[int] = (),
+) -> frozenset[int]:
+    """Which of these sources are still ours. They stay so until this transaction ends."""
+    epochs = {report.source_id: report.epoch for report in reports}
+    wanted = [(i,) for i in sorted({*epochs, *also_lock})]
+    rows = _LOCK(connection, wanted=wanted)
+    return frozenset(r.id for r in rows if r.owner == worker and r.epoch == epochs.get(r.id))
+
+
+def store_pace(connection: Connection, reports: Sequence[SourceReport]) -> None:
+    rows = [
+        (r.source_id, r.next_fetch_at, r.delay_ms, r.ranks, r.pace, r.fail_streak,
+         r.failing_since, r.gave_up_at, r.gave_up_kind)
+        for r in reports
+    ]  # fmt: skip
+    if rows:
+        _PACE(connection, reports=rows)
+
+
+def release(connection: Connection, reports: Sequence[SourceReport], *, now: int) -> None:
+    """Give back those that are to be given back: ready now, when something is due, or parked."""
+    rows = []
+    for report in reports:
+        if (r := report.release) is not None:
+            pauses = dict(enumerate(LOOK_AGAIN, 1))
+            look_at = now + pauses[r.looks] if r.looks in pauses else NEVER
+            rows.append((report.source_id, r.more, r.band, r.known_band, r.looks, look_at))
+    if rows:
+        _RELEASE(connection, released=rows, now=now, never=NEVER)

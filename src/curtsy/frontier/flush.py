@@ -1,0 +1,162 @@
+"""Everything a worker has to tell, in one transaction of a fixed number of statements.
+
+It fences first, locks the pages, moves the visits, and lets all else follow from those that moved.
+Telling it twice, as after a commit whose answer was lost, changes nothing.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from curtsy.clock import rfc3339
+from curtsy.frontier.counting import Change, Changes, Event, count
+from curtsy.frontier.fence import fence, release, store_pace
+from curtsy.frontier.recording import (
+    bury,
+    lock_pages,
+    move_visits,
+    record_attempts,
+    store_documents,
+    update_pages,
+)
+from curtsy.frontier.results import Batch, Flushed, Result, outcome_name
+from curtsy.frontier.sources import known_hosts, make_hosts, wake
+from curtsy.model.jobs import ItemState, band_of
+from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
+from curtsy.store import Connection, Statement
+
+_END_ITEMS = Statement(
+    """
+    UPDATE items SET state = e.state, document_version = e.document_version, kind = e.kind,
+        error = e.error, fetched_at = e.fetched_at, ended_at = :now
+    FROM (SELECT * FROM {ended}) e
+    WHERE items.page_id = e.page_id AND items.state = 0
+    RETURNING items.job_id, items.page_id
+    """,
+    ended={"page_id": "bigint", "state": "smallint", "document_version": "int", "kind": "text",
+           "error": "text", "fetched_at": "bigint"},
+)  # fmt: skip
+_WAITING_ITEMS = Statement(
+    """
+    SELECT items.job_id, items.page_id FROM items
+    WHERE items.page_id IN (SELECT page_id FROM {wanted}) AND items.state = 0
+    """,
+    wanted={"page_id": "bigint"},
+)
+
+
+def flush(
+    connection: Connection, batch: Batch, *, worker: str, delay_ms: int, now: int
+) -> Flushed:
+    """Record the results that count; say which sources are no longer this worker's."""
+    source_of = _sources_moved_to(connection, batch.results, delay_ms=delay_ms, now=now)
+    reports = list(batch.reports.values())
+    ours = fence(connection, reports, worker=worker, also_lock=source_of.values())
+    reports = [report for report in reports if report.source_id in ours]
+    store_pace(connection, reports)
+    bands = {source_of[r.moved_to_host]: band_of(r.visit.priority)
+             for r in batch.results if r.moved_to_host}  # fmt: skip
+    if bands:
+        wake(connection, bands, now=now)
+    results = [r for r in batch.results if r.visit.source_id in ours]
+    counted = _record(connection, results, source_of, worker=worker, now=now)
+    changes = _changes(connection, counted, batch.started, now=now)
+    count(connection, changes, now=now)
+    release(connection, reports, now=now)
+    return Flushed(
+        lost_sources=frozenset(batch.reports) - ours,
+        recorded=len(counted),
+        dropped=len(batch.results) - len(counted),
+    )
+
+
+def _sources_moved_to(
+    connection: Connection, results: Sequence[Result], *, delay_ms: int, now: int
+) -> dict[str, int]:
+    hosts = {r.moved_to_host for r in results if r.moved_to_host}
+    found = known_hosts(connection, hosts) if hosts else {}
+    if missing := hosts - found.keys():
+        make_hosts(connection, missing, delay_ms=delay_ms, now=now)
+        found |= known_hosts(connection, missing)
+    return found
+
+
+def _record(
+    connection: Connection,
+    results: Sequence[Result],
+    source_of: dict[str, int],
+    *,
+    worker: str,
+    now: int,
+) -> list["_Counted"]:
+    if not results:
+        return []
+    pages = lock_pages(connection, [r.visit.page_id for r in results])
+    counted = move_visits(connection, results, source_of)
+    if not counted:
+        return []
+    versions = store_documents(connection, counted, pages)
+    update_pages(connection, counted, versions, now=now)
+    record_attempts(connection, counted, worker=worker)
+    bury(connection, counted, now=now)
+    return [(r, versions[r.visit.page_id]) for r in counted]
+
+
+_Counted = tuple[Result, int]
+"""A result that counts, and the version of its page's document."""
+
+
+def _changes(
+    connection: Connection, counted: Sequence[_Counted], started: Sequence[int], *, now: int
+) -> Changes:
+    """What the results mean for the jobs that wait for their pages."""
+    changes = Changes()
+    ended = {r.visit.page_id: (r, version) for r, version in counted if r.again_at is None}
+    goes_on = {r.visit.page_id: r for r, _version in counted if r.again_at is not None}
+    if ended:
+        rows = [_item_row(r, version) for r, version in ended.values()]
+        for job_id, page_id in _END_ITEMS(connection, ended=rows, now=now):
+            _count_end(changes[job_id], ended[page_id][0])
+    waiting = [(page_id,) for page_id in {*goes_on, *started} - ended.keys()]
+    if waiting:
+        for job_id, page_id in _WAITING_ITEMS(connection, wanted=waiting):
+            changes[job_id].started = True
+            if page_id in goes_on:
+                changes[job_id].events.append(_event(goes_on[page_id]))
+    return changes
+
+
+def _count_end(change: Change, result: Result) -> None:
+    if isinstance(result.outcome, Failed):
+        change.failed += 1
+    else:
+        change.done += 1
+    change.events.append(_event(result))
+
+
+def _item_row(result: Result, version: int) -> tuple[Any, ...]:
+    page_id, outcome = result.visit.page_id, result.outcome
+    if isinstance(outcome, Failed):
+        return page_id, int(ItemState.FAILED), None, outcome.kind, outcome.error, None
+    return page_id, int(ItemState.DONE), version, None, None, result.ended_at
+
+
+def _event(result: Result) -> Event:
+    """One per attempt, in glossary words; a log's line is rendered from it."""
+    outcome = result.outcome
+    data: dict[str, Any] = {"url": result.visit.url, "ms": result.ended_at - result.started_at}
+    match outcome:
+        case Fetched():
+            data |= {"status": outcome.status, "bytes": outcome.wire_bytes}
+        case NotModified():
+            data |= {"status": outcome.status}
+        case Moved():
+            data |= {"status": outcome.status, "to": outcome.url}
+        case Again():
+            pass
+        case Failed():
+            data |= {"kind": outcome.kind, "error": outcome.error, "status": outcome.status}
+    if result.again_at is not None:
+        data["again_at"] = rfc3339(result.again_at)
+    retried = isinstance(outcome, Failed) and result.again_at is not None
+    return Event(f"page_{'retried' if retried else outcome_name(outcome)}",
+                 result.visit.page_id, data)  # fmt: skip

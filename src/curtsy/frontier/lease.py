@@ -1,0 +1,137 @@
+"""Take sources for a while: nobody else may start a request there until they are given back."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from curtsy.model.jobs import Band
+from curtsy.store import Connection, Statement
+
+PROBE_EVERY = 5_000
+LATE_COMMIT = 60_000
+"""No transaction of ours that makes a source ready stays open for so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    source_id: int
+    name: str
+    epoch: int
+    band: int
+    wait: int
+    """Milliseconds until the source may be asked again: a span, so no clocks are compared."""
+    policy: dict[str, Any]
+    control_version: int
+    ranks: dict[str, list[int]]
+    looks: int
+    fail_streak: int
+    crash_streak: int
+    failing_since: int | None
+    pace: dict[str, Any]
+    gave_up_at: int | None
+    gave_up_kind: str | None
+
+
+_LEASE = Statement(
+    """
+    WITH pick AS MATERIALIZED (
+        SELECT id FROM sources
+        WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused
+          AND band = :band AND ready_at <= :now AND ready_at >= :low
+          AND EXISTS (SELECT 1 FROM clock WHERE version = :clock_version)
+          AND EXISTS (SELECT 1 FROM workers WHERE id = :worker)
+        ORDER BY ready_at LIMIT :want {lock_skip})
+    UPDATE sources SET owner = :worker, epoch = epoch + 1, suspect_page_id = NULL
+    WHERE id IN (SELECT id FROM pick)
+    RETURNING id, name, epoch, band, next_fetch_at, policy, control_version, ranks, looks,
+              fail_streak, crash_streak, failing_since, pace, gave_up_at, gave_up_kind
+    """
+)
+_LOWEST = Statement(
+    """
+    SELECT ready_at FROM sources
+    WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused AND band = :band
+    ORDER BY ready_at LIMIT 1
+    """
+)
+
+_NEXT_READY = Statement(
+    """
+    SELECT ready_at FROM sources
+    WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused AND band = :band
+      AND ready_at > :now ORDER BY ready_at LIMIT 1
+    """
+)
+
+
+class LowWater:
+    """Where ready sources begin, so that a lease need not wade through dead index entries.
+
+    Sound because `ready_at` is never written below the moment of writing: what is not visible
+    yet lies above `now - LATE_COMMIT`.
+    """
+
+    def __init__(self) -> None:
+        self._low: dict[int, int] = {}
+        self._probed_at: dict[int, int] = {}
+        self._clock_version: int | None = None
+
+    def of(self, connection: Connection, band: int, *, now: int, clock_version: int | None) -> int:
+        if clock_version != self._clock_version:
+            self._probed_at.clear()
+            self._clock_version = clock_version
+        if now - self._probed_at.get(band, -PROBE_EVERY) >= PROBE_EVERY:
+            lowest = _LOWEST(connection, band=band).scalar()
+            safe = now - LATE_COMMIT
+            self._low[band] = safe if lowest is None else min(lowest, safe)
+            self._probed_at[band] = now
+        return self._low[band]
+
+
+def lease(
+    connection: Connection,
+    *,
+    worker: str,
+    wants: dict[int, int],
+    low_water: LowWater,
+    clock_version: int | None,
+    now: int,
+) -> list[Lease]:
+    """At most so many ready sources of each band, the longest ready first.
+
+    None at all if this worker was declared dead or if time was shifted since it last looked.
+    """
+    leases: list[Lease] = []
+    for band, want in sorted(wants.items()):
+        low = low_water.of(connection, band, now=now, clock_version=clock_version)
+        rows = _LEASE(connection, worker=worker, band=band, want=want, low=low, now=now,
+                      clock_version=clock_version)  # fmt: skip
+        leases += [_lease(row, now) for row in rows]
+    return leases
+
+
+def next_ready(connection: Connection, *, now: int) -> int | None:
+    """When the next source becomes ready that is not so yet."""
+    found = [_NEXT_READY(connection, band=int(band), now=now).scalar() for band in Band]
+    return min((at for at in found if at is not None), default=None)
+
+
+def _lease(row: Any, now: int) -> Lease:
+    return Lease(
+        source_id=row.id,
+        name=row.name,
+        epoch=row.epoch,
+        band=row.band,
+        wait=max(0, (row.next_fetch_at or 0) - now),
+        policy=orjson.loads(row.policy),
+        control_version=row.control_version,
+        ranks=orjson.loads(row.ranks),
+        looks=row.looks,
+        fail_streak=row.fail_streak,
+        crash_streak=row.crash_streak,
+        failing_since=row.failing_since,
+        pace=orjson.loads(row.pace) if row.pace else {},
+        gave_up_at=row.gave_up_at,
+        gave_up_kind=row.gave_up_kind,
+    )

@@ -1,0 +1,194 @@
+"""The rows that a flush writes for its results. Everything hangs on the visit's turn.
+
+A result counts if its visit could be ended or postponed at the very turn it names; told twice,
+the second time finds another turn, or no visit, and does nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from curtsy.frontier.results import Result, outcome_name
+from curtsy.model.kinds import RULES
+from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
+from curtsy.store import Connection, Statement
+from curtsy.store.documents import insert_documents
+
+_TURN = {"page_id": "bigint", "turn": "bigint"}
+
+_LOCK_PAGES = Statement(
+    """
+    SELECT id, document_version, document_hash FROM pages
+    WHERE id IN (SELECT page_id FROM {wanted}) ORDER BY fingerprint {lock}
+    """,
+    wanted={"page_id": "bigint"},
+)
+_END_VISITS = Statement(
+    """
+    DELETE FROM visits WHERE (page_id, turn) IN (SELECT page_id, turn FROM {ended})
+    RETURNING page_id
+    """,
+    ended=_TURN,
+)
+_POSTPONE_VISITS = Statement(
+    """
+    UPDATE visits SET turn = visits.turn + 1, due_at = p.due_at,
+        attempt = visits.attempt + p.spent, priority = {least}(visits.priority, p.priority),
+        source_id = coalesce(p.source_id, visits.source_id), hops = visits.hops + p.hop,
+        current_url = coalesce(p.url, visits.current_url),
+        progress = coalesce(p.progress, visits.progress)
+    FROM (SELECT * FROM {postponed}) p
+    WHERE visits.page_id = p.page_id AND visits.turn = p.turn
+    RETURNING visits.page_id
+    """,
+    postponed=_TURN
+    | {"due_at": "bigint", "spent": "smallint", "priority": "smallint", "source_id": "bigint",
+       "hop": "smallint", "url": "text", "progress": "text"},
+)  # fmt: skip
+_UPDATE_PAGES = Statement(
+    """
+    UPDATE pages SET turn = r.turn, outcome = coalesce(r.outcome, pages.outcome), kind = r.kind,
+        error = r.error, retry_count = r.retry_count, checked_at = :now,
+        fetched_at = coalesce(r.fetched_at, pages.fetched_at),
+        etag = CASE WHEN r.outcome = 'fetched' THEN r.etag ELSE pages.etag END,
+        last_modified = CASE WHEN r.outcome = 'fetched' THEN r.last_modified
+                             ELSE pages.last_modified END,
+        document_version = r.document_version,
+        document_hash = coalesce(r.document_hash, pages.document_hash)
+    FROM (SELECT * FROM {results}) r WHERE pages.id = r.page_id
+    """,
+    results=_TURN
+    | {"outcome": "text", "kind": "text", "error": "text", "retry_count": "int",
+       "fetched_at": "bigint", "etag": "text", "last_modified": "text", "document_version": "int",
+       "document_hash": "text"},
+)  # fmt: skip
+_INSERT_ATTEMPTS = Statement(
+    """
+    INSERT INTO attempts (page_id, turn, source_id, worker, attempt, url, outcome, kind, status,
+                          bytes, error, traceback, started_at, ended_at)
+    SELECT page_id, turn, source_id, :worker, attempt, url, outcome, kind, status,
+           bytes, error, traceback, started_at, ended_at FROM {made} WHERE true
+    """,
+    made=_TURN
+    | {"source_id": "bigint", "attempt": "smallint", "url": "text", "outcome": "text",
+       "kind": "text", "status": "smallint", "bytes": "bigint", "error": "text",
+       "traceback": "text", "started_at": "bigint", "ended_at": "bigint"},
+)  # fmt: skip
+_BURY = Statement(
+    """
+    INSERT INTO dead_letters (page_id, turn, source_id, kind, family, error, traceback, attempts,
+                              created_at)
+    SELECT page_id, turn, source_id, kind, family, error, traceback, attempts, :now
+    FROM {dead} WHERE true
+    """,
+    dead=_TURN
+    | {"source_id": "bigint", "kind": "text", "family": "text", "error": "text",
+       "traceback": "text", "attempts": "smallint"},
+)  # fmt: skip
+
+
+def lock_pages(connection: Connection, page_ids: Sequence[int]) -> dict[int, Any]:
+    """Whoever adds, ends or removes an item first holds its page; items are read after this."""
+    if not page_ids:
+        return {}
+    rows = _LOCK_PAGES(connection, wanted=[(i,) for i in page_ids])
+    return {row.id: row for row in rows}
+
+
+def move_visits(
+    connection: Connection, results: Sequence[Result], source_of: Mapping[str, int]
+) -> list[Result]:
+    """End or postpone the visits; returns the results that count."""
+    ended = [(r.visit.page_id, r.visit.turn) for r in results if r.again_at is None]
+    postponed = [_postponed(r, source_of) for r in results if r.again_at is not None]
+    counted: set[int] = set()
+    if ended:
+        counted |= set(_END_VISITS(connection, ended=ended).scalars())
+    if postponed:
+        counted |= set(_POSTPONE_VISITS(connection, postponed=postponed).scalars())
+    return [r for r in results if r.visit.page_id in counted]
+
+
+def _postponed(result: Result, source_of: Mapping[str, int]) -> tuple[Any, ...]:
+    visit, outcome = result.visit, result.outcome
+    moved = isinstance(outcome, Moved)
+    return (
+        visit.page_id, visit.turn, result.again_at, int(result.spends_attempt),
+        min(visit.priority, 3) if isinstance(outcome, Failed) else visit.priority,
+        source_of[result.moved_to_host] if result.moved_to_host else None, int(moved),
+        outcome.url if moved else None, outcome.progress if isinstance(outcome, Again) else None,
+    )  # fmt: skip
+
+
+def store_documents(
+    connection: Connection, results: Sequence[Result], pages: Mapping[int, Any]
+) -> dict[int, int]:
+    """A new version for each page whose content changed; returns every page's current version."""
+    versions = {page_id: page.document_version for page_id, page in pages.items()}
+    made = []
+    for r in results:
+        if r.document is None or not isinstance(r.outcome, Fetched):
+            continue
+        page = pages[r.visit.page_id]
+        if page.document_hash != r.document.hash:
+            versions[page.id] += 1
+            made.append({
+                "page_id": page.id, "version": versions[page.id], "content": r.document.content,
+                "hash": r.document.hash, "content_type": r.document.content_type,
+                "charset": r.document.charset, "status": r.outcome.status, "url": r.outcome.url,
+                "bytes": r.document.bytes, "fetched_at": r.ended_at,
+            })  # fmt: skip
+    insert_documents(connection, made)
+    return versions
+
+
+def update_pages(
+    connection: Connection, results: Sequence[Result], versions: Mapping[int, int], *, now: int
+) -> None:
+    rows = []
+    for r in results:
+        kind, error = _kind_and_error(r)
+        known = isinstance(r.outcome, Fetched | NotModified)
+        fetched = r.outcome if isinstance(r.outcome, Fetched) else None
+        rows.append((
+            r.visit.page_id, r.visit.turn,
+            outcome_name(r.outcome) if known or isinstance(r.outcome, Failed) else None,
+            kind, error, r.visit.attempt + r.spends_attempt, r.ended_at if known else None,
+            fetched and fetched.etag, fetched and fetched.last_modified,
+            versions[r.visit.page_id], r.document and r.document.hash,
+        ))  # fmt: skip
+    _UPDATE_PAGES(connection, results=rows, now=now)
+
+
+def record_attempts(connection: Connection, results: Sequence[Result], *, worker: str) -> None:
+    rows = []
+    for r in results:
+        if r.unasked:
+            continue
+        kind, error = _kind_and_error(r)
+        fetched = r.outcome if isinstance(r.outcome, Fetched) else None
+        rows.append((
+            r.visit.page_id, r.visit.turn, r.visit.source_id, r.visit.attempt + 1, r.visit.url,
+            outcome_name(r.outcome), kind, getattr(r.outcome, "status", None),
+            fetched and fetched.wire_bytes, error, getattr(r.outcome, "traceback", None),
+            r.started_at, r.ended_at,
+        ))  # fmt: skip
+    if rows:
+        _INSERT_ATTEMPTS(connection, made=rows, worker=worker)
+
+
+def bury(connection: Connection, results: Sequence[Result], *, now: int) -> None:
+    """A dead letter for each visit given up, kept until somebody retries or resolves it."""
+    rows = [
+        (r.visit.page_id, r.visit.turn, r.visit.source_id, r.outcome.kind,
+         RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback, r.visit.attempt + 1)
+        for r in results
+        if r.again_at is None and isinstance(r.outcome, Failed)
+    ]  # fmt: skip
+    if rows:
+        _BURY(connection, dead=rows, now=now)
+
+
+def _kind_and_error(result: Result) -> tuple[str | None, str | None]:
+    if isinstance(result.outcome, Failed):
+        return result.outcome.kind, result.outcome.error
+    return None, None

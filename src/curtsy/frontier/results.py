@@ -1,0 +1,97 @@
+"""What a worker has to tell the store: results of visits, and how its sources stand."""
+
+from dataclasses import dataclass, field
+
+from curtsy.frontier.take import Visit
+from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified, Outcome
+
+NEVER = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A fetched record as it is stored."""
+
+    content: bytes
+    hash: str
+    content_type: str
+    charset: str | None
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One turn of one visit. It counts only if the visit is still at that turn."""
+
+    visit: Visit
+    outcome: Outcome
+    started_at: int
+    ended_at: int
+    again_at: int | None = None
+    """The visit waits for this moment; None: the visit ends."""
+    spends_attempt: bool = False
+    moved_to_host: str | None = None
+    document: Document | None = None
+    unasked: bool = False
+    """Given up without a request, because its host is dead or it keeps killing workers."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """How a leased source stands. Absolute values only, so that telling it twice does no harm."""
+
+    source_id: int
+    epoch: int
+    next_fetch_at: int
+    delay_ms: int
+    ranks: str
+    pace: str
+    fail_streak: int
+    failing_since: int | None
+    gave_up_at: int | None
+    gave_up_kind: str | None
+    release: "Release | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    more: bool
+    """Visits are known to wait that are due."""
+    band: int
+    known_band: int
+    """The source's band when the worker last read it: a better one now means news."""
+    looks: int
+    """How often in a row it was found empty, this time included."""
+
+
+@dataclass(slots=True)
+class Batch:
+    results: list[Result] = field(default_factory=list)
+    reports: dict[int, SourceReport] = field(default_factory=dict)
+    started: list[int] = field(default_factory=list)
+    """Pages whose visit started and goes on."""
+
+    def __bool__(self) -> bool:
+        return bool(self.results or self.reports or self.started)
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    lost_sources: frozenset[int]
+    """No longer ours: what was said of them is dropped."""
+    recorded: int
+    dropped: int
+
+
+def outcome_name(outcome: Outcome) -> str:
+    match outcome:
+        case Fetched():
+            return "fetched"
+        case NotModified():
+            return "not_modified"
+        case Moved():
+            return "moved"
+        case Again():
+            return "again"
+        case Failed():
+            return "failed"

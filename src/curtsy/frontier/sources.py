@@ -1,0 +1,72 @@
+"""Hosts and their sources: found or made, and woken when work arrives."""
+
+from collections.abc import Iterable, Mapping
+
+from curtsy.store import Connection, Statement
+
+_HOST = {"host": "text"}
+
+_KNOWN = Statement(
+    "SELECT h.host, h.source_id FROM {wanted} JOIN hosts h ON h.host = wanted.host", wanted=_HOST
+)
+_MAKE_SOURCES = Statement(
+    """
+    INSERT INTO sources (name, delay_ms, created_at)
+    SELECT host, :delay_ms, :now FROM {wanted} WHERE true ORDER BY host
+    ON CONFLICT (name) DO NOTHING
+    """,
+    wanted=_HOST,
+)
+_MAKE_HOSTS = Statement(
+    """
+    INSERT INTO hosts (host, source_id, created_at)
+    SELECT wanted.host, s.id, :now FROM {wanted} JOIN sources s ON s.name = wanted.host
+    WHERE true ORDER BY wanted.host
+    ON CONFLICT (host) DO NOTHING
+    """,
+    wanted=_HOST,
+)
+_LOCK_NEWS = Statement(
+    """
+    SELECT id FROM sources WHERE id IN (
+        SELECT s.id FROM {wanted} JOIN sources s ON s.id = wanted.id
+        WHERE s.ready_at IS NULL OR s.band > wanted.band
+           OR s.ready_at > {greatest}(:now, coalesce(s.next_fetch_at, 0)))
+    ORDER BY id {lock}
+    """,
+    wanted={"id": "bigint", "band": "smallint"},
+)
+_SET_READY = Statement(
+    """
+    UPDATE sources SET
+        band = CASE WHEN ready_at IS NULL THEN w.band ELSE {least}(sources.band, w.band) END,
+        ready_at = {least}(coalesce(ready_at, :now + 86400000),
+                           {greatest}(:now, coalesce(next_fetch_at, 0))),
+        looks = 0
+    FROM (SELECT id, band FROM {wanted}) w
+    WHERE sources.id = w.id
+      AND (ready_at IS NULL OR sources.band > w.band
+           OR ready_at > {greatest}(:now, coalesce(next_fetch_at, 0)))
+    """,
+    wanted={"id": "bigint", "band": "smallint"},
+)
+
+
+def known_hosts(connection: Connection, hosts: Iterable[str]) -> dict[str, int]:
+    """Source id of each host already seen."""
+    rows = _KNOWN(connection, wanted=[(host,) for host in hosts])
+    return {host: source_id for host, source_id in rows}
+
+
+def make_hosts(connection: Connection, hosts: Iterable[str], *, delay_ms: int, now: int) -> None:
+    """A source of its own for each host; one that another transaction makes at once is kept."""
+    rows = [(host,) for host in sorted(hosts)]
+    _MAKE_SOURCES(connection, wanted=rows, delay_ms=delay_ms, now=now)
+    _MAKE_HOSTS(connection, wanted=rows, now=now)
+
+
+def wake(connection: Connection, bands: Mapping[int, int], *, now: int) -> None:
+    """These sources have work of these bands. Writes, and so locks, only where that is news."""
+    news = _LOCK_NEWS(connection, wanted=list(bands.items()), now=now).scalars().all()
+    if news:
+        _SET_READY(connection, wanted=[(i, bands[i]) for i in news], now=now)

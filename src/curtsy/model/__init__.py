@@ -1,0 +1,1 @@
+"""The words of the system as values: no input, no output, no clock."""

@@ -1,0 +1,73 @@
+"""What a visit can come to. Expected failures are values, matched exhaustively."""
+
+from dataclasses import dataclass, field
+
+from curtsy.model.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A complete HTTP answer, its body decompressed and within all caps."""
+
+    status: int
+    url: str
+    headers: dict[str, str]
+    """Names in lower case; a name that came twice has its values joined by a comma."""
+    body: bytes
+    wire_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a scraper made of a page; `content` is what is stored and compared."""
+
+    content: bytes
+    content_type: str
+    charset: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    record: Record
+    status: int
+    url: str
+    etag: str | None = None
+    last_modified: str | None = None
+    wire_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NotModified:
+    status: int = 304
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The page is elsewhere: the visit goes on at this URL, when that source lets it."""
+
+    url: str
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Not done yet and nobody's fault: look again at `due_at`. Burns no attempt."""
+
+    due_at: int
+    progress: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    kind: Kind
+    error: str
+    """A sentence for people."""
+    status: int | None = None
+    retry_after: int | None = None
+    """A span that the host asked for, in milliseconds."""
+    final: bool = False
+    """True where trying again cannot help although the kind is usually retried (NXDOMAIN)."""
+    traceback: str | None = field(default=None, repr=False)
+
+
+Outcome = Fetched | NotModified | Moved | Again | Failed

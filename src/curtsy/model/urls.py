@@ -1,0 +1,54 @@
+"""One spelling for each URL: what is the same page, and which host it asks."""
+
+import hashlib
+from dataclasses import dataclass
+
+import can_ada
+
+MAX_URL_LENGTH = 8_000
+DEFAULT_PORTS = {"http:": "80", "https:": "443"}
+
+
+class BadUrl(ValueError):
+    """A URL we cannot or will not fetch; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    text: str
+    """Canonical: parsed as browsers do, query sorted, no fragment, no credentials."""
+    host: str
+    """The key of its host: name without `www.`, plus the port where it is not the usual one."""
+
+
+def canonical(text: str) -> Url:
+    """Parse as browsers do and spell it in the one way that stands for the page."""
+    if len(text) > MAX_URL_LENGTH:
+        raise BadUrl(f"longer than {MAX_URL_LENGTH} characters")
+    if any(character in text for character in "\r\n\t\0"):
+        raise BadUrl("contains a control character")
+    try:
+        url = can_ada.parse(text)
+    except ValueError:
+        raise BadUrl("is not a URL") from None
+    if url.protocol not in DEFAULT_PORTS:
+        raise BadUrl("is neither http nor https")
+    if url.username or url.password:
+        raise BadUrl("carries a user name or password")
+    url.hash = ""
+    url.search = "&".join(sorted(url.search[1:].split("&")))
+    return Url(text=url.href, host=_host_key(url.hostname, url.port))
+
+
+def _host_key(hostname: str, port: str) -> str:
+    name = hostname.removeprefix("www.").rstrip(".")
+    if not name:
+        raise BadUrl("has no host")
+    return f"{name}:{port}" if port else name
+
+
+def fingerprint(url: str, scraper: str, options: bytes = b"") -> bytes:
+    """Sixteen bytes that stand for one URL scraped one way."""
+    return hashlib.blake2b(
+        b"\0".join((url.encode(), scraper.encode(), options)), digest_size=16
+    ).digest()

@@ -1,0 +1,93 @@
+"""What an HTTP answer means for the visit. Two tables and nothing else to know.
+
+None means a page to extract. Those are 200 and 203, and 204 and 205, which are pages with nothing
+on them. Other successes are not the page that was asked for: 201 and 202 tell of work, 206 is a
+part that nobody asked for.
+"""
+
+import re
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+import can_ada
+
+from curtsy.model.kinds import Kind
+from curtsy.model.outcome import Failed, Moved, NotModified, Reply
+from curtsy.model.urls import BadUrl, canonical
+
+PAGES = frozenset({200, 203, 204, 205})
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+NOT_MODIFIED = 304
+
+BY_STATUS = {
+    401: Kind.UNAUTHORIZED,
+    403: Kind.FORBIDDEN,
+    404: Kind.GONE,
+    407: Kind.UNAUTHORIZED,
+    408: Kind.TIMEOUT,
+    410: Kind.GONE,
+    429: Kind.RATE_LIMITED,
+    451: Kind.FORBIDDEN,
+    503: Kind.RATE_LIMITED,  # the whole host is overloaded or closed, not this page
+}
+BY_HUNDRED = {
+    4: Kind.CLIENT_ERROR,
+    5: Kind.SERVER_ERROR,
+}
+
+LONGEST_RETRY_AFTER = 24 * 60 * 60 * 1000
+_SECONDS = re.compile(r"[0-9]+", re.ASCII)
+
+
+def classify(reply: Reply, now: int) -> Failed | Moved | NotModified | None:
+    status = reply.status
+    if status in PAGES:
+        return None
+    if status == NOT_MODIFIED:
+        return NotModified(status)
+    if status in REDIRECTS:
+        return _moved(reply)
+    kind = BY_STATUS.get(status) or BY_HUNDRED.get(status // 100, Kind.CLIENT_ERROR)
+    wanted = retry_after(reply.headers.get("retry-after"), now)
+    return Failed(kind, f"The host answered {_named(status)}.", status, wanted)
+
+
+def retry_after(value: str | None, now: int) -> int | None:
+    """The span that a host asks for, as seconds or as a date: milliseconds, at most a day."""
+    if value is None:
+        return None
+    text = value.strip()
+    if _SECONDS.fullmatch(text):
+        span = int(text.lstrip("0")[:9] or 0) * 1000  # nine digits are past the longest anyway
+    else:
+        try:
+            moment = parsedate_to_datetime(text)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return None
+        span = int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000) - now
+    return min(span, LONGEST_RETRY_AFTER) if span >= 0 else None
+
+
+def _moved(reply: Reply) -> Moved | Failed:
+    answered = f"The host answered {_named(reply.status)}"
+    location = reply.headers.get("location", "").strip()
+    if not location:
+        return Failed(Kind.CLIENT_ERROR, f"{answered} without saying where to.", reply.status)
+    try:
+        target = canonical((can_ada.parse(reply.url) + location).href)
+    except BadUrl as error:
+        why = str(error)
+    except (ValueError, TypeError):  # TypeError: text that is not Unicode
+        why = "is not a URL"
+    else:
+        return Moved(target.text, reply.status)
+    sentence = f"{answered} to {location[:200]!r}, which {why}."
+    return Failed(Kind.CLIENT_ERROR, sentence, reply.status)
+
+
+def _named(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)

@@ -1,0 +1,112 @@
+"""The engines' differences, all of them: how each spells what both can do.
+
+A `Statement` is written once. In it `{name}` stands for a set of rows given at the call (columns
+and types are declared beside the text), and a few words for what the engines call differently.
+Rows go in as one array per column on PostgreSQL and as one JSON text on SQLite, so a statement
+costs the same number of round trips whatever its batch. A `Lookup` is one small query asked for
+each of many rows: laterally on PostgreSQL, one by one on SQLite, where a query is no round trip.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, CursorResult, TextClause, text
+
+Columns = Mapping[str, str]
+"""Name of each column of a row set, and its PostgreSQL type."""
+
+
+class Postgres:
+    name = "postgresql"
+    words: Mapping[str, str] = {
+        "least": "least",
+        "greatest": "greatest",
+        "lock": "FOR NO KEY UPDATE",
+        "lock_skip": "FOR NO KEY UPDATE SKIP LOCKED",
+        "clock": "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
+        "xid": "CAST(CAST(pg_current_xact_id() AS text) AS bigint)",
+    }
+
+    @staticmethod
+    def rows_sql(name: str, columns: Columns) -> str:
+        arrays = ", ".join(f"CAST(:{name}_{c} AS {kind}[])" for c, kind in columns.items())
+        return f"unnest({arrays}) AS {name}({', '.join(columns)})"
+
+    @staticmethod
+    def rows_values(name: str, columns: Columns, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        by_column = zip(*rows, strict=True) if rows else ((),) * len(columns)
+        return {f"{name}_{c}": list(v) for c, v in zip(columns, by_column, strict=True)}
+
+
+class Sqlite:
+    name = "sqlite"
+    words: Mapping[str, str] = {
+        "least": "min",
+        "greatest": "max",
+        "lock": "",  # a writing transaction is BEGIN IMMEDIATE: it holds every row already
+        "lock_skip": "",
+        "clock": "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
+        "xid": "0",
+    }
+
+    @staticmethod
+    def rows_sql(name: str, columns: Columns) -> str:
+        picks = ", ".join(f"value ->> {i} AS {c}" for i, c in enumerate(columns))
+        return f"(SELECT {picks} FROM json_each(:{name})) AS {name}"
+
+    @staticmethod
+    def rows_values(name: str, columns: Columns, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        return {name: orjson.dumps(rows).decode()}
+
+
+DIALECTS = {engine.name: engine for engine in (Postgres, Sqlite)}
+
+
+class Statement:
+    """One statement for both engines."""
+
+    def __init__(self, sql: str, **row_sets: Columns) -> None:
+        self._row_sets = row_sets
+        self._texts: dict[str, TextClause] = {}
+        for name, engine in DIALECTS.items():
+            sets = {n: engine.rows_sql(n, columns) for n, columns in row_sets.items()}
+            self._texts[name] = text(sql.format(**sets, **engine.words))
+
+    def __call__(self, connection: Connection, /, **values: Any) -> CursorResult[Any]:
+        engine = DIALECTS[connection.dialect.name]
+        for name, columns in self._row_sets.items():
+            values |= engine.rows_values(name, columns, values.pop(name))
+        return connection.execute(self._texts[engine.name], values)
+
+    def sql(self, dialect: str) -> str:
+        """Its text on that engine, for EXPLAIN guards."""
+        return str(self._texts[dialect])
+
+
+class Lookup:
+    """The same query for each of many rows; `{each_name}` stands for a column of the row."""
+
+    def __init__(self, sql: str, each: Columns) -> None:
+        self._columns = each
+        lateral = sql.format(**{f"each_{c}": f"wish.{c}" for c in each})
+        source = Postgres.rows_sql("wish", each)
+        self._lateral = text(
+            f"SELECT found.* FROM {source} CROSS JOIN LATERAL ({lateral}) found"  # noqa: S608
+        )
+        self._single = text(sql.format(**{f"each_{c}": f":{c}" for c in each}))
+
+    def __call__(
+        self, connection: Connection, rows: Sequence[Sequence[Any]], /, **values: Any
+    ) -> list[Any]:
+        if connection.dialect.name == Postgres.name:
+            values |= Postgres.rows_values("wish", self._columns, rows)
+            return list(connection.execute(self._lateral, values))
+        found: list[Any] = []
+        for row in rows:
+            bound = dict(zip(self._columns, row, strict=True))
+            found += connection.execute(self._single, values | bound)
+        return found
+
+    def sql(self, dialect: str) -> str:
+        return str(self._lateral if dialect == Postgres.name else self._single)

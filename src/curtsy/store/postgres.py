@@ -1,0 +1,60 @@
+"""PostgreSQL through asyncpg: short statements, bounded waits."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.engine import URL
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+
+CONNECT_SECONDS = 2
+POOL_WAIT_SECONDS = 2
+SESSION = {
+    "application_name": "curtsy",
+    "jit": "off",  # compiling costs more than any of our statements
+    "lock_timeout": "15s",
+    "statement_timeout": "30s",
+    "idle_in_transaction_session_timeout": "30s",
+}
+
+
+class PostgresEngine:
+    def __init__(self, url: URL, *, pool_size: int) -> None:
+        self._url = url.set(drivername="postgresql+asyncpg")
+        self._pool_size = pool_size
+        self._engine: AsyncEngine | None = None
+
+    async def open(self) -> None:
+        connect: dict[str, Any] = {"timeout": CONNECT_SECONDS, "server_settings": SESSION}
+        self._engine = create_async_engine(
+            self._url,
+            pool_size=self._pool_size,
+            max_overflow=0,
+            pool_timeout=POOL_WAIT_SECONDS,
+            pool_use_lifo=True,
+            connect_args=connect,
+        )
+
+    async def close(self) -> None:
+        if self._engine is not None:
+            await self._engine.dispose()
+
+    def _connect(self) -> AsyncConnection:
+        assert self._engine is not None, "the store is used inside `async with`"
+        return self._engine.connect()
+
+    async def read(self, work: Work[T]) -> T:
+        async with self._connect() as connection:
+            await connection.execution_options(isolation_level="AUTOCOMMIT")
+            return await connection.run_sync(work)
+
+    async def write(self, work: Work[T], sending_commit: Callable[[], None], durable: bool) -> T:
+        del durable  # synchronous_commit is the server's to decide, and on by default
+        async with self._connect() as connection, connection.begin() as transaction:
+            result = await connection.run_sync(work)
+            sending_commit()
+            await transaction.commit()
+            return result

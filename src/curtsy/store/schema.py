@@ -1,0 +1,322 @@
+"""The tables. Instants are whole milliseconds since 1970 (`…_at`); see docs/explanation/tables.md.
+
+A declarative table: the one place that says what a row is. No foreign keys on purpose: their row
+locks on a hot parent cost more than the orphans they would prevent.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+metadata = MetaData()
+
+_Id = BigInteger().with_variant(Integer, "sqlite")
+_Key = Text(collation="C").with_variant(Text(), "sqlite")
+
+
+def _id() -> Column[int]:
+    return Column("id", _Id, primary_key=True, autoincrement=True)
+
+
+def _count(name: str) -> Column[int]:
+    return Column(name, Integer, nullable=False, server_default=text("0"))
+
+
+def _flag(name: str) -> Column[bool]:
+    return Column(name, Boolean, nullable=False, server_default=text("false"))
+
+
+def _partial(name: str, *columns: str, where: str) -> Index:
+    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+
+
+clock = Table(
+    "clock",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("version", BigInteger, nullable=False),  # grows when the database's clock jumped
+)
+
+sources = Table(
+    "sources",
+    metadata,
+    _id(),
+    Column("name", _Key, nullable=False, unique=True),
+    Column("policy", Text, nullable=False, server_default="{}"),  # what differs from the defaults
+    _count("control_version"),  # grows with every change that a lane must hear of
+    _flag("paused"),
+    Column("band", SmallInteger, nullable=False, server_default="2"),
+    Column("ready_at", BigInteger),  # null = parked: nothing waits here
+    Column("owner", _Key),
+    Column("epoch", BigInteger, nullable=False, server_default="0"),
+    Column("next_fetch_at", BigInteger),
+    Column("delay_ms", BigInteger, nullable=False, server_default="1000"),
+    Column("pace", Text),  # what the pacer carries from owner to owner (JSON)
+    Column("ranks", Text, nullable=False, server_default="{}"),  # virtual time and floor by priority
+    _count("looks"),  # how often it was found empty since it last had work
+    Column("failing_since", BigInteger),
+    Column("gave_up_at", BigInteger),  # its visits made before this moment fail unfetched
+    Column("gave_up_kind", Text),
+    _count("fail_streak"),
+    _count("crash_streak"),
+    Column("suspect_page_id", BigInteger),  # being visited while the source is under suspicion
+    Column("created_at", BigInteger, nullable=False),
+    _partial(
+        "sources_ready",
+        "band",
+        "ready_at",
+        where="owner IS NULL AND ready_at IS NOT NULL AND NOT paused",
+    ),
+    _partial("sources_owned", "owner", where="owner IS NOT NULL"),
+)
+
+hosts = Table(
+    "hosts",
+    metadata,
+    Column("host", _Key, primary_key=True),
+    Column("source_id", BigInteger, nullable=False),
+    Column("robots", LargeBinary),
+    Column("robots_status", SmallInteger),
+    Column("robots_expires_at", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Index("hosts_source", "source_id"),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("beat", BigInteger, nullable=False),  # grows with each heartbeat; others watch it grow
+    Column("lease_until", BigInteger, nullable=False),  # for people: no protocol compares it
+    Column("in_flight", Text, nullable=False, server_default="[]"),  # for people: page ids
+    Column("machine", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("program", Text, nullable=False),
+    _flag("draining"),
+    Column("started_at", BigInteger, nullable=False),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    _id(),
+    Column("public_id", _Key, nullable=False, unique=True),
+    Column("run_id", _Key, unique=True),
+    Column("door", Text, nullable=False),
+    Column("user_id", _Key),
+    Column("name", Text),
+    Column("tags", Text),
+    Column("scraper", Text, nullable=False),
+    Column("params", Text, nullable=False, server_default="{}"),
+    Column("state", Text, nullable=False),
+    Column("paused_at", BigInteger),
+    Column("total", Integer, nullable=False),
+    _count("done"),
+    _count("failed"),
+    _count("cancelled"),
+    _count("cached"),
+    Column("last_event", BigInteger, nullable=False, server_default="0"),
+    Column("round", Integer, nullable=False, server_default="1"),
+    Column("trigger", Text, nullable=False, server_default="manual"),
+    Column("schedule_id", BigInteger),
+    Column("message", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("due_at", BigInteger),  # a scheduled job is admitted then
+    Column("started_at", BigInteger),
+    Column("finished_at", BigInteger),
+    Column("updated_at", BigInteger, nullable=False),
+    Index("jobs_newest", "created_at", "id"),
+    Index("jobs_of_user", "user_id", "created_at"),
+    Index("jobs_in_state", "state", "created_at"),
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("job_id", BigInteger, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("page_id", BigInteger, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("url", Text),  # as it was given, where that is not the page's own spelling
+    Column("source_label", Text),
+    Column("category", Text),
+    Column("priority", SmallInteger, nullable=False),
+    Column("depth", SmallInteger, nullable=False, server_default="0"),
+    _flag("cached"),
+    Column("document_version", Integer),  # fixed for ever when the item ends, as are these:
+    Column("kind", Text),
+    Column("error", Text),
+    Column("fetched_at", BigInteger),
+    Column("ended_at", BigInteger),
+    PrimaryKeyConstraint("job_id", "position"),
+    _partial("items_waiting", "page_id", where="state = 0"),
+)
+
+pages = Table(
+    "pages",
+    metadata,
+    _id(),
+    Column("fingerprint", _Key, nullable=False, unique=True),
+    Column("url", Text, nullable=False),
+    Column("host", _Key, nullable=False),
+    Column("scraper", Text, nullable=False),
+    Column("options", Text),
+    _count("reference_count"),
+    Column("turn", BigInteger, nullable=False, server_default="0"),  # the last that ended
+    Column("outcome", Text),  # of the last turn: fetched, not_modified, failed…
+    Column("kind", Text),
+    Column("error", Text),
+    _count("retry_count"),
+    Column("checked_at", BigInteger),
+    Column("fetched_at", BigInteger),
+    Column("etag", Text),
+    Column("last_modified", Text),
+    _count("document_version"),  # the current one; 0 = none yet
+    Column("document_hash", Text),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+visits = Table(
+    "visits",
+    metadata,
+    Column("page_id", _Id, primary_key=True, autoincrement=False),
+    Column("source_id", BigInteger, nullable=False),
+    Column("priority", SmallInteger, nullable=False),
+    Column("rank", BigInteger, nullable=False),
+    Column("due_at", BigInteger),  # null = as soon as its turn comes
+    Column("turn", BigInteger, nullable=False),  # only grows; a result names the turn it is of
+    Column("attempt", SmallInteger, nullable=False, server_default="0"),
+    Column("current_url", Text),
+    Column("hops", SmallInteger, nullable=False, server_default="0"),
+    Column("progress", Text),
+    Column("crashes", SmallInteger, nullable=False, server_default="0"),
+    Column("created_at", BigInteger, nullable=False),
+    _partial(
+        "visits_ready", "source_id", "priority", "rank", "page_id", where="due_at IS NULL"
+    ),
+    _partial("visits_due", "source_id", "due_at", where="due_at IS NOT NULL"),
+)
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("page_id", BigInteger, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("content", LargeBinary, nullable=False),  # zstd
+    Column("hash", Text, nullable=False),
+    Column("content_type", Text, nullable=False),
+    Column("charset", Text),
+    Column("status", SmallInteger, nullable=False),
+    Column("url", Text, nullable=False),  # where it was found after redirects
+    Column("bytes", BigInteger, nullable=False),
+    Column("fetched_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("page_id", "version"),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("page_id", BigInteger, nullable=False),
+    Column("turn", BigInteger, nullable=False),
+    Column("source_id", BigInteger, nullable=False),
+    Column("worker", Text, nullable=False),
+    Column("attempt", SmallInteger, nullable=False),
+    Column("url", Text),
+    Column("outcome", Text, nullable=False),
+    Column("kind", Text),
+    Column("status", SmallInteger),
+    Column("bytes", BigInteger),
+    Column("memory", BigInteger),
+    Column("error", Text),
+    Column("traceback", Text),
+    Column("started_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("page_id", "turn"),
+    Index("attempts_by_age", "ended_at", postgresql_using="brin").ddl_if(dialect="postgresql"),
+)
+
+dead_letters = Table(
+    "dead_letters",
+    metadata,
+    _id(),
+    Column("page_id", BigInteger, nullable=False),
+    Column("turn", BigInteger, nullable=False),
+    Column("source_id", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("family", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("traceback", Text),
+    Column("attempts", SmallInteger, nullable=False),
+    Column("state", Text, nullable=False, server_default="open"),  # open, retried, resolved
+    Column("retries", SmallInteger, nullable=False, server_default="0"),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("page_id", "turn"),
+    _partial("dead_letters_open", "kind", "created_at", where="state = 'open'"),
+)
+
+schedules = Table(
+    "schedules",
+    metadata,
+    _id(),
+    Column("name", _Key, nullable=False, unique=True),
+    Column("user_id", _Key),
+    Column("rule", Text, nullable=False),
+    Column("timezone", Text, nullable=False, server_default="UTC"),
+    Column("payload", Text, nullable=False),
+    Column("overlap", Text, nullable=False, server_default="skip"),
+    Column("catch_up", Text, nullable=False, server_default="latest"),
+    Column("jitter_ms", BigInteger, nullable=False, server_default="0"),
+    Column("enabled", Boolean, nullable=False, server_default=text("true")),
+    Column("next_fire_at", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    _partial("schedules_next", "next_fire_at", where="enabled AND next_fire_at IS NOT NULL"),
+)
+
+firings = Table(
+    "firings",
+    metadata,
+    Column("schedule_id", BigInteger, nullable=False),
+    Column("fire_at", BigInteger, nullable=False),
+    Column("fired_at", BigInteger, nullable=False),
+    Column("outcome", Text, nullable=False),  # fired, skipped, missed
+    Column("job_id", BigInteger),
+    PrimaryKeyConstraint("schedule_id", "fire_at"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("seq", _Id, primary_key=True, autoincrement=True),
+    Column("xid", BigInteger, nullable=False, server_default=text("0")),
+    Column("job_id", BigInteger, nullable=False),
+    Column("n", BigInteger, nullable=False),  # gapless within the job, in order of commit
+    Column("at", BigInteger, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("page_id", BigInteger),
+    Column("data", Text),
+    UniqueConstraint("job_id", "n"),
+    Index("events_feed", "xid", "seq").ddl_if(dialect="postgresql"),
+)
+
+submissions = Table(
+    "submissions",
+    metadata,
+    Column("key", _Key, primary_key=True),
+    Column("job", _Key, nullable=False),  # its public id
+    Column("request_hash", Text, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Index("submissions_expiry", "expires_at"),
+)

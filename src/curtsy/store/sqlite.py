@@ -1,0 +1,110 @@
+"""SQLite: one file in WAL mode, one writer thread, a few readers."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Engine as SqlEngine
+from sqlalchemy.engine import URL
+from sqlalchemy.pool import QueuePool
+
+from curtsy.errors import BadSetting
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+
+READERS = 4
+OLDEST_SQLITE = (3, 38, 0)
+PRAGMAS = (
+    "PRAGMA busy_timeout = 10000",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = NORMAL",
+    "PRAGMA cache_size = -65536",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA wal_autocheckpoint = 4000",
+    "PRAGMA journal_size_limit = 67108864",
+)
+BEGIN_WRITING = "BEGIN IMMEDIATE"
+
+
+class SqliteEngine:
+    def __init__(self, url: URL) -> None:
+        if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+            raise BadSetting(
+                f"This Python has SQLite {sqlite3.sqlite_version}; curtsy needs 3.38 or newer."
+            )
+        if not url.database or url.database == ":memory:":
+            raise BadSetting("DATABASE_URL names no file: use sqlite:///curtsy.db")
+        self._url = url.set(drivername="sqlite+pysqlite")
+        self._writer: SqlEngine | None = None
+        self._reader: SqlEngine | None = None
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
+
+    async def open(self) -> None:
+        self._writer = _engine(self._url, begin=BEGIN_WRITING, size=1)
+        self._reader = _engine(self._url, begin="BEGIN", size=READERS)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._reading.shutdown()
+        self._writing.shutdown()
+        for engine in (self._reader, self._writer):
+            if engine is not None:
+                engine.dispose()
+
+    async def read(self, work: Work[T]) -> T:
+        def run() -> T:
+            assert self._reader is not None, "the store is used inside `async with`"
+            with self._reader.connect() as connection:
+                return work(connection)
+
+        return await asyncio.get_running_loop().run_in_executor(self._reading, run)
+
+    async def write(self, work: Work[T], sending_commit: Callable[[], None], durable: bool) -> T:
+        def run() -> T:
+            assert self._writer is not None, "the store is used inside `async with`"
+            with self._writer.connect() as connection:
+                if durable:
+                    _synchronous(connection, "FULL")
+                try:
+                    with connection.begin() as transaction:
+                        result = work(connection)
+                        sending_commit()
+                        transaction.commit()
+                        return result
+                finally:
+                    if durable:
+                        _synchronous(connection, "NORMAL")
+
+        return await asyncio.get_running_loop().run_in_executor(self._writing, run)
+
+
+def _synchronous(connection: Connection, mode: str) -> None:
+    """Outside a transaction: SQLite ignores this pragma inside one."""
+    raw = connection.connection.dbapi_connection
+    assert isinstance(raw, sqlite3.Connection)
+    raw.execute(f"PRAGMA synchronous = {mode}")
+
+
+def _engine(url: URL, *, begin: str, size: int) -> SqlEngine:
+    engine = create_engine(
+        url, poolclass=QueuePool, pool_size=size, max_overflow=0, connect_args={"timeout": 10}
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(raw: sqlite3.Connection, _record: Any) -> None:
+        raw.isolation_level = None  # we say BEGIN ourselves
+        for pragma in PRAGMAS:
+            raw.execute(pragma)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine

@@ -1,0 +1,91 @@
+"""The way to the database: transactions as functions of a connection, on either engine.
+
+A transaction is a plain function, so it can be run again: after a deadlock, and after a lost
+connection as long as its commit was not sent. On PostgreSQL it runs on asyncpg; on SQLite in one
+writer thread, as BEGIN IMMEDIATE, or in a few reader threads.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from types import TracebackType
+from typing import Protocol, Self, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.engine import make_url
+
+from curtsy.errors import BadSetting, StoreAway
+from curtsy.logs import logger
+from curtsy.store.failures import as_our_error, verdict
+from curtsy.store.postgres import PostgresEngine
+from curtsy.store.sqlite import SqliteEngine
+
+log = logger("store")
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+
+TRIES = 6
+
+
+class Engine(Protocol):
+    """What the two engines have in common."""
+
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+    async def read(self, work: Work[T]) -> T: ...
+    async def write(self, work: Work[T], sending_commit: Callable[[], None], durable: bool) -> T: ...
+
+
+class Store:
+    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+        self.url = url
+        parsed = make_url(url)
+        match parsed.get_backend_name():
+            case "sqlite":
+                self._engine: Engine = SqliteEngine(parsed)
+            case "postgresql":
+                self._engine = PostgresEngine(parsed, pool_size=pool_size)
+            case other:
+                raise BadSetting(f"DATABASE_URL names {other}: use sqlite:/// or postgresql://")
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+
+    async def __aenter__(self) -> Self:
+        await self._engine.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self._engine.close()
+
+    async def read(self, work: Work[T]) -> T:
+        """Run the work on a connection that writes nothing; again once if the connection broke."""
+        return await self._attempt(lambda _sent: self._engine.read(work))
+
+    async def write(self, work: Work[T], *, durable: bool = False) -> T:
+        """Run the work as one transaction and commit it.
+
+        `StoreAway` after the commit was sent leaves open whether it counts: what calls this for
+        something that must not happen twice makes the work idempotent. `durable` also waits for
+        the disk on SQLite (PostgreSQL always does).
+        """
+        return await self._attempt(lambda sent: self._engine.write(work, sent, durable))
+
+    async def _attempt(self, run: Callable[[Callable[[], None]], "asyncio.Future[T] | object"]) -> T:
+        broke = False
+        for attempt in range(1, TRIES + 1):
+            sent: list[bool] = []
+            try:
+                return await run(lambda sent=sent: sent.append(True))  # type: ignore[misc]
+            except Exception as error:
+                ours = as_our_error(error)
+                if ours is None:
+                    raise
+                may_repeat = verdict(error) == "again" or (not sent and not broke)
+                if attempt == TRIES or not isinstance(ours, StoreAway) or not may_repeat:
+                    raise ours from error
+                broke = broke or verdict(error) == "away"
+                log.info("transaction_repeated", attempt=attempt, reason=str(ours))
+            await asyncio.sleep(random.uniform(0, 0.02 * 2**attempt))
+        raise AssertionError("the last attempt returns or raises")

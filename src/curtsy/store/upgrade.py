@@ -1,0 +1,72 @@
+"""The schema's version: brought up to date by `curtsy db upgrade`, checked by every process."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from curtsy.errors import WrongSchema
+from curtsy.store.schema import metadata
+from curtsy.store.store import Store
+
+_UPGRADE_LOCK = 4_207_879  # any number that no other program of this database uses
+
+
+def _config(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    if connection is not None:
+        config.attributes["connection"] = connection
+    return config
+
+
+def newest() -> str:
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    assert head is not None
+    return head
+
+
+def _found(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+async def upgrade(store: Store) -> tuple[str | None, str]:
+    """Bring the schema up to date, whoever else tries to; returns the version before and after."""
+
+    def work(connection: Connection) -> tuple[str | None, str]:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_UPGRADE_LOCK})"))
+        before = _found(connection)
+        known = {script.revision for script in _scripts().walk_revisions()}
+        if before is not None and before not in known:
+            raise WrongSchema(before, newest())
+        command.upgrade(_config(connection), "head")
+        return before, newest()
+
+    return await store.write(work, durable=True)
+
+
+async def require_known_schema(store: Store) -> None:
+    """Refuse to run on a schema that this program does not know."""
+    found = await store.read(_found)
+    if found != newest():
+        raise WrongSchema(found, newest())
+
+
+async def differences(store: Store) -> list[str]:
+    """How the tables differ from what this program expects; empty when all is well."""
+
+    def work(connection: Connection) -> list[str]:
+        context = MigrationContext.configure(connection)
+        return [str(difference) for difference in compare_metadata(context, metadata)]
+
+    return await store.read(work)
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())

@@ -1,0 +1,85 @@
+"""What a door asks for, and the check that finds all its problems at once."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from curtsy.errors import BadRequest
+from curtsy.frontier.admit import Wanted
+from curtsy.model.urls import BadUrl, canonical, fingerprint
+
+MAX_URLS = 100_000
+PROBLEMS_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    url: str
+    priority: int = 5
+    source_label: str | None = None
+    category: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    door: str
+    pages: Sequence[PageRequest]
+    scraper: str = "raw"
+    max_age: int = 0
+    """A stored document no older than this will do (milliseconds)."""
+    user_id: str | None = None
+    name: str | None = None
+    params: str = "{}"
+    idempotency_key: str | None = None
+    request_hash: str = ""
+    """Of what was asked: the same key with another request is a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitLimits:
+    """Every limit has a default."""
+
+    urls: int = MAX_URLS
+    new_sources: int = 10_000
+    """That one job may bring."""
+    pending: int = 20_000_000
+    """Visits that may wait in all."""
+    pending_of_user: int = 5_000_000
+    key_lifetime: int = 24 * 3_600_000
+
+
+def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
+    """The pages that the request wants, in its order; raises with every problem found."""
+    if not request.pages:
+        raise BadRequest(["The job has no URLs."])
+    if len(request.pages) > limits.urls:
+        raise BadRequest([f"The job has {len(request.pages)} URLs; at most {limits.urls} may be."])
+    wanted: list[Wanted] = []
+    problems: list[str] = []
+    first_seen: dict[str, int] = {}
+    for number, page in enumerate(request.pages, 1):
+        problem = _check_page(page, request.scraper, wanted)
+        if problem is None:
+            earlier = first_seen.setdefault(wanted[-1].fingerprint, number)
+            if earlier != number:
+                problem = f"is the same page as URL {earlier}"
+        if problem is not None:
+            problems.append(f"URL {number} ({page.url[:200]}) {problem}.")
+    if problems:
+        more = len(problems) - PROBLEMS_SHOWN
+        raise BadRequest(
+            problems[:PROBLEMS_SHOWN] + ([f"And {more} more problems."] if more > 0 else [])
+        )
+    return wanted
+
+
+def _check_page(page: PageRequest, scraper: str, wanted: list[Wanted]) -> str | None:
+    if not 1 <= page.priority <= 10:
+        return f"has priority {page.priority}, which is not from 1 to 10"
+    try:
+        url = canonical(page.url)
+    except BadUrl as error:
+        return str(error)
+    print_ = base64.b64encode(fingerprint(url.text, scraper)).decode()[:22]
+    wanted.append(Wanted(url.text, url.host, print_, scraper, page.priority))
+    return None

@@ -1,0 +1,159 @@
+"""Results gather here and go to the store in one transaction per batch.
+
+A batch that could not be told is told again as it is, whether or not its commit counted: the
+flush is idempotent. Nothing else is said meanwhile, and lanes wait when too much is unsaid.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from curtsy.clock import Clock
+from curtsy.errors import StoreAway, StoreFull
+from curtsy.frontier.control import suspect
+from curtsy.frontier.flush import flush
+from curtsy.frontier.results import Batch, Flushed, Release, Result
+from curtsy.frontier.take import Visit
+from curtsy.logs import logger
+from curtsy.store import Store
+
+if TYPE_CHECKING:
+    from curtsy.worker.lane import Lane
+
+log = logger("worker")
+
+PAUSE = 0.04
+"""Seconds between two flushes, so that a batch can gather under load; none when idle."""
+STARTS_WAIT = 0.2
+MOST_RESULTS = 500
+MOST_UNSAID = 1_500
+AFTER_FAILURE_SECONDS = 0.5
+
+
+class Flusher:
+    def __init__(self, *, store: Store, clock: Clock, worker: str, delay_ms: int) -> None:
+        self._store, self._clock, self._worker, self._delay_ms = store, clock, worker, delay_ms
+        self._results: list[tuple[Lane, Result]] = []
+        self._started: dict[int, tuple[Lane, Visit]] = {}
+        self._releases: dict[int, tuple[Lane, Release, asyncio.Future[None]]] = {}
+        self._something = asyncio.Event()
+        self._urgent = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._busy = False
+        self.recorded = 0
+
+    def add(self, lane: "Lane", result: Result) -> None:
+        self._started.pop(result.visit.page_id, None)
+        self._results.append((lane, result))
+        if len(self._results) >= MOST_UNSAID:
+            self._room.clear()
+        self._hurry()
+
+    def started(self, lane: "Lane", visit: Visit) -> None:
+        self._started[visit.page_id] = (lane, visit)
+        self._something.set()
+
+    def unstarted(self, visit: Visit) -> None:
+        self._started.pop(visit.page_id, None)
+
+    async def release(self, lane: "Lane", release: Release) -> None:
+        """Give the source back, after everything that was added for it."""
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._releases[lane.lease.source_id] = (lane, release, told)
+        self._hurry()
+        await told
+
+    async def suspect(self, lane: "Lane", visit: Visit) -> None:
+        """Name the page before it is visited, on a source whose owners keep dying."""
+        await self._store.write(
+            lambda c: suspect(c, source_id=lane.lease.source_id, page_id=visit.page_id,
+                              worker=self._worker, epoch=lane.lease.epoch)
+        )  # fmt: skip
+
+    async def room(self) -> None:
+        await self._room.wait()
+
+    def _hurry(self) -> None:
+        self._something.set()
+        self._urgent.set()
+
+    async def run(self) -> None:
+        while True:
+            await self._something.wait()
+            if not self._urgent.is_set():
+                try:
+                    async with asyncio.timeout(STARTS_WAIT):
+                        await self._urgent.wait()
+                except TimeoutError:
+                    pass
+            await self.flush_once()
+            await asyncio.sleep(PAUSE)
+
+    async def drained(self) -> None:
+        """Wait until everything added so far was told."""
+        while self._results or self._releases or self._busy:
+            await asyncio.sleep(0.01)
+
+    async def flush_once(self) -> None:
+        self._something.clear()
+        self._urgent.clear()
+        results, self._results = self._results[:MOST_RESULTS], self._results[MOST_RESULTS:]
+        started, self._started = self._started, {}
+        still = {id(lane) for lane, _result in self._results}
+        releases = {i: r for i, r in self._releases.items() if id(r[0]) not in still}
+        for source_id in releases:
+            del self._releases[source_id]
+        if self._results:
+            self._hurry()
+        batch = self._batch(results, list(started.values()), releases)
+        if not batch:
+            return
+        self._busy = True
+        try:
+            flushed = await self._tell(batch)
+        finally:
+            self._busy = False
+        self._room.set()
+        self._spread(flushed, results, releases)
+
+    def _batch(
+        self,
+        results: "list[tuple[Lane, Result]]",
+        started: "list[tuple[Lane, Visit]]",
+        releases: "dict[int, tuple[Lane, Release, asyncio.Future[None]]]",
+    ) -> Batch:
+        lanes = {lane.lease.source_id: lane for lane, _ in (*results, *started)}
+        reports = {i: lane.report() for i, lane in lanes.items() if i not in releases}
+        reports |= {i: lane.report(release) for i, (lane, release, _told) in releases.items()}
+        return Batch([r for _lane, r in results], reports, [v.page_id for _lane, v in started])
+
+    async def _tell(self, batch: Batch) -> Flushed:
+        while True:
+            now = self._clock.now()
+            try:
+                return await self._store.write(
+                    lambda c: flush(c, batch, worker=self._worker, delay_ms=self._delay_ms, now=now)
+                )
+            except (StoreAway, StoreFull) as away:
+                log.warning("flush_waits_for_store", results=len(batch.results), reason=str(away))
+                await asyncio.sleep(AFTER_FAILURE_SECONDS)
+
+    def _spread(
+        self,
+        flushed: Flushed,
+        results: "list[tuple[Lane, Result]]",
+        releases: "dict[int, tuple[Lane, Release, asyncio.Future[None]]]",
+    ) -> None:
+        self.recorded += flushed.recorded
+        if flushed.dropped:
+            log.warning("results_dropped", dropped=flushed.dropped, why="no longer ours or gone")
+        by_lane: dict[int, tuple[Lane, list[Result]]] = {}
+        for lane, result in results:
+            by_lane.setdefault(id(lane), (lane, []))[1].append(result)
+        for lane, of_lane in by_lane.values():
+            lane.flushed(of_lane)
+            if lane.lease.source_id in flushed.lost_sources:
+                lane.lose()
+        for _lane, _release, told in releases.values():
+            if not told.done():
+                told.set_result(None)

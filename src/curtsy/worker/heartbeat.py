@@ -1,0 +1,108 @@
+"""The heartbeat: its own thread, its own connection, so that neither a long flush nor a busy loop
+costs a lease; and it stops when the loop has stopped, so that a hung worker keeps nothing.
+
+Trust is what protects the sites: no request starts after `sent + ttl - margin` of the last
+heartbeat that counted, on a clock that nobody can set.
+"""
+
+import asyncio
+import random
+import threading
+from collections.abc import Callable
+
+from curtsy.clock import Clock
+from curtsy.errors import StoreAway, StoreFull
+from curtsy.frontier.timekeeping import synchronise
+from curtsy.frontier.workers import WorkerRow, beat, register
+from curtsy.logs import logger
+from curtsy.store import Store
+
+log = logger("worker")
+
+
+class Heartbeat:
+    def __init__(
+        self,
+        *,
+        url: str,
+        clock: Clock,
+        row: WorkerRow,
+        ttl: int,
+        in_flight: Callable[[], list[int]],
+        on_end: Callable[[], None],
+    ) -> None:
+        self._url, self._clock, self._row, self._ttl = url, clock, row, ttl
+        self._in_flight, self._on_end = in_flight, on_end
+        self._loop = asyncio.get_running_loop()
+        self._stop = threading.Event()
+        self._registered = threading.Event()
+        self._ticked_at = clock.monotonic()
+        self._trust_until = 0
+        self.draining = False
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def trusted(self) -> bool:
+        return self._clock.monotonic() < self._trust_until
+
+    def tick(self) -> None:
+        """The loop says that it is alive."""
+        self._ticked_at = self._clock.monotonic()
+
+    async def start(self) -> None:
+        """Returns once the worker is registered."""
+        self._thread.start()
+        while not self._registered.is_set():
+            await asyncio.sleep(0.005)
+            self.tick()
+
+    async def stop(self) -> None:
+        self._stop.set()
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        asyncio.run(self._beat_until_stopped())
+
+    async def _beat_until_stopped(self) -> None:
+        async with Store(self._url, pool_size=1) as store:
+            while not self._stop.is_set():
+                pause = await self._step(store)
+                deadline = self._clock.monotonic() + pause
+                while not self._stop.is_set() and self._clock.monotonic() < deadline:
+                    await asyncio.sleep(min(0.05, self._ttl / 10_000))
+
+    async def _step(self, store: Store) -> int:
+        """One beat; returns the pause until the next (milliseconds)."""
+        silent = self._clock.monotonic() - self._ticked_at
+        if silent > self._ttl // 3:
+            log.error("loop_blocked", for_ms=silent, meaning="the lease is not renewed")
+            return self._ttl // 15
+        try:
+            async with asyncio.timeout(self._ttl / 3000):
+                await synchronise(store, self._clock)
+                alive = await self._beat(store)
+        except (StoreAway, StoreFull, TimeoutError) as away:
+            log.warning("heartbeat_missed", worker=self._row.id, reason=str(away))
+            return self._ttl // 30
+        if not alive:
+            log.error("declared_dead", worker=self._row.id, meaning="starting again as another")
+            self._trust_until = 0
+            self._stop.set()
+            self._loop.call_soon_threadsafe(self._on_end)
+        return int(self._ttl / 3 * random.uniform(0.8, 1.0))
+
+    async def _beat(self, store: Store) -> bool:
+        sent_at, now = self._clock.monotonic(), self._clock.now()
+        if not self._registered.is_set():
+            await store.write(
+                lambda c: register(c, self._row, lease_until=now + self._ttl, now=now)
+            )
+            alive = True
+        else:
+            alive = await store.write(
+                lambda c: beat(c, self._row.id, lease_until=now + self._ttl,
+                               in_flight=self._in_flight(), draining=self.draining)
+            )  # fmt: skip
+        if alive:
+            self._trust_until = sent_at + self._ttl - self._ttl // 5
+            self._registered.set()
+        return alive

@@ -1,0 +1,111 @@
+"""What a lane has read of its source: visits in order, cursors, and how far it got.
+
+A cursor per priority skips what was read, and with it the dead rows before it. Once a second it
+goes back, so that a better or fairer visit that came since is found; not to the beginning, but to
+the floor: a rank below which nothing can appear any more.
+"""
+
+import heapq
+from collections import deque
+
+import orjson
+
+from curtsy.frontier.take import Position, Visit, Wish, in_order
+
+SETTLED_AFTER = 60_000
+"""A submit that saw an older virtual time has become visible or failed by then (milliseconds)."""
+
+
+class Reading:
+    def __init__(self, source_id: int, ranks: dict[str, list[int]], now: int) -> None:
+        self._source_id = source_id
+        self._virtual = {int(p): virtual for p, (virtual, _floor) in ranks.items()}
+        self._floor = {int(p): floor for p, (_virtual, floor) in ranks.items()}
+        self._history: deque[tuple[int, dict[int, int]]] = deque([(now, dict(self._virtual))])
+        self._top: dict[int, int] = {}
+        self._cursor: dict[int, Position] = {}
+        self._heap: list[tuple[tuple[int, int, int], int, Visit]] = []
+        self.held: dict[int, Visit] = {}
+        """By page: read and not yet flushed."""
+        self.in_flight: dict[int, Visit] = {}
+        self._told: set[tuple[int, int]] = set()
+        """Page and turn of what was flushed: a reading that began before the flush may still
+        bring it. At most a lease's budget of them."""
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def wish(self, want: int, *, rewind: bool, from_zero: bool = False) -> Wish:
+        """The next question; a rewinding one must reach past what is held already."""
+        if from_zero:
+            self._cursor = {}
+        elif rewind:
+            self._cursor = {p: (floor, -1) for p, floor in self._floor.items()}
+        return Wish(self._source_id, dict(self._cursor), want + len(self.held))
+
+    def add(self, visits: list[Visit]) -> int:
+        """Keep what is new; returns how many that were."""
+        new = 0
+        for visit in visits:
+            if visit.due_at is None:
+                place = (visit.rank, visit.page_id)
+                if place > self._cursor.get(visit.priority, (-1, -1)):
+                    self._cursor[visit.priority] = place
+            if visit.page_id not in self.held and (visit.page_id, visit.turn) not in self._told:
+                self.held[visit.page_id] = visit
+                heapq.heappush(self._heap, (in_order(visit), -visit.turn, visit))
+                new += 1
+        return new
+
+    def pop(self) -> Visit | None:
+        while self._heap:
+            _order, _turn, visit = heapq.heappop(self._heap)
+            if self.held.get(visit.page_id) is visit:
+                self.in_flight[visit.page_id] = visit
+                if visit.due_at is None:
+                    top = self._top.get(visit.priority, 0)
+                    self._top[visit.priority] = max(top, visit.rank)
+                return visit
+        return None
+
+    def put_back(self, visit: Visit) -> None:
+        del self.in_flight[visit.page_id]
+        heapq.heappush(self._heap, (in_order(visit), -visit.turn, visit))
+
+    def best(self) -> Visit | None:
+        while self._heap and self.held.get(self._heap[0][2].page_id) is not self._heap[0][2]:
+            heapq.heappop(self._heap)
+        return self._heap[0][2] if self._heap else None
+
+    def flushed(self, visit: Visit) -> None:
+        self._told.add((visit.page_id, visit.turn))
+        self.forget(visit)
+
+    def forget(self, visit: Visit) -> None:
+        """Whatever the store has of this page counts again."""
+        self.in_flight.pop(visit.page_id, None)
+        if self.held.get(visit.page_id) is visit:
+            del self.held[visit.page_id]
+
+    def ranks(self, now: int) -> str:
+        """Virtual time and floor by priority, as they are stored with the source."""
+        held_from: dict[int, int] = {}
+        for visit in self.held.values():
+            if visit.due_at is None:
+                known = held_from.get(visit.priority, visit.rank)
+                held_from[visit.priority] = min(known, visit.rank)
+        for priority, top in self._top.items():
+            reached = held_from.get(priority, top + 1) - 1
+            self._virtual[priority] = max(self._virtual.get(priority, 0), min(reached, top))
+        self._settle(now)
+        stored = {str(p): [v, self._floor.get(p, 0)] for p, v in self._virtual.items()}
+        return orjson.dumps(stored).decode()
+
+    def _settle(self, now: int) -> None:
+        if now - self._history[-1][0] >= SETTLED_AFTER // 10:
+            self._history.append((now, dict(self._virtual)))
+        while now - self._history[0][0] >= SETTLED_AFTER:
+            _at, virtual = self._history.popleft()
+            self._floor |= virtual
+            if not self._history:
+                self._history.append((now, dict(self._virtual)))

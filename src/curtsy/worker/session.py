@@ -1,0 +1,157 @@
+"""One life of a worker: from its registration to its end, under one id.
+
+Declared dead, or ended in order, it is over; the worker then begins another life or stops.
+"""
+
+import asyncio
+import os
+import platform
+import random
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from curtsy import __version__, duty
+from curtsy.clock import Clock
+from curtsy.errors import StoreAway, StoreFull
+from curtsy.frontier.control import gone, news
+from curtsy.frontier.lease import LowWater, lease, next_ready
+from curtsy.frontier.workers import WorkerRow, leave
+from curtsy.logs import logger
+from curtsy.model.jobs import Band
+from curtsy.store import Store
+from curtsy.worker.flusher import Flusher
+from curtsy.worker.heartbeat import Heartbeat
+from curtsy.worker.lane import Crew, Lane
+from curtsy.worker.observer import Observer
+from curtsy.worker.pipeline import Pipeline
+from curtsy.worker.settings import WorkerSettings
+from curtsy.worker.slots import SHARES, Slots
+from curtsy.worker.taker import Taker
+
+log = logger("worker")
+
+LEASE_AT_ONCE = 64
+LONGEST_POLL = 2_000
+
+
+class Session:
+    def __init__(
+        self, *, store: Store, clock: Clock, pipeline: Pipeline, settings: WorkerSettings,
+        wake: duty.Wake,
+    ) -> None:  # fmt: skip
+        self.id = f"w_{secrets.token_hex(6)}"
+        self._store, self._clock, self._settings, self._wake = store, clock, settings, wake
+        self._lanes: dict[int, Lane] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._over = asyncio.Event()
+        self._draining = False
+        self._low_water = LowWater()
+        self._observer = Observer(store=store, clock=clock, ttl=settings.lease_ttl)
+        self._flusher = Flusher(store=store, clock=clock, worker=self.id,
+                                delay_ms=settings.policy.min_delay)  # fmt: skip
+        row = WorkerRow(self.id, platform.node(), os.getpid(), f"curtsy {__version__}")
+        self._heartbeat = Heartbeat(url=store.url, clock=clock, row=row, ttl=settings.lease_ttl,
+                                    in_flight=self._in_flight, on_end=self._over.set)  # fmt: skip
+        self._crew = Crew(
+            clock=clock, slots=Slots(settings.slots), taker=Taker(store=store, clock=clock),
+            flusher=self._flusher, pipeline=pipeline, trusted=self._heartbeat.trusted,
+            defaults=settings.policy, rng=random.Random(),
+        )  # fmt: skip
+
+    async def run(self) -> None:
+        """Until declared dead or drained."""
+        await self._heartbeat.start()
+        log.info("worker_started", worker=self.id, slots=self._settings.slots)
+        duties: dict[str, Callable[[], Awaitable[float]]] = {
+            "tick": self._tick, "lease": self._lease, "control": self._control,
+            "observe": self._observer.step,
+        }  # fmt: skip
+        running = [
+            asyncio.create_task(duty.run(name, step, self._wake if name == "lease" else None))
+            for name, step in duties.items()
+        ]
+        running += [asyncio.create_task(self._crew.taker.run())]
+        running += [asyncio.create_task(self._flusher.run())]
+        try:
+            await self._over.wait()
+        finally:
+            await _cancelled([*running, *self._tasks])
+            await self._heartbeat.stop()
+
+    async def drain(self, seconds: float) -> None:
+        """Start nothing more, let open requests end, tell everything, give everything back."""
+        self._draining = self._heartbeat.draining = True
+        log.info("worker_drains", worker=self.id, in_flight=len(self._in_flight()))
+        for lane in self._lanes.values():
+            lane.end()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._lanes:
+                    await asyncio.wait([*self._tasks])
+                await self._flusher.drained()
+        with suppress(StoreAway, StoreFull):
+            await self._store.write(lambda c: leave(c, self.id, now=self._clock.now()))
+        log.info("worker_stopped", worker=self.id, recorded=self._flusher.recorded)
+        self._over.set()
+
+    def _in_flight(self) -> list[int]:
+        return [page for lane in list(self._lanes.values()) for page in lane.in_flight()]
+
+    async def _tick(self) -> float:
+        self._heartbeat.tick()
+        if not self._heartbeat.trusted():
+            for lane in self._lanes.values():
+                lane.abort_open()
+        return min(0.5, self._settings.lease_ttl / 30_000)
+
+    async def _lease(self) -> float:
+        """Take sources while slots stand idle; returns seconds until the next look."""
+        room = self._settings.lanes - len(self._lanes)
+        at_once = min(room, LEASE_AT_ONCE, 2 * self._crew.slots.free)
+        if self._draining or at_once <= 0 or not self._heartbeat.trusted():
+            return 0.1
+        wants = {int(band): max(1, round(at_once * SHARES[band])) for band in Band}
+        now, version = self._clock.now(), self._clock.version
+        leases = await self._store.write(
+            lambda c: lease(c, worker=self.id, wants=wants, low_water=self._low_water,
+                            clock_version=version, now=now)
+        )  # fmt: skip
+        for leased in leases:
+            lane = Lane(leased, self._crew)
+            self._lanes[leased.source_id] = lane
+            task = asyncio.create_task(self._run_lane(lane))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        if leases:
+            return 0.0
+        at = await self._store.read(lambda c: next_ready(c, now=now))
+        wait = LONGEST_POLL if at is None else min(LONGEST_POLL, max(10, at - self._clock.now()))
+        return wait / 1000 * random.uniform(0.9, 1.0) if wait == LONGEST_POLL else wait / 1000
+
+    async def _run_lane(self, lane: Lane) -> None:
+        try:
+            await lane.run()
+        except Exception:
+            log.exception("lane_failed", source=lane.lease.name)
+        finally:
+            del self._lanes[lane.lease.source_id]
+            self._wake()
+
+    async def _control(self) -> float:
+        """Cancel, pause and policy reach every lane within a second."""
+        lanes = dict(self._lanes)
+        if lanes:
+            held = [pair for lane in lanes.values() for pair in lane.holding()]
+            of_sources = await self._store.read(lambda c: news(c, list(lanes)))
+            vanished = await self._store.read(lambda c: gone(c, held)) if held else set()
+            for source_id, lane in lanes.items():
+                lane.hear(of_sources.get(source_id), self.id)
+                lane.drop(vanished)
+        return 0.9
+
+
+async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

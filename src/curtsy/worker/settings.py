@@ -1,0 +1,22 @@
+"""What a worker is told at its start. Spans are milliseconds, except where the name says seconds."""
+
+from dataclasses import dataclass, field
+
+from curtsy.fetch import Limits
+from curtsy.fetch.guard import Network
+from curtsy.politeness.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    slots: int = 100
+    lanes: int = 400
+    """Sources held at once: more than slots, since most of them wait for their delay."""
+    lease_ttl: int = 15_000
+    policy: Policy = field(default_factory=Policy)
+    """For sources that nobody described."""
+    limits: Limits = field(default_factory=Limits)
+    max_redirects: int = 10
+    user_agent: str = "curtsy"
+    allow: tuple[Network, ...] = ()
+    drain_seconds: float = 40.0

@@ -1,0 +1,50 @@
+"""Places for open requests, shared by the bands: high goes first, low never starves."""
+
+import asyncio
+from collections import deque
+
+from curtsy.model.jobs import Band
+
+SHARES = {Band.HIGH: 0.5, Band.MEDIUM: 0.3, Band.LOW: 0.2}
+
+
+class Slots:
+    """No slot stays empty while anyone waits. A band below its share goes before one above it."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._used = dict.fromkeys(Band, 0)
+        self._waiting: dict[Band, deque[asyncio.Future[None]]] = {band: deque() for band in Band}
+
+    @property
+    def free(self) -> int:
+        return self.size - sum(self._used.values())
+
+    async def acquire(self, band: Band) -> None:
+        if self.free > 0:
+            self._used[band] += 1
+            return
+        place = asyncio.get_running_loop().create_future()
+        self._waiting[band].append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self.release(band)
+            raise
+
+    def release(self, band: Band) -> None:
+        self._used[band] -= 1
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        while self.free > 0 and (band := self._next()) is not None:
+            place = self._waiting[band].popleft()
+            if not place.done():
+                self._used[band] += 1
+                place.set_result(None)
+
+    def _next(self) -> Band | None:
+        waiting = [band for band in Band if self._waiting[band]]
+        below = [band for band in waiting if self._used[band] < self.size * SHARES[band]]
+        return min(below or waiting, default=None)

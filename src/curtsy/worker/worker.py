@@ -1,0 +1,45 @@
+"""The worker process: one life after another until it is asked to stop."""
+
+import asyncio
+
+from curtsy.clock import Clock
+from curtsy.duty import Wake
+from curtsy.fetch import Fetcher
+from curtsy.store import Store
+from curtsy.worker.pipeline import Pipeline, may_start
+from curtsy.worker.session import Session
+from curtsy.worker.settings import WorkerSettings
+
+__all__ = ["Worker", "WorkerSettings"]
+
+
+class Worker:
+    def __init__(self, *, store: Store, clock: Clock, settings: WorkerSettings) -> None:
+        self._store, self._clock, self._settings = store, clock, settings
+        self.wake = Wake()
+        """A hint that work came in; hearing none only costs a moment."""
+        self._session: Session | None = None
+        self._stopping = False
+
+    async def run(self) -> None:
+        settings = self._settings
+        fetcher = Fetcher(
+            limits=settings.limits,
+            user_agent=settings.user_agent,
+            allow=settings.allow,
+            may_start=may_start,
+        )
+        async with fetcher:
+            pipeline = Pipeline(
+                fetcher=fetcher, now=self._clock.now, max_redirects=settings.max_redirects
+            )
+            while not self._stopping:
+                self._session = Session(store=self._store, clock=self._clock, pipeline=pipeline,
+                                        settings=settings, wake=self.wake)  # fmt: skip
+                await self._session.run()
+
+    async def stop(self) -> None:
+        """End in order: open requests may finish, everything is told and given back."""
+        self._stopping = True
+        if self._session is not None:
+            await self._session.drain(self._settings.drain_seconds)
