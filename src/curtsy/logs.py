@@ -10,14 +10,16 @@ def configure(level: str = "INFO", form: str = "auto") -> None:
     """Send log lines to stderr; `form` is auto, text or json."""
     text = sys.stderr.isatty() if form == "auto" else form == "text"
     renderer: structlog.types.Processor = (
-        structlog.dev.ConsoleRenderer() if text else structlog.processors.JSONRenderer()
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        if text
+        else structlog.processors.JSONRenderer()
     )
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
-            structlog.processors.format_exc_info,
+            *([] if text else [structlog.processors.format_exc_info]),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),

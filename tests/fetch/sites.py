@@ -100,15 +100,25 @@ async def serve() -> AsyncIterator[Serve]:
         await site.left()
 
 
+class AskingFetcher(Fetcher):
+    """Asks the same question before every request."""
+
+    may_start: Callable[[], bool]
+
+    async def fetch(
+        self, request: Request, may_start: Callable[[], bool] | None = None
+    ) -> Reply | Failed:
+        return await super().fetch(request, may_start or self.may_start)
+
+
 def fetcher(
     *, allow: str = "127.0.0.0/8", may_start: Callable[[], bool] = lambda: True, **limits: float
-) -> Fetcher:
-    return Fetcher(
-        limits=Limits(**limits),
-        user_agent="curtsy-test",
-        allow=parse_networks(allow),
-        may_start=may_start,
+) -> AskingFetcher:
+    made = AskingFetcher(
+        limits=Limits(**limits), user_agent="curtsy-test", allow=parse_networks(allow)
     )
+    made.may_start = may_start
+    return made
 
 
 async def get(request: str | Request, **settings: object) -> Reply | Failed:

@@ -256,6 +256,7 @@ async def test_a_header_that_never_ends_is_too_large(serve: Serve) -> None:
         (b"zstd", b"anything"),
         (b"gzip, gzip", gzip.compress(gzip.compress(b"twice"))),
     ],
+    ids=["not gzip", "cut gzip", "one byte", "not deflate", "brotli", "zstd", "twice"],
 )
 async def test_a_body_that_cannot_be_decompressed_is_badly_encoded(
     serve: Serve, encoding: bytes, body: bytes
@@ -270,10 +271,12 @@ async def test_an_empty_body_needs_no_decoder(serve: Serve) -> None:
 
 
 async def test_a_connection_with_trouble_is_not_used_again(serve: Serve) -> None:
-    site = await serve(page(b"a" * 2000))
+    site = await serve(page(b"a" * 5_000_000))
     async with fetcher(wire_bytes=1000) as open_fetcher:
         failed(await open_fetcher.fetch(Request(site.url)), Kind.TOO_LARGE)
+        await site.left()
         failed(await open_fetcher.fetch(Request(site.url)), Kind.TOO_LARGE)
+    assert site.connections == 2
 
 
 async def test_cancelling_is_let_through_and_closes_the_connection(serve: Serve) -> None:

@@ -12,7 +12,7 @@ from curtsy.fetch.answer import UNREADABLE, body_of, headers_of
 from curtsy.fetch.encodings import ACCEPT_ENCODING
 from curtsy.fetch.failures import failure
 from curtsy.fetch.guard import Network
-from curtsy.fetch.sending import OnlyResponse, TrustEnded, trusted_request
+from curtsy.fetch.sending import OnlyResponse, TrustedRequest, TrustEnded, asked
 from curtsy.fetch.wire import Connector
 from curtsy.model.outcome import Failed, Reply
 
@@ -52,12 +52,10 @@ class Fetcher:
         limits: Limits,
         user_agent: str,
         allow: tuple[Network, ...],
-        may_start: Callable[[], bool],
     ) -> None:
         self._limits = limits
         self._user_agent = user_agent
         self._allow = allow
-        self._may_start = may_start
 
     async def __aenter__(self) -> Self:
         limits = self._limits
@@ -69,7 +67,7 @@ class Fetcher:
                 "Accept": ACCEPT,
                 "Accept-Encoding": ACCEPT_ENCODING,
             },
-            request_class=trusted_request(self._may_start),
+            request_class=TrustedRequest,
             response_class=OnlyResponse,
             cookie_jar=DummyCookieJar(),
             auto_decompress=False,
@@ -87,8 +85,12 @@ class Fetcher:
     ) -> None:
         await self._session.close()
 
-    async def fetch(self, request: Request) -> Reply | Failed:
-        """Whatever the network does comes back as a value. Raises only `TrustEnded`."""
+    async def fetch(self, request: Request, may_start: Callable[[], bool]) -> Reply | Failed:
+        """Whatever the network does comes back as a value. Raises only `TrustEnded`.
+
+        `may_start` is asked when the connection stands and the request is about to be written.
+        """
+        asked.set(may_start)
         response: ClientResponse | None = None
         try:
             response = await self._session.get(

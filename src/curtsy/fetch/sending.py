@@ -1,6 +1,7 @@
 """One call, at most one request, and only while we are trusted to make it."""
 
 from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
 from typing import Any
 
 from aiohttp import (
@@ -21,18 +22,19 @@ class Dropped(ClientConnectionError):
     """The host broke the connection off before its answer's headers were complete."""
 
 
-def trusted_request(may_start: Callable[[], bool]) -> type[ClientRequest]:
-    """A request that asks `may_start` in the same step of the loop that writes its bytes."""
+asked: ContextVar[Callable[[], bool]] = ContextVar("asked")
+"""Whether the request of this task may leave; aiohttp builds and sends it within the task."""
 
-    class TrustedRequest(ClientRequest):
-        # aiohttp calls this once the connection stands. A request without a body is written by
-        # the coroutine returned here before that first yields, so nothing can come between.
-        def send(self, conn: Connection) -> Coroutine[Any, Any, ClientResponse]:
-            if not may_start():
-                raise TrustEnded
-            return super().send(conn)
 
-    return TrustedRequest
+class TrustedRequest(ClientRequest):
+    """A request that asks in the same step of the loop that writes its bytes."""
+
+    # aiohttp calls this once the connection stands. A request without a body is written by
+    # the coroutine returned here before that first yields, so nothing can come between.
+    def send(self, conn: Connection) -> Coroutine[Any, Any, ClientResponse]:
+        if not asked.get()():
+            raise TrustEnded
+        return super().send(conn)
 
 
 class OnlyResponse(ClientResponse):

@@ -48,5 +48,5 @@ class Connector(TCPConnector):
             socket_factory=socket_factory(allow),
         )
         self._resolver_owner = True  # so that closing the connector closes it
-        wire: partial[ResponseHandler] = partial(Wire, loop=self._loop)
-        self._factory = wire
+        handler: type[ResponseHandler] = Wire
+        self._factory = partial(handler, loop=self._loop)

@@ -44,9 +44,7 @@ _WAITING_ITEMS = Statement(
 )
 
 
-def flush(
-    connection: Connection, batch: Batch, *, worker: str, delay_ms: int, now: int
-) -> Flushed:
+def flush(connection: Connection, batch: Batch, *, worker: str, delay_ms: int, now: int) -> Flushed:
     """Record the results that count; say which sources are no longer this worker's."""
     source_of = _sources_moved_to(connection, batch.results, delay_ms=delay_ms, now=now)
     reports = list(batch.reports.values())

@@ -110,12 +110,12 @@ def move_visits(
 
 def _postponed(result: Result, source_of: Mapping[str, int]) -> tuple[Any, ...]:
     visit, outcome = result.visit, result.outcome
-    moved = isinstance(outcome, Moved)
     return (
         visit.page_id, visit.turn, result.again_at, int(result.spends_attempt),
         min(visit.priority, 3) if isinstance(outcome, Failed) else visit.priority,
-        source_of[result.moved_to_host] if result.moved_to_host else None, int(moved),
-        outcome.url if moved else None, outcome.progress if isinstance(outcome, Again) else None,
+        source_of[result.moved_to_host] if result.moved_to_host else None,
+        int(isinstance(outcome, Moved)), outcome.url if isinstance(outcome, Moved) else None,
+        outcome.progress if isinstance(outcome, Again) else None,
     )  # fmt: skip
 
 

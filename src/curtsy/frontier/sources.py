@@ -55,7 +55,7 @@ _SET_READY = Statement(
 def known_hosts(connection: Connection, hosts: Iterable[str]) -> dict[str, int]:
     """Source id of each host already seen."""
     rows = _KNOWN(connection, wanted=[(host,) for host in hosts])
-    return {host: source_id for host, source_id in rows}
+    return {row.host: row.source_id for row in rows}
 
 
 def make_hosts(connection: Connection, hosts: Iterable[str], *, delay_ms: int, now: int) -> None:

@@ -54,18 +54,19 @@ _OF_ONE_PRIORITY = """
     """
 
 _READY = Lookup(
-    f"SELECT {_VISIT} FROM ("
+    f"SELECT {_VISIT} FROM ("  # noqa: S608
     + " UNION ALL ".join(_OF_ONE_PRIORITY.format(p=p) for p in PRIORITIES)
     + ") v JOIN pages p ON p.id = v.page_id",
     each={"source_id": "bigint", "want": "int"}
     | {f"{what}_{p}": "bigint" for p in PRIORITIES for what in ("rank", "page")},
 )
 _DUE = Lookup(
-    f"""
-    SELECT {_VISIT} FROM (
+    f"SELECT {_VISIT} "  # noqa: S608
+    """
+    FROM (
         SELECT * FROM visits
-        WHERE source_id = {{each_source_id}} AND due_at IS NOT NULL AND due_at <= :now
-        ORDER BY due_at LIMIT {{each_want}}) v
+        WHERE source_id = {each_source_id} AND due_at IS NOT NULL AND due_at <= :now
+        ORDER BY due_at LIMIT {each_want}) v
     JOIN pages p ON p.id = v.page_id
     """,
     each={"source_id": "bigint", "want": "int"},

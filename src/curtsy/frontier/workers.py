@@ -35,6 +35,12 @@ _BEAT = Statement(
 )
 _LEAVE = Statement("DELETE FROM workers WHERE id = :id")
 _BEATS = Statement("SELECT id, beat FROM workers")
+_HAS_ORPHANS = Statement(
+    """
+    SELECT EXISTS (SELECT 1 FROM sources
+                   WHERE owner IS NOT NULL AND owner NOT IN (SELECT id FROM workers))
+    """
+)
 _DECLARE_DEAD = Statement(
     """
     DELETE FROM workers WHERE (id, beat) IN (SELECT id, beat FROM {dead}) RETURNING id
@@ -98,7 +104,12 @@ def leave(connection: Connection, worker: str, *, now: int) -> None:
 
 
 def beats(connection: Connection) -> dict[str, int]:
-    return {worker: beat for worker, beat in _BEATS(connection)}
+    return {row.id: row.beat for row in _BEATS(connection)}
+
+
+def has_orphans(connection: Connection) -> bool:
+    """Some source belongs to a worker that is no more, as when it leased while it was buried."""
+    return bool(_HAS_ORPHANS(connection).scalar())
 
 
 def reap(connection: Connection, dead: Sequence[tuple[str, int]], *, now: int) -> list[str]:

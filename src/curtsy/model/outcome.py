@@ -28,7 +28,6 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    record: Record
     status: int
     url: str
     etag: str | None = None

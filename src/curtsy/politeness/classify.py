@@ -5,7 +5,6 @@ on them. Other successes are not the page that was asked for: 201 and 202 tell o
 part that nobody asked for.
 """
 
-import re
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -37,7 +36,6 @@ BY_HUNDRED = {
 }
 
 LONGEST_RETRY_AFTER = 24 * 60 * 60 * 1000
-_SECONDS = re.compile(r"[0-9]+", re.ASCII)
 
 
 def classify(reply: Reply, now: int) -> Failed | Moved | NotModified | None:
@@ -58,7 +56,7 @@ def retry_after(value: str | None, now: int) -> int | None:
     if value is None:
         return None
     text = value.strip()
-    if _SECONDS.fullmatch(text):
+    if text.isascii() and text.isdigit():
         span = int(text.lstrip("0")[:9] or 0) * 1000  # nine digits are past the longest anyway
     else:
         try:

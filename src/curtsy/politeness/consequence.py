@@ -32,9 +32,9 @@ class GiveUp:
     pass
 
 
-def consequence(failed: Failed, attempt: int, streak: int, policy: Policy, rng: random.Random) -> (
-    Retry | Rest | GiveUp
-):
+def consequence(
+    failed: Failed, attempt: int, streak: int, policy: Policy, rng: random.Random
+) -> Retry | Rest | GiveUp:
     """`attempt` is how many were spent before this one, `streak` the host's failures so far."""
     rule = RULES[failed.kind]
     if failed.final or not rule.retried:

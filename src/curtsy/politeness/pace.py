@@ -50,4 +50,6 @@ class Pace:
 
     def _space(self, now: int, rng: random.Random) -> None:
         low, high = self.policy.min_delay, self.policy.max_delay
-        self.next_at = max(self.next_at, now + (rng.randint(low, high) if high > low else low))
+        delay = rng.randint(low, high) if high > low else low
+        if delay:
+            self.next_at = max(self.next_at, now + delay + 1)  # `now` may be a millisecond old

@@ -53,10 +53,10 @@ class Sqlite:
     @staticmethod
     def rows_sql(name: str, columns: Columns) -> str:
         picks = ", ".join(f"value ->> {i} AS {c}" for i, c in enumerate(columns))
-        return f"(SELECT {picks} FROM json_each(:{name})) AS {name}"
+        return f"(SELECT {picks} FROM json_each(:{name})) AS {name}"  # noqa: S608
 
     @staticmethod
-    def rows_values(name: str, columns: Columns, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    def rows_values(name: str, _columns: Columns, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
         return {name: orjson.dumps(rows).decode()}
 
 
@@ -73,7 +73,7 @@ class Statement:
             sets = {n: engine.rows_sql(n, columns) for n, columns in row_sets.items()}
             self._texts[name] = text(sql.format(**sets, **engine.words))
 
-    def __call__(self, connection: Connection, /, **values: Any) -> CursorResult[Any]:
+    def __call__(self, connection: Connection, /, **values: Any) -> CursorResult[*tuple[Any, ...]]:
         engine = DIALECTS[connection.dialect.name]
         for name, columns in self._row_sets.items():
             values |= engine.rows_values(name, columns, values.pop(name))

@@ -35,6 +35,7 @@ class PostgresEngine:
             max_overflow=0,
             pool_timeout=POOL_WAIT_SECONDS,
             pool_use_lifo=True,
+            hide_parameters=True,
             connect_args=connect,
         )
 

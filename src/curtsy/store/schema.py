@@ -64,7 +64,7 @@ sources = Table(
     Column("next_fetch_at", BigInteger),
     Column("delay_ms", BigInteger, nullable=False, server_default="1000"),
     Column("pace", Text),  # what the pacer carries from owner to owner (JSON)
-    Column("ranks", Text, nullable=False, server_default="{}"),  # virtual time and floor by priority
+    Column("ranks", Text, nullable=False, server_default="{}"),  # virtual time, floor by priority
     _count("looks"),  # how often it was found empty since it last had work
     Column("failing_since", BigInteger),
     Column("gave_up_at", BigInteger),  # its visits made before this moment fail unfetched
@@ -203,9 +203,7 @@ visits = Table(
     Column("progress", Text),
     Column("crashes", SmallInteger, nullable=False, server_default="0"),
     Column("created_at", BigInteger, nullable=False),
-    _partial(
-        "visits_ready", "source_id", "priority", "rank", "page_id", where="due_at IS NULL"
-    ),
+    _partial("visits_ready", "source_id", "priority", "rank", "page_id", where="due_at IS NULL"),
     _partial("visits_due", "source_id", "due_at", where="due_at IS NOT NULL"),
 )
 

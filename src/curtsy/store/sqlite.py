@@ -87,14 +87,18 @@ class SqliteEngine:
 
 def _synchronous(connection: Connection, mode: str) -> None:
     """Outside a transaction: SQLite ignores this pragma inside one."""
-    raw = connection.connection.dbapi_connection
-    assert isinstance(raw, sqlite3.Connection)
+    raw: Any = connection.connection.dbapi_connection
     raw.execute(f"PRAGMA synchronous = {mode}")
 
 
 def _engine(url: URL, *, begin: str, size: int) -> SqlEngine:
     engine = create_engine(
-        url, poolclass=QueuePool, pool_size=size, max_overflow=0, connect_args={"timeout": 10}
+        url,
+        poolclass=QueuePool,
+        pool_size=size,
+        max_overflow=0,
+        connect_args={"timeout": 10},
+        hide_parameters=True,
     )
 
     @event.listens_for(engine, "connect")

@@ -7,7 +7,7 @@ writer thread, as BEGIN IMMEDIATE, or in a few reader threads.
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
@@ -34,7 +34,9 @@ class Engine(Protocol):
     async def open(self) -> None: ...
     async def close(self) -> None: ...
     async def read(self, work: Work[T]) -> T: ...
-    async def write(self, work: Work[T], sending_commit: Callable[[], None], durable: bool) -> T: ...
+    async def write(
+        self, work: Work[T], sending_commit: Callable[[], None], durable: bool
+    ) -> T: ...
 
 
 class Store:
@@ -55,7 +57,10 @@ class Store:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self._engine.close()
 
@@ -72,17 +77,17 @@ class Store:
         """
         return await self._attempt(lambda sent: self._engine.write(work, sent, durable))
 
-    async def _attempt(self, run: Callable[[Callable[[], None]], "asyncio.Future[T] | object"]) -> T:
+    async def _attempt(self, run: Callable[[Callable[[], None]], Awaitable[T]]) -> T:
         broke = False
         for attempt in range(1, TRIES + 1):
-            sent: list[bool] = []
+            sent = asyncio.Event()
             try:
-                return await run(lambda sent=sent: sent.append(True))  # type: ignore[misc]
+                return await run(sent.set)
             except Exception as error:
                 ours = as_our_error(error)
                 if ours is None:
                     raise
-                may_repeat = verdict(error) == "again" or (not sent and not broke)
+                may_repeat = verdict(error) == "again" or (not sent.is_set() and not broke)
                 if attempt == TRIES or not isinstance(ours, StoreAway) or not may_repeat:
                     raise ours from error
                 broke = broke or verdict(error) == "away"

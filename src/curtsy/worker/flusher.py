@@ -5,6 +5,8 @@ flush is idempotent. Nothing else is said meanwhile, and lanes wait when too muc
 """
 
 import asyncio
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from curtsy.clock import Clock
@@ -15,6 +17,7 @@ from curtsy.frontier.results import Batch, Flushed, Release, Result
 from curtsy.frontier.take import Visit
 from curtsy.logs import logger
 from curtsy.store import Store
+from curtsy.worker.results import unrecorded
 
 if TYPE_CHECKING:
     from curtsy.worker.lane import Lane
@@ -39,7 +42,8 @@ class Flusher:
         self._urgent = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
-        self._busy = False
+        self._all_told = asyncio.Event()
+        self._all_told.set()
         self.recorded = 0
 
     def add(self, lane: "Lane", result: Result) -> None:
@@ -74,6 +78,7 @@ class Flusher:
         await self._room.wait()
 
     def _hurry(self) -> None:
+        self._all_told.clear()
         self._something.set()
         self._urgent.set()
 
@@ -91,8 +96,7 @@ class Flusher:
 
     async def drained(self) -> None:
         """Wait until everything added so far was told."""
-        while self._results or self._releases or self._busy:
-            await asyncio.sleep(0.01)
+        await self._all_told.wait()
 
     async def flush_once(self) -> None:
         self._something.clear()
@@ -108,13 +112,11 @@ class Flusher:
         batch = self._batch(results, list(started.values()), releases)
         if not batch:
             return
-        self._busy = True
-        try:
-            flushed = await self._tell(batch)
-        finally:
-            self._busy = False
+        flushed = await self._tell(batch)
         self._room.set()
         self._spread(flushed, results, releases)
+        if not self._results and not self._releases:
+            self._all_told.set()
 
     def _batch(
         self,
@@ -128,12 +130,28 @@ class Flusher:
         return Batch([r for _lane, r in results], reports, [v.page_id for _lane, v in started])
 
     async def _tell(self, batch: Batch) -> Flushed:
+        """Tell it until it is told. A result that the store cannot take costs only its page."""
+        try:
+            return await self._tell_whole(batch)
+        except Exception:
+            log.exception("flush_refused", results=len(batch.results))
+            if not batch.results:
+                raise
+        if len(batch.results) == 1:
+            return await self._tell_whole(replace(batch, results=[unrecorded(batch.results[0])]))
+        told = [await self._tell(part) for part in _halves(batch)]
+        return Flushed(
+            lost_sources=frozenset().union(*(part.lost_sources for part in told)),
+            recorded=sum(part.recorded for part in told),
+            dropped=sum(part.dropped for part in told),
+        )
+
+    async def _tell_whole(self, batch: Batch) -> Flushed:
         while True:
-            now = self._clock.now()
+            work = partial(flush, batch=batch, worker=self._worker, delay_ms=self._delay_ms,
+                           now=self._clock.now())  # fmt: skip
             try:
-                return await self._store.write(
-                    lambda c: flush(c, batch, worker=self._worker, delay_ms=self._delay_ms, now=now)
-                )
+                return await self._store.write(work)
             except (StoreAway, StoreFull) as away:
                 log.warning("flush_waits_for_store", results=len(batch.results), reason=str(away))
                 await asyncio.sleep(AFTER_FAILURE_SECONDS)
@@ -157,3 +175,13 @@ class Flusher:
         for _lane, _release, told in releases.values():
             if not told.done():
                 told.set_result(None)
+
+
+def _halves(batch: Batch) -> tuple[Batch, Batch]:
+    """Two batches that say the same; sources are given back only with the second."""
+    middle = len(batch.results) // 2
+    keep = {i: replace(report, release=None) for i, report in batch.reports.items()}
+    return (
+        Batch(batch.results[:middle], keep, batch.started),
+        Batch(batch.results[middle:], batch.reports, []),
+    )

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 
 from curtsy.clock import Clock
+from curtsy.duty import Wake
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.frontier.timekeeping import synchronise
 from curtsy.frontier.workers import WorkerRow, beat, register
@@ -36,6 +37,7 @@ class Heartbeat:
         self._loop = asyncio.get_running_loop()
         self._stop = threading.Event()
         self._registered = threading.Event()
+        self._began = Wake()
         self._ticked_at = clock.monotonic()
         self._trust_until = 0
         self.draining = False
@@ -49,26 +51,28 @@ class Heartbeat:
         self._ticked_at = self._clock.monotonic()
 
     async def start(self) -> None:
-        """Returns once the worker is registered."""
+        """Returns once the worker is registered, which may have to wait for the store."""
         self._thread.start()
-        while not self._registered.is_set():
-            await asyncio.sleep(0.005)
+        while not self._registered.is_set() and self._thread.is_alive():
             self.tick()
+            await self._began.wait(0.2)
 
     async def stop(self) -> None:
         self._stop.set()
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        asyncio.run(self._beat_until_stopped())
+        try:
+            asyncio.run(self._beat_until_stopped())
+        except Exception:
+            log.exception("heartbeat_failed", worker=self._row.id)
+            self._loop.call_soon_threadsafe(self._on_end)
 
     async def _beat_until_stopped(self) -> None:
         async with Store(self._url, pool_size=1) as store:
             while not self._stop.is_set():
                 pause = await self._step(store)
-                deadline = self._clock.monotonic() + pause
-                while not self._stop.is_set() and self._clock.monotonic() < deadline:
-                    await asyncio.sleep(min(0.05, self._ttl / 10_000))
+                await asyncio.to_thread(self._stop.wait, pause / 1000)
 
     async def _step(self, store: Store) -> int:
         """One beat; returns the pause until the next (milliseconds)."""
@@ -104,5 +108,7 @@ class Heartbeat:
             )  # fmt: skip
         if alive:
             self._trust_until = sent_at + self._ttl - self._ttl // 5
-            self._registered.set()
+            if not self._registered.is_set():
+                self._registered.set()
+                self._loop.call_soon_threadsafe(self._began)
         return alive

@@ -6,10 +6,8 @@ Only this lane, on this loop, decides when a request to the source starts.
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-
-import orjson
 
 from curtsy.clock import Clock
 from curtsy.duty import Wake
@@ -19,16 +17,13 @@ from curtsy.frontier.lease import Lease
 from curtsy.frontier.results import Release, Result, SourceReport
 from curtsy.frontier.take import Visit
 from curtsy.model.jobs import Band, band_of
-from curtsy.model.kinds import Kind
-from curtsy.model.outcome import Failed
-from curtsy.politeness.consequence import HostHealth
-from curtsy.politeness.pace import Pace
 from curtsy.politeness.policy import Policy
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.reading import Reading
-from curtsy.worker.results import Span, documented, judge
+from curtsy.worker.results import Span
 from curtsy.worker.slots import Slots
+from curtsy.worker.standing import Standing
 from curtsy.worker.taker import Taker
 
 BUDGET_VISITS = 1_000
@@ -38,7 +33,7 @@ LONGEST_HOLD = 3_000
 LOOK_EVERY = 900
 READ_AHEAD = 64
 SUSPECT_FROM = 2
-GUILTY_FROM = 3
+"""So many owners died in a row, and each page is named before it is visited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +53,27 @@ class Crew:
 class Lane:
     def __init__(self, lease: Lease, crew: Crew) -> None:
         self.lease, self._crew = lease, crew
-        self._now = crew.clock.monotonic
-        now = self._now()
-        self.policy = crew.defaults.with_overrides(lease.policy)
-        self._pace = Pace(self.policy, next_at=now + lease.wait, resting=lease.fail_streak > 0)
+        self._monotonic = crew.clock.monotonic
+        now = self._monotonic()
+        self._standing = Standing(lease, clock=crew.clock, defaults=crew.defaults, rng=crew.rng)
+        self._pace = self._standing.pace
+        self._suspected = lease.crash_streak >= SUSPECT_FROM
         self._reading = Reading(lease.source_id, lease.ranks, now)
-        self._health = HostHealth(
-            lease.fail_streak, lease.pace.get("announced", 0), lease.failing_since
-        )
-        self._gave_up_at, self._gave_up_kind = lease.gave_up_at, lease.gave_up_kind
-        self._rest_began = now
         self._news = Wake()
         self._looked_at: int | None = None
         self._until = now + BUDGET_SPAN
-        self._left = BUDGET_VISITS
+        self._budget = BUDGET_VISITS
         self._ending = False
         self._lost = False
         self._saw_visits = False
         self._control_version = lease.control_version
-        self.band, self._known_band = Band(lease.band), lease.band
+        self._band, self._known_band = Band(lease.band), lease.band
         self._open: dict[int, asyncio.Task[None]] = {}
         self._sent: set[int] = set()
         self._told: set[int] = set()
         """Pages whose result is with the flush."""
 
-    # what the worker tells the lane
+    # What the worker tells the lane.
 
     def end(self) -> None:
         """Start nothing more; give the source back when nothing is in flight."""
@@ -108,19 +99,18 @@ class Lane:
             self.end()
         if news.control_version != self._control_version:
             self._control_version = news.control_version
-            self.policy = self._pace.policy = self._crew.defaults.with_overrides(news.policy)
+            self._standing.adopt_policy(news.policy)
             self._news()
         self._known_band = news.band
-        self.band = min(self.band, Band(news.band))
+        self._band = min(self._band, Band(news.band))
 
     def drop(self, page_ids: set[int]) -> None:
         """These visits are gone, as after a cancel: forget them, abort the open ones."""
         for page_id in page_ids:
-            if (visit := self._reading.held.get(page_id)) is not None:
-                if page_id in self._open:
-                    self._open[page_id].cancel()
-                else:
-                    self._reading.forget(visit)
+            if page_id in self._open:
+                self._open[page_id].cancel()
+            elif (visit := self._reading.held.get(page_id)) and page_id not in self._told:
+                self._reading.forget(visit)
 
     def flushed(self, results: list[Result]) -> None:
         for result in results:
@@ -128,7 +118,7 @@ class Lane:
             self._reading.flushed(result.visit)
         self._news()
 
-    # what the lane tells the worker
+    # What the lane tells the worker.
 
     def holding(self) -> list[tuple[int, int]]:
         return [(visit.page_id, visit.turn) for visit in self._reading.held.values()]
@@ -137,34 +127,21 @@ class Lane:
         return list(self._open)
 
     def report(self, release: Release | None = None) -> SourceReport:
-        ahead = self._crew.clock.now() - self._now()
-        return SourceReport(
-            source_id=self.lease.source_id,
-            epoch=self.lease.epoch,
-            next_fetch_at=self._pace.next_at + ahead,
-            delay_ms=max(self.policy.min_delay, self.policy.max_delay),
-            ranks=self._reading.ranks(self._now()),
-            pace=orjson.dumps({"announced": self._health.announced_streak}).decode(),
-            fail_streak=self._health.fail_streak,
-            failing_since=self._health.failing_since,
-            gave_up_at=self._gave_up_at,
-            gave_up_kind=self._gave_up_kind,
-            release=release,
-        )
+        return self._standing.report(self._reading.ranks(self._monotonic()), release)
 
-    # the lane's own way
+    # The lane's own way.
 
     async def run(self) -> None:
         """Visit page after page until the budget, the work or the lease ends; then give back."""
         async with asyncio.TaskGroup() as visits:
             while (visit := await self._next()) is not None:
-                self._left -= 1
-                await self._crew.slots.acquire(self.band)
-                self._pace.started(self._now(), self._crew.rng)
+                band = self._band
+                await self._crew.slots.acquire(band)
+                self._budget -= 1
+                self._pace.started(self._monotonic(), self._crew.rng)
                 self._crew.flusher.started(self, visit)
-                task = visits.create_task(self._visit(visit))
-                self._open[visit.page_id] = task
-                task.add_done_callback(partial(self._ended, visit, self.band))
+                self._open[visit.page_id] = task = visits.create_task(self._visit(visit))
+                task.add_done_callback(partial(self._ended, visit, band))
         if not self._lost:
             await self._crew.flusher.release(self, self._release())
 
@@ -172,37 +149,41 @@ class Lane:
         """The next visit, at the moment it may start; None when the lane is to end."""
         while not self._is_over():
             await self._crew.flusher.room()
-            wait = self._pace.wait(self._now())
+            wait = self._pace.wait(self._monotonic())
             if wait is None or not self._crew.trusted():
                 await self._news.wait(1.0)
-            elif wait > LONGEST_HOLD and not self._pace.in_flight and not self._gave_up_at:
+            elif wait > LONGEST_HOLD and not self._pace.in_flight and not self._gives_up():
                 return None
             elif (visit := await self._read()) is None:
                 if not self._reading.held:
                     return None
                 await self._news.wait(1.0)
-            elif (refusal := self._refusal(visit)) is not None:
-                self._give_up(visit, refusal)
-            elif wait > 0 and (wait := self._pace.next_at - self._now()) > 0:
-                self._reading.put_back(visit)
-                await self._news.wait(wait / 1000)
-            else:
+            elif (refusal := self._standing.refusal(visit)) is not None:
+                now = self._crew.clock.now()
+                self._tell(Result(visit, refusal, started_at=now, ended_at=now, unasked=True))
+            elif (wait := self._pace.wait(self._monotonic())) == 0:
                 return visit
+            else:
+                self._reading.put_back(visit)
+                await self._news.wait(1.0 if wait is None else wait / 1000)
         return None
 
     def _is_over(self) -> bool:
-        return self._ending or self._left <= 0 or self._now() >= self._until
+        return self._ending or self._budget <= 0 or self._monotonic() >= self._until
+
+    def _gives_up(self) -> bool:
+        return self._standing.gave_up_at is not None
 
     async def _read(self) -> Visit | None:
         """The best visit known, from a view no older than a second."""
-        now = self._now()
+        now = self._monotonic()
         stale = self._looked_at is None or now - self._looked_at >= LOOK_EVERY
-        if stale or not len(self._reading):
+        if stale or not self._reading:
             if stale:
                 self._looked_at = now
             found = await self._crew.taker.take(self._reading.wish(self._ahead(), rewind=stale))
             self._reading.add(found)
-            if not len(self._reading) and not self._reading.held:
+            if not self._reading.held:
                 wish = self._reading.wish(self._ahead(), rewind=True, from_zero=True)
                 self._reading.add(await self._crew.taker.take(wish))
         visit = self._reading.pop()
@@ -210,49 +191,43 @@ class Lane:
         return visit
 
     def _ahead(self) -> int:
-        """About a second of work."""
-        if self.policy.min_delay <= 0:
+        """How many visits to read: about a second of work."""
+        if self._pace.policy.min_delay <= 0:
             return READ_AHEAD
-        return min(READ_AHEAD, 1 + 1000 // self.policy.min_delay)
-
-    def _refusal(self, visit: Visit) -> Failed | None:
-        if visit.crashes >= GUILTY_FROM:
-            return Failed(
-                Kind.INTERNAL, f"The worker died {visit.crashes} times while it had this page."
-            )
-        if self._gave_up_at is not None and visit.created_at <= self._gave_up_at:
-            kind = Kind(self._gave_up_kind or Kind.CONNECT)
-            return Failed(kind, f"{self.lease.name} does not answer; it was given up.")
-        return None
-
-    def _give_up(self, visit: Visit, refusal: Failed) -> None:
-        now = self._crew.clock.now()
-        result = Result(visit, refusal, started_at=now, ended_at=now, unasked=True)
-        self._told.add(visit.page_id)
-        self._crew.flusher.add(self, result)
+        return min(READ_AHEAD, 1 + 1000 // self._pace.policy.min_delay)
 
     async def _visit(self, visit: Visit) -> None:
-        started_at, began = self._crew.clock.now(), self._now()
+        started_at, began = self._crew.clock.now(), self._monotonic()
+        if self._suspected:
+            await self._crew.flusher.suspect(self, visit)
         try:
-            if self.lease.crash_streak >= SUSPECT_FROM:
-                await self._crew.flusher.suspect(self, visit)
-            outcome = await self._crew.pipeline.run(visit, partial(self._may_start, visit))
-            span = Span(started_at, self._crew.clock.now())
-            judged = judge(visit, outcome, span, policy=self.policy, health=self._health,
-                           rng=self._crew.rng)  # fmt: skip
-            if judged.rest is None or began >= self._rest_began:
-                self._health = judged.health
-            if judged.rest is not None:
-                self._rest(judged.rest.wait, began)
-            else:
-                self._pace.resting = False
-            if judged.host_is_dead and isinstance(outcome, Failed):
-                self._gave_up_at, self._gave_up_kind = span.ended_at, outcome.kind
-            result = await documented(judged.result)
-            self._told.add(visit.page_id)
-            self._crew.flusher.add(self, result)
+            done = await self._crew.pipeline.run(visit, partial(self._may_start, visit))
         except TrustEnded:
-            pass
+            return
+        outcome, document = done
+        span = Span(started_at, self._crew.clock.now())
+        result = self._standing.judge(visit, outcome, span, began)
+        self._tell(replace(result, document=document))
+
+    def _tell(self, result: Result) -> None:
+        self._told.add(result.visit.page_id)
+        self._crew.flusher.add(self, result)
+
+    def _may_start(self, visit: Visit) -> bool:
+        """Asked when the request's bytes are handed to the socket.
+
+        They leave at the end of this round of the loop, which may take milliseconds: spacing
+        counts from the next round.
+        """
+        if self._lost or not self._crew.trusted():
+            return False
+        self._sent.add(visit.page_id)
+        asyncio.get_running_loop().call_soon(self._left)
+        return True
+
+    def _left(self) -> None:
+        self._pace.sent(self._monotonic(), self._crew.rng)
+        self._news()
 
     def _ended(self, visit: Visit, band: Band, _task: asyncio.Task[None]) -> None:
         """However the visit ended. Without a result, it waits in the store as it did before."""
@@ -265,26 +240,12 @@ class Lane:
         self._crew.slots.release(band)
         self._news()
 
-    def _may_start(self, visit: Visit) -> bool:
-        """Asked when the request's bytes are about to go out: spacing counts from here."""
-        if self._lost or not self._crew.trusted():
-            return False
-        self._sent.add(visit.page_id)
-        self._pace.sent(self._now(), self._crew.rng)
-        self._news()
-        return True
-
-    def _rest(self, span: int, began: int) -> None:
-        if began >= self._rest_began:
-            self._rest_began = self._now()
-        self._pace.resting = True
-        self._pace.rest(self._now() + span)
-
     def _release(self) -> Release:
         best = self._reading.best()
-        more = best is not None
-        looks = 0 if more or self._saw_visits else self.lease.looks + 1
-        if not more and self._saw_visits:
-            looks = 1
-        band = band_of(best.priority) if best is not None else Band.HIGH
-        return Release(more=more, band=band, known_band=self._known_band, looks=looks)
+        looks = 0 if best is not None else 1 if self._saw_visits else self.lease.looks + 1
+        return Release(
+            more=best is not None,
+            band=band_of(best.priority) if best is not None else Band.HIGH,
+            known_band=self._known_band,
+            looks=looks,
+        )

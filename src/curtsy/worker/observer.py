@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from curtsy.clock import Clock
-from curtsy.frontier.workers import beats, reap, wake_forgotten
+from curtsy.frontier.workers import beats, has_orphans, reap, wake_forgotten
 from curtsy.logs import logger
 from curtsy.store import Store
 
@@ -30,15 +30,17 @@ class Observer:
     async def step(self) -> float:
         """A duty: look once, act on who is dead; returns seconds until the next look."""
         asked_at = self._clock.monotonic()
-        found = await self._store.read(beats)
+        found, orphans = await self._store.read(lambda c: (beats(c), has_orphans(c)))
         dead = self._judge(found, asked_at)
         now = self._clock.now()
-        buried = await self._store.write(lambda c: reap(c, dead, now=now)) if dead else []
+        buried = []
+        if dead or orphans:
+            buried = await self._store.write(lambda c: reap(c, dead, now=now))
         if buried:
             log.warning("worker_died", workers=buried, meaning="its sources are free again")
         if asked_at - self._swept_at >= SWEEP_EVERY:
             self._swept_at = asked_at
-            woken = await self._store.write(lambda c: _sweep(c, now))
+            woken = await self._store.write(lambda c: wake_forgotten(c, now=now))
             if woken:
                 log.warning("sources_woken", sources=woken, why="parked although pages wait")
         return self._ttl / 15_000
@@ -54,8 +56,3 @@ class Observer:
             seen[worker] = _Seen(number, at) if fresh or before is None else before
         self._seen = seen
         return [(w, s.beat) for w, s in seen.items() if at - s.since >= self._ttl]
-
-
-def _sweep(connection, now: int) -> int:  # type: ignore[no-untyped-def]
-    reap(connection, [], now=now)
-    return wake_forgotten(connection, now=now)

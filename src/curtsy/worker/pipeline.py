@@ -2,60 +2,54 @@
 
 import traceback
 from collections.abc import Callable
-from contextvars import ContextVar
 
 from curtsy.fetch import Fetcher, Request, TrustEnded
+from curtsy.frontier.results import Document
 from curtsy.frontier.take import Visit
 from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed, Fetched, Moved, Outcome
 from curtsy.politeness.classify import classify
 from curtsy.scrapers import SCRAPERS
-
-
-_may_start: ContextVar[Callable[[], bool]] = ContextVar("may_start")
-
-
-def may_start() -> bool:
-    """For the fetcher: may the request of this task leave now?"""
-    return _may_start.get()()
+from curtsy.worker.documents import document_of
 
 
 class Pipeline:
     def __init__(self, *, fetcher: Fetcher, now: Callable[[], int], max_redirects: int) -> None:
         self._fetcher, self._now, self._max_redirects = fetcher, now, max_redirects
 
-    async def run(self, visit: Visit, may_start: Callable[[], bool]) -> Outcome:
+    async def run(
+        self, visit: Visit, may_start: Callable[[], bool]
+    ) -> tuple[Outcome, Document | None]:
         """What the visit came to. Raises only `TrustEnded`: then nothing was sent."""
         try:
             return await self._run(visit, may_start)
         except TrustEnded:
             raise
         except Exception as error:
-            return Failed(
-                Kind.INTERNAL, f"An error of our own: {error!r}", traceback=traceback.format_exc()
-            )
+            sentence = f"An error of our own: {error!r}"
+            return Failed(Kind.INTERNAL, sentence, traceback=traceback.format_exc()), None
 
-    async def _run(self, visit: Visit, may_start: Callable[[], bool]) -> Outcome:
+    async def _run(
+        self, visit: Visit, may_start: Callable[[], bool]
+    ) -> tuple[Outcome, Document | None]:
         request = Request(visit.url, etag=visit.etag, last_modified=visit.last_modified)
-        _may_start.set(may_start)
-        reply = await self._fetcher.fetch(request)
+        reply = await self._fetcher.fetch(request, may_start)
         if isinstance(reply, Failed):
-            return reply
+            return reply, None
         verdict = classify(reply, self._now())
         if isinstance(verdict, Moved) and visit.hops >= self._max_redirects:
-            return Failed(
-                Kind.REDIRECT_LOOP, f"More than {self._max_redirects} redirects.", verdict.status
-            )
+            sentence = f"More than {self._max_redirects} redirects."
+            return Failed(Kind.REDIRECT_LOOP, sentence, verdict.status), None
         if verdict is not None:
-            return verdict
+            return verdict, None
         record = SCRAPERS[visit.scraper](reply)
         if isinstance(record, Failed):
-            return record
-        return Fetched(
-            record=record,
+            return record, None
+        fetched = Fetched(
             status=reply.status,
             url=reply.url,
             etag=reply.headers.get("etag"),
             last_modified=reply.headers.get("last-modified"),
             wire_bytes=reply.wire_bytes,
         )
+        return fetched, await document_of(record)

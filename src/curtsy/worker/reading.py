@@ -32,8 +32,9 @@ class Reading:
         """Page and turn of what was flushed: a reading that began before the flush may still
         bring it. At most a lease's budget of them."""
 
-    def __len__(self) -> int:
-        return len(self._heap)
+    def __bool__(self) -> bool:
+        """Something is there to be popped."""
+        return self.best() is not None
 
     def wish(self, want: int, *, rewind: bool, from_zero: bool = False) -> Wish:
         """The next question; a rewinding one must reach past what is held already."""

@@ -1,25 +1,16 @@
 """From an outcome to what is recorded of it, and to what it means for the host."""
 
-import asyncio
-import base64
-import hashlib
 import random
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-import zstandard
-
-from curtsy.frontier.results import Document, Result
+from curtsy.frontier.results import Result
 from curtsy.frontier.take import Visit
-from curtsy.model.kinds import RULES
-from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified, Outcome, Record
+from curtsy.model.kinds import RULES, Kind
+from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified, Outcome
 from curtsy.model.urls import canonical
 from curtsy.politeness.consequence import GiveUp, HostHealth, Rest, Retry, consequence
 from curtsy.politeness.policy import Policy
-
-COMPRESS_IN_THREAD_FROM = 256 * 1024
-
-_compressor = zstandard.ZstdCompressor(level=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +44,8 @@ def judge(
         case Fetched() | NotModified():
             return Judged(result, HostHealth())
         case Moved():
-            moved = replace(result, again_at=span.ended_at, moved_to_host=canonical(outcome.url).host)
+            host = canonical(outcome.url).host
+            moved = replace(result, again_at=span.ended_at, moved_to_host=host)
             return Judged(moved, HostHealth())
         case Again():
             return Judged(replace(result, again_at=outcome.due_at), HostHealth())
@@ -83,26 +75,10 @@ def _judge_failure(
             assert_never(follows)
 
 
-async def documented(result: Result) -> Result:
-    """The result with its record as it is stored; large ones are compressed off the loop."""
-    if not isinstance(result.outcome, Fetched):
-        return result
-    record = result.outcome.record
-    if len(record.content) < COMPRESS_IN_THREAD_FROM:
-        document = _document(record, _compressor)
-    else:
-        document = await asyncio.to_thread(_document, record, zstandard.ZstdCompressor(level=3))
-    bare = replace(result.outcome, record=replace(record, content=b""))
-    return replace(result, outcome=bare, document=document)
-
-
-def _document(record: Record, compressor: zstandard.ZstdCompressor) -> Document:
-    digest = hashlib.blake2b(record.content, digest_size=16)
-    digest.update(f"\0{record.content_type};{record.charset}".encode())
-    return Document(
-        content=compressor.compress(record.content),
-        hash=base64.b64encode(digest.digest()).decode()[:22],
-        content_type=record.content_type,
-        charset=record.charset,
-        bytes=len(record.content),
-    )
+def unrecorded(result: Result) -> Result:
+    """In place of a result that the store could not take."""
+    error = "The result could not be stored; the log has the reason."
+    return replace(
+        result, outcome=Failed(Kind.INTERNAL, error), again_at=None, moved_to_host=None,
+        spends_attempt=False, document=None,
+    )  # fmt: skip

@@ -10,6 +10,7 @@ import random
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 
 from curtsy import __version__, duty
 from curtsy.clock import Clock
@@ -35,6 +36,10 @@ LEASE_AT_ONCE = 64
 LONGEST_POLL = 2_000
 
 
+class _Over(Exception):
+    """Ends everything that this life started."""
+
+
 class Session:
     def __init__(
         self, *, store: Store, clock: Clock, pipeline: Pipeline, settings: WorkerSettings,
@@ -43,7 +48,7 @@ class Session:
         self.id = f"w_{secrets.token_hex(6)}"
         self._store, self._clock, self._settings, self._wake = store, clock, settings, wake
         self._lanes: dict[int, Lane] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._lane_ended = duty.Wake()
         self._over = asyncio.Event()
         self._draining = False
         self._low_water = LowWater()
@@ -61,23 +66,27 @@ class Session:
 
     async def run(self) -> None:
         """Until declared dead or drained."""
-        await self._heartbeat.start()
-        log.info("worker_started", worker=self.id, slots=self._settings.slots)
         duties: dict[str, Callable[[], Awaitable[float]]] = {
-            "tick": self._tick, "lease": self._lease, "control": self._control,
-            "observe": self._observer.step,
+            "tick": self._tick, "control": self._control, "observe": self._observer.step,
         }  # fmt: skip
-        running = [
-            asyncio.create_task(duty.run(name, step, self._wake if name == "lease" else None))
-            for name, step in duties.items()
-        ]
-        running += [asyncio.create_task(self._crew.taker.run())]
-        running += [asyncio.create_task(self._flusher.run())]
         try:
-            await self._over.wait()
+            await self._heartbeat.start()
+            log.info("worker_started", worker=self.id, slots=self._settings.slots)
+            async with asyncio.TaskGroup() as group:
+                for name, step in duties.items():
+                    group.create_task(duty.run(name, step))
+                group.create_task(duty.run("lease", partial(self._lease, group), self._wake))
+                group.create_task(self._crew.taker.run())
+                group.create_task(self._flusher.run())
+                group.create_task(self._end_all_when_over())
+        except* _Over:
+            pass
         finally:
-            await _cancelled([*running, *self._tasks])
             await self._heartbeat.stop()
+
+    async def _end_all_when_over(self) -> None:
+        await self._over.wait()
+        raise _Over
 
     async def drain(self, seconds: float) -> None:
         """Start nothing more, let open requests end, tell everything, give everything back."""
@@ -88,7 +97,7 @@ class Session:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._lanes:
-                    await asyncio.wait([*self._tasks])
+                    await self._lane_ended.wait(1.0)
                 await self._flusher.drained()
         with suppress(StoreAway, StoreFull):
             await self._store.write(lambda c: leave(c, self.id, now=self._clock.now()))
@@ -105,7 +114,7 @@ class Session:
                 lane.abort_open()
         return min(0.5, self._settings.lease_ttl / 30_000)
 
-    async def _lease(self) -> float:
+    async def _lease(self, group: asyncio.TaskGroup) -> float:
         """Take sources while slots stand idle; returns seconds until the next look."""
         room = self._settings.lanes - len(self._lanes)
         at_once = min(room, LEASE_AT_ONCE, 2 * self._crew.slots.free)
@@ -118,11 +127,8 @@ class Session:
                             clock_version=version, now=now)
         )  # fmt: skip
         for leased in leases:
-            lane = Lane(leased, self._crew)
-            self._lanes[leased.source_id] = lane
-            task = asyncio.create_task(self._run_lane(lane))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._lanes[leased.source_id] = lane = Lane(leased, self._crew)
+            group.create_task(self._run_lane(lane))
         if leases:
             return 0.0
         at = await self._store.read(lambda c: next_ready(c, now=now))
@@ -136,6 +142,7 @@ class Session:
             log.exception("lane_failed", source=lane.lease.name)
         finally:
             del self._lanes[lane.lease.source_id]
+            self._lane_ended()
             self._wake()
 
     async def _control(self) -> float:
@@ -149,9 +156,3 @@ class Session:
                 lane.hear(of_sources.get(source_id), self.id)
                 lane.drop(vanished)
         return 0.9
-
-
-async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What a worker is told at its start. Spans are milliseconds, except where the name says seconds."""
+"""What a worker is told at its start. Spans are milliseconds, except where a name says seconds."""
 
 from dataclasses import dataclass, field
 

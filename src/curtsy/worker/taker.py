@@ -1,6 +1,7 @@
 """Lanes read their visits together: wishes made in the same moment are one question."""
 
 import asyncio
+from functools import partial
 
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
@@ -38,8 +39,7 @@ class Taker:
         wishes = [wish for wish, _answer in batch]
         while True:
             try:
-                now = self._clock.now()
-                taken = await self._store.read(lambda c: take(c, wishes, now=now))
+                taken = await self._store.read(partial(take, wishes=wishes, now=self._clock.now()))
                 break
             except (StoreAway, StoreFull) as away:
                 log.warning("take_waits_for_store", reason=str(away))

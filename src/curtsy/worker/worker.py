@@ -1,12 +1,10 @@
 """The worker process: one life after another until it is asked to stop."""
 
-import asyncio
-
 from curtsy.clock import Clock
 from curtsy.duty import Wake
 from curtsy.fetch import Fetcher
 from curtsy.store import Store
-from curtsy.worker.pipeline import Pipeline, may_start
+from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.session import Session
 from curtsy.worker.settings import WorkerSettings
 
@@ -27,7 +25,6 @@ class Worker:
             limits=settings.limits,
             user_agent=settings.user_agent,
             allow=settings.allow,
-            may_start=may_start,
         )
         async with fetcher:
             pipeline = Pipeline(

@@ -1,0 +1,39 @@
+# Everything here needs only python3, make and a compiler.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: test check bench soak up clean
+
+test: $(VENV)/ready
+	$(BIN)/python -m pytest
+
+check: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/project
+
+up: $(VENV)/ready
+	$(BIN)/curtsy up
+
+bench: $(VENV)/bench-ready
+	$(BIN)/python -m bench
+
+soak: $(VENV)/ready
+	$(BIN)/python -m pytest tests/chaos -m "soak or not soak" --soak-seconds=$(or $(SECONDS),600)
+
+$(VENV)/ready: requirements-dev.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.txt
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/bench-ready: $(VENV)/ready requirements-bench.txt
+	$(BIN)/pip install --quiet --require-hashes -r requirements-bench.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,47 @@
+"""`python -m bench [NAME…] [--quick] [--json FILE]`: one table, status 1 if a bar was missed."""
+
+import argparse
+import json
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+from bench.databases import Databases
+from bench.lines import Line, table
+from bench.sizes import FULL, QUICK
+
+NAMES = ("pages", "frontier", "backlog", "submit", "latency", "memory")
+
+
+def options(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(NAMES)}")
+    parser.add_argument("--quick", action="store_true", help="small sizes: a smoke test")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="the lines, for programs")
+    chosen = parser.parse_args(words)
+    if unknown := set(chosen.names) - set(NAMES):
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    return chosen
+
+
+def main(words: list[str]) -> int:
+    chosen = options(words)
+    sizes = QUICK if chosen.quick else FULL
+    lines: list[Line] = []
+    with Databases() as databases:
+        for name in chosen.names or NAMES:
+            print(f"{name}:", flush=True)
+            began = time.monotonic()
+            lines += import_module(f"bench.{name}").run(sizes, databases)
+            print(f"  took {time.monotonic() - began:.0f} s", flush=True)
+    print(f"\n{table(lines)}")
+    if chosen.quick:
+        print("\nSmall sizes: the figures mean nothing, and no bar is held.")
+    if chosen.json:
+        chosen.json.write_text(json.dumps([line.as_json() for line in lines], indent=2) + "\n")
+    return 0 if chosen.quick or all(line.passed for line in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,70 @@
+"""Contestants are processes of their own: `python -m bench.contestants.NAME`.
+
+A contestant reads its options as one line of JSON and prints one line of JSON. Whatever happens
+here, no child outlives its measurement.
+"""
+
+import ctypes
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+LONGEST_SECONDS = 900
+
+
+class ContestantFailed(Exception):
+    """The child ended badly; the text carries the end of what it said."""
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def run(contestant: str, **options: Any) -> dict[str, Any]:
+    """Run it to its end; returns what it measured."""
+    with Child(contestant, **options) as child:
+        return child.answer()
+
+
+class Child:
+    """A contestant that runs beside others until `answer` or the end of the `with`."""
+
+    def __init__(self, contestant: str, **options: Any) -> None:
+        self.contestant = contestant
+        command = [sys.executable, "-m", f"bench.contestants.{contestant}"]
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, preexec_fn=_die_with_parent,
+        )  # fmt: skip
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(options).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def answer(self) -> dict[str, Any]:
+        """Close its stdin, which tells one that serves to end, and wait for its line."""
+        out, err = self.process.communicate(timeout=LONGEST_SECONDS)
+        if self.process.returncode != 0:
+            raise ContestantFailed(f"{self.contestant}: {err.decode()[-3000:]}")
+        found: dict[str, Any] = json.loads(out.splitlines()[-1])
+        return found
+
+
+def contestant(measure: Callable[..., dict[str, Any]]) -> None:
+    """In the child: measure with the options given and print what came of it."""
+    print(json.dumps(measure(**json.loads(sys.stdin.buffer.readline()))), flush=True)

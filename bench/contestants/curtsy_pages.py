@@ -1,0 +1,57 @@
+"""Our worker on pages that were submitted before; ends when the job is finished in the store."""
+
+import asyncio
+import time
+from typing import Any
+
+import uvloop
+
+from bench.children import contestant
+from bench.setting_up import opened, submit
+from curtsy.clock import Clock
+from curtsy.fetch import parse_networks
+from curtsy.politeness.policy import Policy
+from curtsy.store import Statement, Store
+from curtsy.worker import Worker, WorkerSettings
+
+LOOK_EVERY_SECONDS = 0.02
+_JOB = Statement("SELECT state, done FROM jobs WHERE public_id = :job")
+
+
+def settings(concurrency: int, slots: int) -> WorkerSettings:
+    policy = Policy(min_delay=0, concurrency=concurrency)
+    return WorkerSettings(policy=policy, slots=slots, allow=parse_networks("127.0.0.0/8"))
+
+
+async def finished(store: Store, job: str) -> int:
+    """Wait for the job's end as a reader of the store; returns how many pages are done."""
+    while True:
+        row = await store.read(lambda c: _JOB(c, job=job).one())
+        if row.state not in ("queued", "running"):
+            return int(row.done)
+        await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+
+async def work_off(store: Store, clock: Clock, job: str, told: WorkerSettings) -> dict[str, Any]:
+    worker = Worker(store=store, clock=clock, settings=told)
+    began = time.perf_counter()
+    running = asyncio.create_task(worker.run())
+    done = await finished(store, job)
+    seconds = time.perf_counter() - began
+    await worker.stop()
+    await running
+    return {"pages": done, "seconds": seconds}
+
+
+async def run(database: str, urls: list[str], concurrency: int, slots: int) -> dict[str, Any]:
+    async with opened(database) as (store, clock):
+        (job,) = await submit(store, clock, urls)
+        return await work_off(store, clock, job, settings(concurrency, slots))
+
+
+def measure(database: str, urls: list[str], concurrency: int, slots: int) -> dict[str, Any]:
+    return uvloop.run(run(database, urls, concurrency, slots))
+
+
+if __name__ == "__main__":
+    contestant(measure)

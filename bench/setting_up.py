@@ -1,0 +1,43 @@
+"""What contestants of ours share: an open store with its tables, and jobs sent in."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from itertools import islice
+
+from curtsy import logs
+from curtsy.clock import Clock
+from curtsy.frontier.timekeeping import synchronise
+from curtsy.store import Store
+from curtsy.store.upgrade import upgrade
+from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
+
+URLS_PER_JOB = 100_000
+
+
+@asynccontextmanager
+async def opened(database: str) -> AsyncIterator[tuple[Store, Clock]]:
+    logs.configure("WARNING", "text")
+    async with Store(database) as store:
+        await upgrade(store)
+        clock = Clock()
+        await synchronise(store, clock)
+        yield store, clock
+
+
+def submitter(store: Store, clock: Clock) -> Submitter:
+    return Submitter(store=store, clock=clock, limits=SubmitLimits(), delay_ms=0)
+
+
+async def submit(store: Store, clock: Clock, urls: Iterable[str]) -> list[str]:
+    """Through the door that everybody uses, in jobs of the largest size; returns the jobs."""
+    door = submitter(store, clock)
+    remaining, jobs = iter(urls), []
+    while pages := [PageRequest(url) for url in islice(remaining, URLS_PER_JOB)]:
+        jobs.append((await door.submit(JobRequest("bench", pages))).job)
+    return jobs
+
+
+def invented_urls(visits: int, sources: int) -> Iterator[str]:
+    """Hosts that nobody asks: for benchmarks without HTTP."""
+    for number in range(visits):
+        yield f"http://host-{number % sources}.example/page/{number // sources}"

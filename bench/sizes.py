@@ -1,0 +1,36 @@
+"""How much is measured: as the bars ask for, or little, to see that everything still runs."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    rounds: int = 3
+    pages: int = 5_000
+    page_hosts: int = 100
+    frontier_visits: int = 20_000
+    frontier_sources: int = 1_000
+    small_backlog: int = 10_000
+    large_backlog: int = 1_000_000
+    backlog_sources: int = 10_000
+    submit_urls: int = 100_000
+    submit_hosts: int = 1_000
+    latency_samples: int = 100
+    memory_marks: tuple[int, ...] = (2_000, 10_000, 20_000)
+
+
+FULL = Sizes()
+QUICK = Sizes(
+    rounds=1,
+    pages=300,
+    page_hosts=20,
+    frontier_visits=2_000,
+    frontier_sources=100,
+    small_backlog=1_000,
+    large_backlog=10_000,
+    backlog_sources=1_000,
+    submit_urls=5_000,
+    submit_hosts=100,
+    latency_samples=10,
+    memory_marks=(200, 500, 1_000),
+)

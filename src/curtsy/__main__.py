@@ -1,0 +1,5 @@
+"""`python -m curtsy` is `curtsy`."""
+
+from curtsy.cli import main
+
+main()

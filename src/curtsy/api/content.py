@@ -1,0 +1,49 @@
+"""A stored document as JSON can carry it: as text where it is text, as base64 elsewhere."""
+
+import base64
+import codecs
+
+import zstandard
+
+_TEXT_TYPES = ("application/json", "application/xml", "application/javascript",
+               "application/x-javascript", "application/ecmascript")  # fmt: skip
+_TEXT_ENDINGS = ("+json", "+xml")
+_CHARSETS = ("ascii", "utf-8", "utf-16", "utf-32", "iso8859", "cp", "koi8", "mac-", "tis-620",
+             "gb", "hz", "big5", "shift_jis", "euc", "iso2022", "johab", "ptcp154")  # fmt: skip
+"""How Python's names of charsets for text begin; its others are escapes, tricks and slow."""
+
+
+def unpacked(content: bytes, size: int) -> bytes:
+    """The document's own bytes; `size` is how many they are."""
+    return zstandard.ZstdDecompressor().decompress(content, max_output_size=max(size, 1))
+
+
+def as_text(content: bytes, content_type: str, charset: str | None) -> str | None:
+    """None: it is not text. Whatever the bytes are, this does not fail."""
+    if not (charset or is_text(content_type)):
+        return None
+    if known := _known_charset(charset):
+        return content.decode(known, "replace")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def as_base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def is_text(content_type: str) -> bool:
+    kind = content_type.lower()
+    return kind.startswith("text/") or kind in _TEXT_TYPES or kind.endswith(_TEXT_ENDINGS)
+
+
+def _known_charset(charset: str | None) -> str | None:
+    try:
+        name = codecs.lookup(charset or "").name
+    except (LookupError, ValueError):
+        return None
+    if name == "utf-8":
+        return "utf-8-sig"
+    return name if name.startswith(_CHARSETS) else None

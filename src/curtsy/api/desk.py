@@ -1,0 +1,99 @@
+"""What the doors work with: the store, within a deadline, and the ways a job begins and ends.
+
+A request that the database keeps waiting is answered in time all the same. What it had begun is
+told to stop but not waited for, since ending a hung connection can hang too; it may still be
+committed, so the answer never says that it was not.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Annotated, Any, Self, TypeVar
+
+from fastapi import Depends, Request
+
+from curtsy.clock import Clock
+from curtsy.errors import StoreAway
+from curtsy.store import Connection, Store
+from curtsy.submit import JobRequest, Submitted, Submitter, cancel, retry_failures
+
+T = TypeVar("T")
+
+ANSWER_WITHIN_SECONDS = 1.8
+"""So that with its way through the network the answer is there within two."""
+LEAVE_WITHIN_SECONDS = 5.0
+
+
+class Desk:
+    """Lives as long as the server; at its end it waits a moment for what it left behind."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        submitter: Submitter,
+        on_work: Callable[[], None],
+        answer_within: float = ANSWER_WITHIN_SECONDS,
+    ) -> None:
+        self.clock = clock
+        self._store, self._submitter = store, submitter
+        self._on_work = on_work
+        self._answer_within = answer_within
+        self._begun: set[asyncio.Task[Any]] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if self._begun:
+            await asyncio.wait(self._begun, timeout=LEAVE_WITHIN_SECONDS)
+
+    async def submit(self, request: JobRequest) -> Submitted:
+        return await self._in_time(self._submitter.submit(request))
+
+    async def cancel(self, job: str) -> int:
+        """How many pending pages were removed."""
+        return await self._write(lambda c: cancel(c, job, now=self.clock.now()))
+
+    async def retry(self, job: str) -> int:
+        """How many failed pages wait again."""
+        pages = await self._write(lambda c: retry_failures(c, job, now=self.clock.now()))
+        self._on_work()
+        return pages
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        return await self._in_time(self._store.read(work))
+
+    async def _write(self, work: Callable[[Connection], T]) -> T:
+        return await self._in_time(self._store.write(work, durable=True))
+
+    async def _in_time(self, work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.create_task(work)
+        self._begun.add(task)
+        task.add_done_callback(self._ended)
+        try:
+            await asyncio.wait([task], timeout=self._answer_within)
+        finally:
+            task.cancel()
+        if not task.done() or task.cancelled():
+            raise StoreAway(f"no answer within {self._answer_within:g} seconds")
+        return task.result()
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._begun.discard(task)
+        if not task.cancelled():
+            task.exception()  # one that comes after the answer is nobody's to collect
+
+
+def _desk(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+TheDesk = Annotated[Desk, Depends(_desk)]

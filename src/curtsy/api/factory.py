@@ -1,0 +1,27 @@
+"""The application: doors, problem documents and the guards around them."""
+
+from fastapi import FastAPI
+
+from curtsy import __version__
+from curtsy.api import fetch_door, health, problems
+from curtsy.api.desk import Desk
+from curtsy.api.guards import CatchEverything, LimitBody
+
+
+def create_app(desk: Desk) -> FastAPI:
+    """Nothing is started: the desk, its store and its submitter live as long as the caller says."""
+    app = FastAPI(
+        title="curtsy",
+        version=__version__,
+        summary="A distributed job scheduler for web scraping",
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.desk = desk
+    problems.install(app)
+    app.include_router(fetch_door.router)
+    app.include_router(health.router)
+    app.add_middleware(LimitBody)
+    app.add_middleware(CatchEverything)
+    return app

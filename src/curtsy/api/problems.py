@@ -1,0 +1,163 @@
+"""Errors as RFC 9457 problem documents. The one table from our errors to HTTP statuses."""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from pydantic.json_schema import models_json_schema
+from starlette.exceptions import HTTPException
+
+from curtsy.errors import (
+    BadRequest,
+    CurtsyError,
+    NotFound,
+    OverLimit,
+    Refused,
+    StoreAway,
+    StoreFull,
+    WrongState,
+)
+from curtsy.logs import logger
+
+log = logger("api")
+
+MEDIA_TYPE = "application/problem+json"
+STORE_AWAY_RETRY_SECONDS = 2
+
+STATUSES: tuple[tuple[type[CurtsyError], int], ...] = (
+    (BadRequest, 422),
+    (NotFound, 404),
+    (WrongState, 409),
+    (Refused, 422),
+    (OverLimit, 429),
+    (StoreAway, 503),
+    (StoreFull, 507),
+)
+"""The first that fits counts; any other error of ours is a 500."""
+
+
+class FieldProblem(BaseModel):
+    loc: list[str | int]
+    """Where: `body`, `query`, `path` or `header`, then the names on the way."""
+    msg: str
+    type: str
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    """Sentences for people: every problem at once."""
+    code: str
+    """A stable word for programs."""
+    errors: list[FieldProblem] = Field(default_factory=list)
+    """Of a 422: each problem and where it is."""
+
+
+class BadState(Exception):
+    """A wrong state where the door's document says 400."""
+
+    def __init__(self, error: WrongState) -> None:
+        self.error = error
+        super().__init__(str(error))
+
+
+def problem(
+    status: int,
+    detail: str,
+    code: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    errors: list[dict[str, Any]] | None = None,
+) -> Response:
+    body: dict[str, Any] = {
+        "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status,
+        "detail": detail, "code": code,
+    }  # fmt: skip
+    if errors:
+        body["errors"] = errors
+    # ASCII: an error may quote text that no UTF-8 can carry
+    return Response(json.dumps(body).encode(), status, headers, MEDIA_TYPE)
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For the OpenAPI document of an endpoint: the problems that it may answer with."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    always = (422, 500, 503)
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": content}
+        for status in sorted({*statuses, *always})
+    }
+
+
+def install(app: FastAPI) -> None:
+    """Answer with problem documents, and say so in the OpenAPI document."""
+    _, schemas = models_json_schema(
+        [(Problem, "serialization")], ref_template="#/components/schemas/{model}"
+    )
+    described = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = described()
+        document["components"]["schemas"] |= schemas["$defs"]
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]
+    app.add_exception_handler(CurtsyError, _ours)
+    app.add_exception_handler(BadState, _bad_state)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+
+
+async def _ours(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, CurtsyError)
+    status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+    if status == 500:
+        log.error("request_failed", code=error.code, error=str(error))
+    headers = {}
+    if isinstance(error, OverLimit):
+        headers["Retry-After"] = str(error.retry_after_seconds)
+    if isinstance(error, StoreAway):
+        headers["Retry-After"] = str(STORE_AWAY_RETRY_SECONDS)
+    return problem(status, str(error), error.code, headers=headers)
+
+
+async def _bad_state(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, BadState)
+    return problem(400, str(error), error.error.code)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    phrase = HTTPStatus(error.status_code).phrase
+    code = phrase.lower().replace(" ", "_").replace("-", "_")
+    detail = str(error.detail)
+    if error.status_code == 404:
+        detail = f"There is nothing at {request.url.path}."
+    elif error.status_code == 405:
+        detail = f"{request.method} does not work at {request.url.path}."
+    return problem(error.status_code, detail, code, headers=error.headers)
+
+
+async def _invalid(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    errors = [_field_problem(found) for found in error.errors()]
+    detail = " ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}." for e in errors)
+    return problem(422, detail, BadRequest.code, errors=errors)
+
+
+def _field_problem(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the input: it may be large, secret, or nothing that JSON can say."""
+    message = found["msg"]
+    if found["type"] == "json_invalid":
+        message = f"Not valid JSON ({found['ctx']['error']})"
+    elif found["loc"] == ("body",) and isinstance(found.get("input"), bytes):
+        message = "The body is not JSON: send it with the header Content-Type: application/json"
+    return {"loc": list(found["loc"]), "msg": message.rstrip("."), "type": found["type"]}

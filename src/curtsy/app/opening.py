@@ -1,0 +1,56 @@
+"""What every process does first: a database that can be used, with the schema it needs."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from curtsy.clock import Clock
+from curtsy.config import Settings
+from curtsy.errors import BadSetting
+from curtsy.frontier.timekeeping import synchronise
+from curtsy.logs import logger
+from curtsy.store import Store
+from curtsy.store.upgrade import require_known_schema, upgrade
+
+log = logger("app")
+
+SQLITE = "sqlite:///"
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Store]:
+    """The store, whatever its schema."""
+    _check_folder(settings.database_url)
+    async with Store(settings.database_url, pool_size=settings.db_pool_size) as store:
+        yield store
+
+
+@asynccontextmanager
+async def ready(
+    settings: Settings, *, upgrades_sqlite: bool = False
+) -> AsyncIterator[tuple[Store, Clock]]:
+    """The store with the schema that this program knows, and a clock in step with it."""
+    async with opened(settings) as store:
+        if upgrades_sqlite and store.is_sqlite:
+            before, after = await upgrade(store)
+            if before != after:
+                log.info("schema_upgraded", before=before, after=after)
+        await require_known_schema(store)
+        clock = Clock()
+        await synchronise(store, clock)
+        yield store, clock
+
+
+def _check_folder(url: str) -> None:
+    if not url.startswith(SQLITE):
+        return
+    path = Path(url.removeprefix(SQLITE)).absolute()
+    if path.is_dir():
+        raise BadSetting(f"DATABASE_URL names {path}, which is a folder: name a file in it.")
+    if not path.parent.is_dir():
+        raise BadSetting(f"DATABASE_URL names {path}: the folder {path.parent} does not exist.")
+    # the folder too: SQLite writes its log beside the file
+    places = [place for place in (path.parent, path) if place.exists()]
+    if refusing := [place for place in places if not os.access(place, os.W_OK)]:
+        raise BadSetting(f"DATABASE_URL names {path}: {refusing[0]} cannot be written to.")

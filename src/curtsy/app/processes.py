@@ -1,0 +1,99 @@
+"""The processes: `api`, `worker`, and `up`, which is both on one loop."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+
+from curtsy import duty
+from curtsy.api.desk import Desk
+from curtsy.app.opening import ready
+from curtsy.app.serving import Api, listen
+from curtsy.app.stopping import Stop
+from curtsy.clock import Clock
+from curtsy.config import Settings, worker_settings
+from curtsy.frontier.timekeeping import synchronise
+from curtsy.store import Store
+from curtsy.store.wakeups import Wakeups
+from curtsy.submit import SubmitLimits, Submitter
+from curtsy.worker import Worker
+
+SYNCHRONISE_EVERY_SECONDS = 5.0
+
+
+class Part(Protocol):
+    """Runs until it is asked to stop; `stop` returns when what was open has ended."""
+
+    async def run(self) -> None: ...
+    async def stop(self) -> None: ...
+
+
+async def serve_api(settings: Settings) -> None:
+    """The API alone, until a signal; other processes fetch."""
+    with Stop() as stop, listen(settings) as listening:
+        async with (
+            ready(settings) as (store, clock),
+            Wakeups(settings.database_url, _nobody_waits) as wakeups,
+            _desk(settings, store, clock, wakeups.send) as desk,
+        ):
+            duties = {"keep_time": lambda: _keep_time(store, clock)}
+            await _until_stopped(stop, [Api(desk, listening)], duties)
+
+
+async def run_worker(settings: Settings) -> None:
+    """A worker alone, until a signal."""
+    with Stop() as stop:
+        async with ready(settings) as (store, clock):
+            worker = Worker(store=store, clock=clock, settings=worker_settings(settings))
+            async with Wakeups(settings.database_url, worker.wake):
+                await _until_stopped(stop, [worker])
+
+
+async def run_up(settings: Settings) -> None:
+    """API and worker in one process. A SQLite file is made, or brought up to date, on the way."""
+    with Stop() as stop, listen(settings) as listening:
+        async with ready(settings, upgrades_sqlite=True) as (store, clock):
+            worker = Worker(store=store, clock=clock, settings=worker_settings(settings))
+
+            def on_work() -> None:
+                worker.wake()
+                wakeups.send()
+
+            async with (
+                Wakeups(settings.database_url, worker.wake) as wakeups,
+                _desk(settings, store, clock, on_work) as desk,
+            ):
+                await _until_stopped(stop, [Api(desk, listening), worker])
+
+
+async def _until_stopped(
+    stop: Stop,
+    parts: Sequence[Part],
+    duties: Mapping[str, Callable[[], Awaitable[float]]] | None = None,
+) -> None:
+    """Run the parts together. One that fails takes the others down: half a process is none."""
+    async with asyncio.TaskGroup() as group:
+        kept = [group.create_task(duty.run(*named)) for named in (duties or {}).items()]
+        for part in parts:
+            group.create_task(part.run())
+        await stop.wait()
+        await asyncio.gather(*(part.stop() for part in parts))
+        for task in kept:
+            task.cancel()
+
+
+def _desk(settings: Settings, store: Store, clock: Clock, on_work: Callable[[], None]) -> Desk:
+    submitter = Submitter(
+        store=store, clock=clock, limits=SubmitLimits(), on_submitted=on_work,
+        delay_ms=worker_settings(settings).policy.min_delay,
+    )  # fmt: skip
+    return Desk(store=store, clock=clock, submitter=submitter, on_work=on_work)
+
+
+async def _keep_time(store: Store, clock: Clock) -> float:
+    """Where there is a worker, its heartbeat does this; two at it would disturb each other."""
+    await synchronise(store, clock)
+    return SYNCHRONISE_EVERY_SECONDS
+
+
+def _nobody_waits() -> None:
+    """Work that came in elsewhere: this process fetches nothing."""

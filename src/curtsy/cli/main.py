@@ -1,0 +1,62 @@
+"""The commands."""
+
+from typing import Annotated
+
+import typer
+
+from curtsy import __version__
+from curtsy.app import run_up, run_worker, serve_api
+from curtsy.cli import database, doctor
+from curtsy.cli.starting import run, settings_for, told
+
+commands = typer.Typer(
+    name="curtsy",
+    help="A distributed job scheduler for web scraping.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+commands.add_typer(database.commands, name="db")
+commands.command("doctor")(doctor.doctor)
+
+Host = Annotated[str | None, typer.Option(help="Address to listen on (CURTSY_API_HOST).")]
+Port = Annotated[int | None, typer.Option(help="Port to listen on (CURTSY_API_PORT).")]
+Slots = Annotated[int | None, typer.Option(help="Requests open at once (CURTSY_WORKER_SLOTS).")]
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"curtsy {__version__}")
+        raise typer.Exit
+
+
+@commands.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """A distributed job scheduler for web scraping."""
+
+
+@commands.command()
+def api(host: Host = None, port: Port = None) -> None:
+    """Serve the HTTP API; workers run as processes of their own."""
+    run(serve_api(settings_for(api_host=host, api_port=port)))
+
+
+@commands.command()
+def worker(slots: Slots = None) -> None:
+    """Fetch pages until told to stop; run as many as you like."""
+    run(run_worker(settings_for(worker_slots=slots)))
+
+
+@commands.command()
+def up(host: Host = None, port: Port = None, slots: Slots = None) -> None:
+    """API and worker in one process: all there is to start on one machine."""
+    run(run_up(settings_for(api_host=host, api_port=port, worker_slots=slots)))
+
+
+def main() -> None:
+    told(commands)

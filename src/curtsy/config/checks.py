@@ -1,0 +1,44 @@
+"""Checks of settings that are more than a number. The text of an error says what is allowed."""
+
+from urllib.parse import urlsplit
+
+from curtsy.errors import BadSetting
+from curtsy.fetch import parse_networks
+
+DATABASE_URLS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+POSTGRES = ("postgresql", "postgres", "postgresql+asyncpg")
+
+
+def database_url(url: str) -> str:
+    """One spelling for each engine: `postgresql://…` or `sqlite:///…`."""
+    scheme, _, rest = url.partition("://")
+    if scheme in ("sqlite", "sqlite+aiosqlite", "sqlite+pysqlite"):
+        if not rest.startswith("/") or rest in ("/", "/:memory:") or "?" in rest:
+            raise ValueError(f"it must be {DATABASE_URLS}")
+        return f"sqlite://{rest}"
+    if scheme not in POSTGRES or not _names_a_server(url):
+        raise ValueError(f"it must be {DATABASE_URLS}")
+    return f"postgresql://{rest}"
+
+
+def _names_a_server(url: str) -> bool:
+    try:
+        port = urlsplit(url).port
+    except ValueError:
+        return False
+    return port is None or port > 0
+
+
+def header_value(text: str) -> str:
+    if not (text.isascii() and text.isprintable() and 0 < len(text.strip()) <= 500):
+        raise ValueError("it must be 1 to 500 printable ASCII characters")
+    return text.strip()
+
+
+def networks(text: str) -> str:
+    try:
+        parse_networks(text)
+    except BadSetting as error:
+        allowed = "it must be addresses or networks such as 10.0.0.0/8, separated by commas"
+        raise ValueError(f"{allowed}; {error}".removesuffix(".")) from None
+    return text

@@ -1,0 +1,98 @@
+"""Read the settings; what is wrong is refused with a sentence that says what is allowed."""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from curtsy.config.settings import FILE, PREFIX, UNPREFIXED, Settings
+from curtsy.errors import BadSetting
+from curtsy.logs import logger
+
+log = logger("config")
+
+
+def load(**flags: Any) -> Settings:
+    """The settings of this process: flags, environment, `curtsy.toml`, defaults, in this order."""
+    given = {name: value for name, value in flags.items() if value is not None}
+    try:
+        settings = Settings(**given)
+    except ValidationError as error:
+        problems = [_sentence(problem, given) for problem in error.errors()]
+        raise BadSetting(" ".join(dict.fromkeys(problems))) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise BadSetting(f"{FILE} cannot be read: {error}.") from None
+    if settings.retry_base > settings.retry_cap:
+        raise BadSetting(
+            f"CURTSY_RETRY_BASE is {settings.retry_base:g}: it must be at most "
+            f"CURTSY_RETRY_CAP, which is {settings.retry_cap:g}."
+        )
+    return settings
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Variables with our prefix that name no setting: most likely misspelt."""
+    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    return sorted(
+        name for name in environment if name.startswith(PREFIX) and name.upper() not in known
+    )
+
+
+def _sentence(problem: Any, flags: Mapping[str, Any]) -> str:
+    name = str(problem["loc"][0])
+    if problem["type"] == "extra_forbidden":
+        return f"{FILE} has no setting {name!r}{_meant(name)}."
+    value = _hide_password(problem["input"]) if name == "database_url" else problem["input"]
+    shown = str(value)[:200]
+    return f"{_origin(name, flags)} is {shown!r}: {_allowed(name, problem)}."
+
+
+def _meant(name: str) -> str:
+    near = difflib.get_close_matches(name.lower(), Settings.model_fields, 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def _origin(name: str, flags: Mapping[str, Any]) -> str:
+    """Where the value came from, as the person who set it would name it."""
+    if name in flags:
+        return f"--{name.removeprefix('api_').removeprefix('worker_').replace('_', '-')}"
+    environment = {variable.upper(): variable for variable in os.environ}
+    candidates = [f"{PREFIX}{name.upper()}", *([name.upper()] if name in UNPREFIXED else [])]
+    for candidate in candidates:
+        if os.environ.get(environment.get(candidate, "")):
+            return environment[candidate]
+    return f"{name} in {Path(FILE).absolute()}"
+
+
+def _allowed(name: str, problem: Any) -> str:
+    if problem["type"] == "value_error":
+        return str(problem["ctx"]["error"])
+    field = Settings.model_fields[name]
+    kind = field.annotation
+    if get_origin(kind) is not None and all(isinstance(word, str) for word in get_args(kind)):
+        return f"it must be one of {', '.join(get_args(kind))}"
+    if kind in (int, float):
+        return f"it must be a {'whole ' if kind is int else ''}number {_bounds(field)}"
+    return str(problem["msg"])
+
+
+def _bounds(field: FieldInfo) -> str:
+    bounds = {
+        word: getattr(limit, word)
+        for limit in field.metadata
+        for word in ("ge", "gt", "le")
+        if hasattr(limit, word)
+    }
+    lowest = f"from {bounds['ge']}" if "ge" in bounds else f"above {bounds['gt']}"
+    return f"{lowest} to {bounds['le']}" if "ge" in bounds else f"{lowest}, at most {bounds['le']}"
+
+
+def _hide_password(url: object) -> str:
+    before, at, after = str(url).rpartition("@")
+    user, colon, _password = before.rpartition(":")
+    return f"{user}:***@{after}" if at and colon and "//" in user else str(url)

@@ -1,0 +1,77 @@
+"""Every setting with its default and its bounds. The table is the reference."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from curtsy import __version__
+from curtsy.config.checks import database_url, header_value, networks
+
+PREFIX = "CURTSY_"
+FILE = "curtsy.toml"
+UNPREFIXED = ("api_port", "max_retry_attempts", "scrape_timeout", "log_level", "database_url")
+"""Settings that the documents name without our prefix; those names work too."""
+
+DatabaseUrl = Annotated[str, AfterValidator(database_url)]
+HeaderValue = Annotated[str, AfterValidator(header_value)]
+Networks = Annotated[str, AfterValidator(networks)]
+LogLevel = Annotated[
+    Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"],
+    BeforeValidator(lambda value: value.upper() if isinstance(value, str) else value),
+]
+
+
+class Settings(BaseSettings):
+    """Spans are seconds here, as people write them."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True, toml_file=FILE
+    )
+
+    database_url: DatabaseUrl = "sqlite:///curtsy.db"
+    db_pool_size: int = Field(10, ge=1, le=500)
+    api_host: str = Field("127.0.0.1", min_length=1, max_length=253)
+    api_port: int = Field(8000, ge=0, le=65_535)
+    """0 takes any free port."""
+    worker_slots: int = Field(100, ge=1, le=10_000)
+    lease_seconds: float = Field(15, ge=1, le=600)
+    min_delay_seconds: float = Field(1.0, ge=0, le=86_400)
+    source_concurrency: int = Field(1, ge=1, le=1_000)
+    connect_timeout: float = Field(10, gt=0, le=600)
+    scrape_timeout: float = Field(30, gt=0, le=3_600)
+    max_body_bytes: int = Field(10 * 2**20, ge=1_024, le=2**30)
+    max_redirects: int = Field(10, ge=0, le=100)
+    max_retry_attempts: int = Field(3, ge=0, le=100)
+    retry_base: float = Field(60, ge=0, le=86_400)
+    retry_cap: float = Field(600, ge=0, le=604_800)
+    host_give_up_probes: int = Field(4, ge=1, le=1_000)
+    host_give_up_seconds: float = Field(3_600, ge=1, le=2_592_000)
+    user_agent: HeaderValue = f"curtsy/{__version__} (contact unset: set CURTSY_USER_AGENT)"
+    allow_addresses: Networks = ""
+    log_level: LogLevel = "INFO"
+    log_format: Literal["auto", "text", "json"] = "auto"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as pydantic calls it
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """A flag wins over the environment, and that over the file."""
+        unprefixed = _Unprefixed(settings_cls, env_prefix="")
+        return init_settings, env_settings, unprefixed, TomlConfigSettingsSource(settings_cls)
+
+
+class _Unprefixed(EnvSettingsSource):
+    def __call__(self) -> dict[str, object]:
+        return {name: value for name, value in super().__call__().items() if name in UNPREFIXED}

@@ -1,0 +1,45 @@
+"""From settings as people write them (seconds) to what the rooms work with (milliseconds)."""
+
+from curtsy.config.settings import Settings
+from curtsy.fetch import Limits, parse_networks
+from curtsy.politeness.policy import Policy
+from curtsy.worker import WorkerSettings
+
+LANES_PER_SLOT = 4
+DRAIN_MARGIN_SECONDS = 10
+
+
+def milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def policy(settings: Settings) -> Policy:
+    """For sources that nobody described."""
+    return Policy(
+        min_delay=milliseconds(settings.min_delay_seconds),
+        concurrency=settings.source_concurrency,
+        max_retries=settings.max_retry_attempts,
+        retry_base=milliseconds(settings.retry_base),
+        retry_cap=milliseconds(settings.retry_cap),
+        give_up_probes=settings.host_give_up_probes,
+        give_up_after=milliseconds(settings.host_give_up_seconds),
+    )
+
+
+def worker_settings(settings: Settings) -> WorkerSettings:
+    return WorkerSettings(
+        slots=settings.worker_slots,
+        lanes=settings.worker_slots * LANES_PER_SLOT,
+        lease_ttl=milliseconds(settings.lease_seconds),
+        policy=policy(settings),
+        limits=Limits(
+            connect_seconds=settings.connect_timeout,
+            total_seconds=settings.scrape_timeout,
+            body_bytes=settings.max_body_bytes,
+            wire_bytes=settings.max_body_bytes,
+        ),
+        max_redirects=settings.max_redirects,
+        user_agent=settings.user_agent,
+        allow=parse_networks(settings.allow_addresses),
+        drain_seconds=settings.scrape_timeout + DRAIN_MARGIN_SECONDS,
+    )

@@ -1,0 +1,1 @@
+"""Looking after a running system: what there is, who works on it, what is wrong."""

@@ -1,0 +1,97 @@
+"""Hints between processes that work came in. Nothing depends on them but the wait for it.
+
+On PostgreSQL a NOTIFY on a connection of its own, after the commit and at most a few a second; on
+SQLite a look at the file's data version, which costs microseconds.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+import asyncpg
+from sqlalchemy.engine import make_url
+
+from curtsy.logs import logger
+
+log = logger("store")
+
+CHANNEL = "curtsy_work"
+SEND_EVERY_SECONDS = 0.1
+WATCH_EVERY_SECONDS = 0.05
+RECONNECT_AFTER_SECONDS = 2.0
+
+
+class Wakeups:
+    """`send` after a commit; `on_wake` is called when another process may have sent."""
+
+    def __init__(self, url: str, on_wake: Callable[[], None]) -> None:
+        self._url, self._on_wake = make_url(url), on_wake
+        self._to_send = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def send(self) -> None:
+        """Does not wait; many in a moment are one."""
+        self._to_send.set()
+
+    async def __aenter__(self) -> Self:
+        watches = self._url.get_backend_name() == "sqlite"
+        self._task = asyncio.create_task(self._watch_file() if watches else self._listen())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._task is not None
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _watch_file(self) -> None:
+        connection: sqlite3.Connection | None = None
+        seen = None
+        try:
+            while True:
+                try:
+                    connection = connection or sqlite3.connect(self._url.database or "")
+                    version = connection.execute("PRAGMA data_version").fetchone()
+                    if version != seen:
+                        seen = version
+                        self._on_wake()
+                except sqlite3.Error as error:
+                    log.info("wakeups_wait_for_store", reason=str(error))
+                await asyncio.sleep(WATCH_EVERY_SECONDS)
+        finally:
+            if connection is not None:
+                connection.close()
+
+    async def _listen(self) -> None:
+        url = self._url.set(drivername="postgresql").render_as_string(hide_password=False)
+        while True:
+            try:
+                connection = await asyncpg.connect(url, timeout=2)
+                try:
+                    await connection.add_listener(CHANNEL, lambda *_: self._on_wake())
+                    self._on_wake()
+                    await self._send_until_closed(connection)
+                finally:
+                    connection.terminate()
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                log.info("wakeups_wait_for_store", reason=str(error))
+            await asyncio.sleep(RECONNECT_AFTER_SECONDS)
+
+    async def _send_until_closed(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+        while not connection.is_closed():
+            try:
+                async with asyncio.timeout(1.0):
+                    await self._to_send.wait()
+            except TimeoutError:
+                continue
+            self._to_send.clear()
+            await connection.execute(f"NOTIFY {CHANNEL}")
+            await asyncio.sleep(SEND_EVERY_SECONDS)

@@ -1,0 +1,51 @@
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from api.front import assert_problem, front
+from curtsy.clock import Clock
+from curtsy.store import Store
+from curtsy.store.upgrade import upgrade
+from support.engine import engine
+
+PAGE = "http://example.com/"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of two mebibytes."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
+    if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("NOT TESTED: a full disk needs the right to mount a small file system")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+async def test_a_full_disk_is_told_as_such_and_nothing_acknowledged_is_lost(
+    small_disk: Path,
+) -> None:
+    async with Store(f"sqlite:///{small_disk}/curtsy.db") as store:
+        await upgrade(store)
+        async with front(store, engine(store, Clock())) as door:
+            job = (await door.submit(PAGE)).json["id"]
+            filling = small_disk / "filling"
+            with pytest.raises(OSError, match="No space left"), filling.open("wb") as file:
+                while True:
+                    file.write(b"x" * 4096)
+                    file.flush()
+
+            refused = [await door.submit(f"{PAGE}{n}") for n in range(3)]
+            for answer in refused:
+                assert_problem(answer, 507, "store_full")
+            assert_problem(await door.delete(f"/jobs/{job}"), 507, "store_full")
+            assert [j["id"] for j in (await door.get("/jobs")).json["jobs"]] == [job]
+
+            filling.unlink()
+            assert (await door.submit(f"{PAGE}0")).status == 201
+            assert (await door.delete(f"/jobs/{job}")).status == 200
+            assert (await door.get("/jobs")).json["total"] == 2

@@ -1,0 +1,156 @@
+from collections.abc import AsyncIterator
+
+import pytest
+
+from api.front import Front, assert_problem, front
+from curtsy.clock import Clock
+from curtsy.store import Store
+from curtsy.submit import SubmitLimits
+from support.engine import engine
+
+JSON = {"Content-Type": "application/json"}
+PAGE = "http://example.com/"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"",
+        b"null",
+        b"[]",
+        b'"http://example.com/"',
+        b'{"url": "http://example.com/"',
+        b'{"url": "http://example.com/\xff"}',
+        b'{"url": "http://example.com/\\ud800"}',
+        b'{"url": "http://example.com/", "priority": NaN}',
+        b"[" * 100_000,
+        b'{"url":' * 50_000,
+        b"\x00\x01\x02",
+    ],
+    ids=lambda body: repr(body[:24]),
+)
+async def test_what_is_not_a_job_in_json_is_refused(plain_door: Front, body: bytes) -> None:
+    answer = await plain_door.ask("POST", "/jobs", data=body, headers=JSON)
+    assert_problem(answer, 422, "bad_request")
+    assert (await plain_door.get("/jobs")).json["total"] == 0
+
+
+async def test_every_problem_is_told_at_once(plain_door: Front) -> None:
+    wrong = {"url": 7, "priority": 11, "max_age": -1, "colour": "red"}
+    answer = await plain_door.ask("POST", "/jobs", json=wrong)
+    assert_problem(answer, 422, "bad_request")
+    assert {tuple(e["loc"]) for e in answer.json["errors"]} == {
+        ("body", "url"), ("body", "priority"), ("body", "max_age"), ("body", "colour"),
+    }  # fmt: skip
+    assert all(word in answer.json["detail"] for word in wrong)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "example.com", "ftp://example.com/", "http://", "http://user:pw@example.com/",
+     "http://exa mple.com/", "http://example.com/\u0000", "http://[::1/", "x" * 9_000,
+     "javascript:alert(1)", "http://example.com:99999/"],
+)  # fmt: skip
+async def test_a_url_that_cannot_be_fetched_is_refused(door: Front, url: str) -> None:
+    assert_problem(await door.submit(url), 422, "bad_request")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("priority", 0), ("priority", "5"), ("priority", True), ("priority", 2.5), ("max_age", None),
+     ("max_age", 10**30), ("max_age", "day")],
+)  # fmt: skip
+async def test_a_field_out_of_its_bounds_is_refused(
+    plain_door: Front, field: str, value: object
+) -> None:
+    assert_problem(await plain_door.submit(PAGE, **{field: value}), 422, "bad_request")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
+async def test_a_body_sent_as_something_else_is_told_to_come_as_json(
+    plain_door: Front, kind: str
+) -> None:
+    body = b'{"url": "http://example.com/"}'
+    answer = await plain_door.ask("POST", "/jobs", data=body, headers={"Content-Type": kind})
+    assert_problem(answer, 422, "bad_request")
+    assert "Content-Type: application/json" in answer.json["detail"]
+
+
+@pytest.mark.parametrize("path", ["/", "/job", "/jobs/x/y/z", "/docs", "/redoc", "//jobs"])
+async def test_a_path_that_leads_nowhere_is_not_found(plain_door: Front, path: str) -> None:
+    assert_problem(await plain_door.get(path), 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("PUT", "/jobs"), ("PATCH", "/jobs/x"), ("GET", "/jobs/x/retry")]
+)
+async def test_a_method_that_a_path_does_not_know_is_not_allowed(
+    plain_door: Front, method: str, path: str
+) -> None:
+    answer = await plain_door.ask(method, path)
+    assert_problem(answer, 405, "method_not_allowed")
+    assert answer.headers["allow"]
+
+
+async def test_a_body_over_the_limit_is_refused_while_it_is_read(plain_door: Front) -> None:
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while sent < 64 * 2**20:
+            sent += 2**16
+            yield b" " * 2**16
+
+    answer = await plain_door.ask("POST", "/jobs", data=endless(), headers=JSON)
+    assert_problem(answer, 413, "content_too_large")
+    assert sent < 40 * 2**20
+
+
+async def test_a_body_at_the_limit_is_read(plain_door: Front) -> None:
+    job = b'{"url": "http://example.com/"}'
+    answer = await plain_door.ask("POST", "/jobs", data=job.ljust(16 * 2**20), headers=JSON)
+    assert answer.status == 201
+
+
+async def test_over_a_limit_the_client_is_told_when_to_come_back(
+    store: Store, clock: Clock
+) -> None:
+    async with front(store, engine(store, clock), SubmitLimits(pending=2)) as door:
+        statuses = [(await door.submit(f"{PAGE}{n}")).status for n in range(3)]
+        assert statuses == [201, 201, 429]
+        answer = await door.submit(PAGE)
+        assert_problem(answer, 429, "over_limit")
+        assert int(answer.headers["retry-after"]) > 0
+
+
+async def test_an_error_of_our_own_is_a_sentence_and_a_traceback_in_the_log(
+    plain_door: Front, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = (await plain_door.submit(PAGE)).json["id"]
+    await plain_door.engine.tell("UPDATE jobs SET state = 'melted' WHERE public_id = :job", job=job)
+    assert_problem(await plain_door.get(f"/jobs/{job}"), 500, "internal")
+    said = capsys.readouterr()
+    assert "melted" in said.out + said.err
+    assert "Traceback" in said.out + said.err
+    assert (await plain_door.get("/health")).status == 200
+
+
+async def test_the_openapi_document_tells_of_every_path_and_problem(plain_door: Front) -> None:
+    document = (await plain_door.get("/openapi.json")).json
+    told = {
+        (method, path): set(operation["responses"])
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+    assert told == {
+        ("post", "/jobs"): {"201", "413", "422", "429", "500", "503", "507"},
+        ("get", "/jobs"): {"200", "422", "500", "503"},
+        ("get", "/jobs/{job_id}"): {"200", "404", "422", "500", "503"},
+        ("delete", "/jobs/{job_id}"): {"200", "400", "404", "422", "500", "503", "507"},
+        ("post", "/jobs/{job_id}/retry"): {"202", "404", "409", "422", "500", "503", "507"},
+        ("get", "/health"): {"200", "503"},
+    }
+    problem = document["paths"]["/jobs"]["post"]["responses"]["422"]["content"]
+    assert list(problem) == ["application/problem+json"]
+    assert {"Problem", "FieldProblem"} <= document["components"]["schemas"].keys()

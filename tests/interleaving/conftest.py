@@ -1,0 +1,19 @@
+from collections.abc import AsyncIterator
+
+import pytest
+from interleaving.holding import Repeats
+from support.frontier import Bench
+
+from curtsy.store import Store
+
+
+@pytest.fixture
+async def bench(postgres_url: str) -> AsyncIterator[Bench]:
+    """SQLite serialises writers and cannot show a race: here all runs on PostgreSQL."""
+    async with Store(postgres_url) as store:
+        yield Bench(store)
+
+
+@pytest.fixture
+def repeats(monkeypatch: pytest.MonkeyPatch) -> Repeats:
+    return Repeats(monkeypatch)

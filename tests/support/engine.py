@@ -1,0 +1,105 @@
+"""A whole engine on the test's loop: store, submitter, worker, and questions to ask of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from curtsy.clock import Clock
+from curtsy.fetch import Limits, parse_networks
+from curtsy.politeness.policy import Policy
+from curtsy.store import Statement, Store
+from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
+from curtsy.worker import Worker, WorkerSettings
+
+LOOPBACK = parse_networks("127.0.0.0/8")
+QUICK = Policy(min_delay=20, concurrency=1, retry_base=50, retry_cap=200)
+
+JOB = Statement("SELECT * FROM jobs WHERE public_id = :job")
+ITEMS = Statement(
+    """
+    SELECT i.*, p.url AS page_url FROM items i JOIN pages p ON p.id = i.page_id
+    JOIN jobs j ON j.id = i.job_id WHERE j.public_id = :job ORDER BY i.position
+    """
+)
+EVENTS = Statement(
+    """
+    SELECT e.* FROM events e JOIN jobs j ON j.id = e.job_id
+    WHERE j.public_id = :job ORDER BY e.n
+    """
+)
+
+
+def settings(policy: Policy = QUICK, **changes: Any) -> WorkerSettings:
+    values: dict[str, Any] = {
+        "policy": policy,
+        "allow": LOOPBACK,
+        "lease_ttl": 3_000,
+        "limits": Limits(connect_seconds=2, total_seconds=5),
+        "drain_seconds": 5.0,
+    }
+    return WorkerSettings(**(values | changes))
+
+
+@dataclass
+class Engine:
+    store: Store
+    clock: Clock
+    submitter: Submitter
+
+    async def submit(self, *urls: str, priority: int = 5, **job: Any) -> str:
+        pages = [PageRequest(url, priority) for url in urls]
+        return (await self.submitter.submit(JobRequest(door="fetch", pages=pages, **job))).job
+
+    async def job(self, job: str) -> Any:
+        return await self.store.read(lambda c: JOB(c, job=job).one())
+
+    async def items(self, job: str) -> list[Any]:
+        return await self.store.read(lambda c: list(ITEMS(c, job=job)))
+
+    async def events(self, job: str) -> list[Any]:
+        return await self.store.read(lambda c: list(EVENTS(c, job=job)))
+
+    async def ask(self, sql: str, **values: Any) -> list[Any]:
+        statement = Statement(sql)
+        return await self.store.read(lambda c: list(statement(c, **values)))
+
+    async def tell(self, sql: str, **values: Any) -> None:
+        statement = Statement(sql)
+        await self.store.write(lambda c: statement(c, **values) and None)
+
+    async def ended(self, job: str, seconds: float = 20) -> Any:
+        """The job's row once it has ended."""
+
+        async def over() -> bool:
+            return (await self.job(job)).state not in ("queued", "running", "scheduled")
+
+        await until(over, seconds, lambda: f"{job} has not ended")
+        return await self.job(job)
+
+    @asynccontextmanager
+    async def worker(self, of: WorkerSettings | None = None) -> AsyncIterator[Worker]:
+        worker = Worker(store=self.store, clock=self.clock, settings=of or settings())
+        self.submitter._on_submitted = worker.wake
+        running = asyncio.create_task(worker.run())
+        try:
+            yield worker
+        finally:
+            await worker.stop()
+            await running
+
+
+def engine(store: Store, clock: Clock, delay_ms: int = 20) -> Engine:
+    submitter = Submitter(store=store, clock=clock, limits=SubmitLimits(), delay_ms=delay_ms)
+    return Engine(store, clock, submitter)
+
+
+async def until(fact: Callable[[], Any], seconds: float, said: Callable[[], str]) -> None:
+    """Wait for a fact, not for a time."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not await fact():
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        raise AssertionError(said()) from None

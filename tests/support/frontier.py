@@ -1,0 +1,270 @@
+"""Building blocks for tests of the frontier: time that only the test moves, doors, a scripted
+worker that does what it is told."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+from sqlalchemy import text
+
+from curtsy.clock import Clock
+from curtsy.frontier import workers
+from curtsy.frontier.flush import flush
+from curtsy.frontier.lease import Lease, LowWater, lease
+from curtsy.frontier.results import Batch, Document, Flushed, Release, Result, SourceReport
+from curtsy.frontier.take import Position, Visit, Wish, take
+from curtsy.model.kinds import Kind
+from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
+from curtsy.model.urls import canonical
+from curtsy.store import Connection, Store
+from curtsy.store.schema import metadata
+from curtsy.submit import (
+    JobRequest,
+    PageRequest,
+    SubmitLimits,
+    Submitted,
+    Submitter,
+    cancel,
+    retry_failures,
+)
+from support.promises import violations
+
+START = 1_800_000_000_000
+DELAY = 1_000
+LONG = 10**12
+"""A `max_age` that makes every stored document fresh."""
+
+
+class Time:
+    """Milliseconds that pass when the test says so."""
+
+    def __init__(self, at: int = START) -> None:
+        self.at = at
+
+    def __call__(self) -> int:
+        return self.at
+
+    def moves(self, span: int) -> int:
+        self.at += span
+        return self.at
+
+
+# results, as a worker would build them
+
+
+def fetched(
+    visit: Visit, content: str = "hello", *, at: int = START, etag: str | None = None
+) -> Result:
+    outcome = Fetched(200, visit.url, etag=etag, wire_bytes=9)
+    document = Document(content.encode(), content, "text/html", "utf-8", len(content))
+    return Result(visit, outcome, at - 5, at, document=document)
+
+
+def not_modified(visit: Visit, *, at: int = START) -> Result:
+    return Result(visit, NotModified(), at - 5, at)
+
+
+def failed(visit: Visit, kind: Kind = Kind.GONE, *, at: int = START) -> Result:
+    return Result(visit, Failed(kind, "It did not work.", status=410), at - 5, at)
+
+
+def retried(visit: Visit, *, again_at: int, at: int = START) -> Result:
+    outcome = Failed(Kind.TIMEOUT, "No answer in time.")
+    return Result(visit, outcome, at - 5, at, again_at=again_at, spends_attempt=True)
+
+
+def rested(visit: Visit, *, at: int = START) -> Result:
+    return Result(visit, Failed(Kind.RATE_LIMITED, "Slow down."), at - 5, at, again_at=at)
+
+
+def moved(visit: Visit, to: str, *, at: int = START) -> Result:
+    host = canonical(to).host
+    return Result(visit, Moved(to, 302), at - 5, at, again_at=at, moved_to_host=host)
+
+
+def again(visit: Visit, progress: str, *, due_at: int, at: int = START) -> Result:
+    return Result(visit, Again(due_at, progress), at - 5, at, again_at=due_at)
+
+
+def unasked(visit: Visit, *, at: int = START) -> Result:
+    return replace(failed(visit, Kind.CONNECT, at=at), unasked=True)
+
+
+class ScriptedWorker:
+    """Registers, leases, takes and flushes when told to. It never forgets a lease it once had,
+    so it makes a good zombie."""
+
+    def __init__(self, store: Store, now: Callable[[], int], name: str) -> None:
+        self.store, self.now, self.name = store, now, name
+        self.leases: dict[int, Lease] = {}
+
+    async def register(self) -> "ScriptedWorker":
+        row = workers.WorkerRow(self.name, "machine", 1, "test")
+        now = self.now()
+        await self.store.write(
+            lambda c: workers.register(c, row, lease_until=now + 15_000, now=now)
+        )
+        return self
+
+    async def beat(self) -> bool:
+        return await self.store.write(
+            lambda c: workers.beat(c, self.name, lease_until=0, in_flight=[], draining=False)
+        )
+
+    async def leave(self) -> None:
+        now = self.now()
+        await self.store.write(lambda c: workers.leave(c, self.name, now=now))
+
+    async def lease(
+        self, want: int = 100, *, bands: Iterable[int] = (1, 2, 3), clock_version: int | None = None
+    ) -> list[Lease]:
+        now = self.now()
+
+        def work(c: Connection) -> list[Lease]:
+            version = clock_version or c.execute(text("SELECT version FROM clock")).scalar_one()
+            wants = dict.fromkeys(bands, want)
+            return lease(c, worker=self.name, wants=wants, low_water=LowWater(),
+                         clock_version=version, now=now)  # fmt: skip
+
+        leased = await self.store.write(work)
+        self.leases |= {one.source_id: one for one in leased}
+        return leased
+
+    async def take(
+        self, *source_ids: int, want: int = 100, after: Mapping[int, Position] | None = None
+    ) -> list[Visit]:
+        """The next visits of these sources, or of all leased ones, in order within each."""
+        wishes = [Wish(i, after or {}, want) for i in source_ids or self.leases]
+        now = self.now()
+        taken = await self.store.read(lambda c: take(c, wishes, now=now)) if wishes else {}
+        return [visit for wish in wishes for visit in taken[wish.source_id]]
+
+    async def lease_and_take(self) -> list[Visit]:
+        await self.lease()
+        return await self.take()
+
+    def report(
+        self, source_id: int, release: Release | None = None, **changes: Any
+    ) -> SourceReport:
+        held = self.leases[source_id]
+        report = SourceReport(
+            source_id=source_id, epoch=held.epoch, next_fetch_at=self.now(), delay_ms=DELAY,
+            ranks=orjson.dumps(held.ranks).decode(), pace="{}", fail_streak=0, failing_since=None,
+            gave_up_at=None, gave_up_kind=None, release=release,
+        )  # fmt: skip
+        return replace(report, **changes)
+
+    def batch(
+        self,
+        *results: Result,
+        release: Mapping[int, Release] | None = None,
+        started: Iterable[int] = (),
+    ) -> Batch:
+        releases = release or {}
+        sources = {r.visit.source_id for r in results} | releases.keys()
+        reports = {i: self.report(i, releases.get(i)) for i in sorted(sources)}
+        return Batch(list(results), reports, list(started))
+
+    async def tell(self, batch: Batch) -> Flushed:
+        now = self.now()
+        return await self.store.write(
+            lambda c: flush(c, batch, worker=self.name, delay_ms=DELAY, now=now)
+        )
+
+    async def flush(self, *results: Result, **more: Any) -> Flushed:
+        return await self.tell(self.batch(*results, **more))
+
+    async def give_back(self, source_id: int, *, more: bool = False, looks: int = 1) -> Flushed:
+        release = Release(more=more, band=1, known_band=1, looks=looks)
+        return await self.flush(release={source_id: release})
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    state: str
+    done: int
+    failed: int
+    cancelled: int
+    total: int
+
+
+class Bench:
+    """A store with its doors, at a time that only the test moves."""
+
+    def __init__(self, store: Store, *, limits: SubmitLimits | None = None) -> None:
+        self.store, self.time = store, Time()
+        self.clock = Clock(monotonic=self.time, wall=self.time)
+        self.submitter = self.doors(limits or SubmitLimits())
+
+    def doors(self, limits: SubmitLimits) -> Submitter:
+        return Submitter(store=self.store, clock=self.clock, limits=limits, delay_ms=DELAY)
+
+    async def submit(self, *urls: str, priority: int = 5, **more: Any) -> Submitted:
+        pages = [PageRequest(url, priority) for url in urls]
+        return await self.submitter.submit(JobRequest(door="fetch", pages=pages, **more))
+
+    async def job(self, *urls: str, **more: Any) -> str:
+        """Submits and returns only the job's id."""
+        return (await self.submit(*urls, **more)).job
+
+    async def cancel(self, job: str) -> int:
+        return await self.store.write(lambda c: cancel(c, job, now=self.time()))
+
+    async def retry(self, job: str) -> int:
+        return await self.store.write(lambda c: retry_failures(c, job, now=self.time()))
+
+    async def worker(self, name: str = "w1") -> ScriptedWorker:
+        return await ScriptedWorker(self.store, self.time, name).register()
+
+    async def bury(self, *names: str) -> list[str]:
+        """Reap these workers as if nobody had seen their beats grow."""
+        found = await self.store.read(workers.beats)
+        dead = [(name, found[name]) for name in names]
+        return await self.store.write(lambda c: workers.reap(c, dead, now=self.time()))
+
+    async def rows(self, sql: str, **values: Any) -> list[Any]:
+        return await self.store.read(lambda c: list(c.execute(text(sql), values)))
+
+    async def row(self, sql: str, **values: Any) -> Any:
+        [only] = await self.rows(sql, **values)
+        return only
+
+    async def execute(self, sql: str, **values: Any) -> None:
+        await self.store.write(lambda c: c.execute(text(sql), values) and None)
+
+    async def counts(self, job: str) -> Counts:
+        return Counts(*await self.row(
+            "SELECT state, done, failed, cancelled, total FROM jobs WHERE public_id = :j", j=job
+        ))  # fmt: skip
+
+    async def items(self, job: str) -> list[Any]:
+        return await self.rows(
+            "SELECT i.* FROM items i JOIN jobs j ON j.id = i.job_id WHERE j.public_id = :job "
+            "ORDER BY i.position",
+            job=job,
+        )
+
+    async def events(self, job: str) -> list[str]:
+        found = await self.rows(
+            "SELECT e.n, e.name FROM events e JOIN jobs j ON j.id = e.job_id "
+            "WHERE j.public_id = :job ORDER BY e.n",
+            job=job,
+        )
+        assert [e.n for e in found] == list(range(1, len(found) + 1))
+        return [e.name for e in found]
+
+    async def source(self, name: str) -> Any:
+        return await self.row("SELECT * FROM sources WHERE name = :name", name=name)
+
+    async def dump(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Every row of every table."""
+
+        def work(c: Connection) -> dict[str, list[tuple[Any, ...]]]:
+            return {t.name: sorted((tuple(r) for r in c.execute(t.select())), key=repr)
+                    for t in metadata.sorted_tables}  # fmt: skip
+
+        return await self.store.read(work)
+
+    async def violations(self) -> list[str]:
+        return await self.store.read(violations)
