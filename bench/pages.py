@@ -40,7 +40,7 @@ def _lines(measured: dict[str, list[float]]) -> Iterator[Line]:
     def rate(name: str) -> str:
         return f"{rates[name]:,.0f} pages/s"
 
-    bars = {"bare": OF_BARE, "scrapy": OF_SCRAPY, "scrapy+aiohttp": None}
+    bars = {"bare": OF_BARE, "scrapy": OF_SCRAPY, "scrapy+aiohttp": OF_SCRAPY}
     for engine in ENGINES:
         for other, bar in bars.items():
             yield Line(

@@ -8,7 +8,7 @@ class Sizes:
     rounds: int = 3
     pages: int = 5_000
     page_hosts: int = 100
-    frontier_visits: int = 20_000
+    frontier_visits: int = 50_000
     frontier_sources: int = 1_000
     small_backlog: int = 10_000
     large_backlog: int = 1_000_000

@@ -3,6 +3,7 @@
 `handler` is `twisted`, Scrapy's own default, or `aiohttp`, the experimental one it brings along.
 """
 
+import logging
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -59,6 +60,7 @@ def measure(urls: list[str], path: str, concurrency: int, handler: str) -> dict[
     }
     if handler == "aiohttp":
         settings["DOWNLOAD_HANDLERS"] = {"http": AIOHTTP, "https": AIOHTTP}
+    logging.disable()
     Pages.urls = tuple(urls)
     process = AsyncCrawlerProcess(settings)
     crawler = process.create_crawler(Pages)

@@ -1,8 +1,6 @@
 import base64
 import re
 
-import pytest
-
 from api.conftest import Site
 from api.front import Front, assert_problem
 from curtsy import __version__
@@ -115,10 +113,10 @@ async def test_a_waiting_job_is_cancelled_once(door: Front) -> None:
     assert_problem(await door.delete(f"/jobs/{job}"), 400, "wrong_state")
 
 
-@pytest.mark.parametrize("name", ["job_000000000000", "%00", "a%20b", "%F0%9F%92%A9", "x" * 5_000])
-async def test_a_job_that_is_not_there_is_not_found(door: Front, name: str) -> None:
-    for method, path in [("GET", ""), ("DELETE", ""), ("POST", "/retry")]:
-        assert_problem(await door.ask(method, f"/jobs/{name}{path}"), 404, "not_found")
+async def test_a_job_that_is_not_there_is_not_found(door: Front) -> None:
+    for name in ("job_000000000000", "%00", "a%20b", "%F0%9F%92%A9", "x" * 5_000):
+        for method, path in [("GET", ""), ("DELETE", ""), ("POST", "/retry")]:
+            assert_problem(await door.ask(method, f"/jobs/{name}{path}"), 404, "not_found")
 
 
 async def test_the_list_and_the_way_in_answer_with_and_without_a_slash(door: Front) -> None:

@@ -1,7 +1,5 @@
 import asyncio
 
-import pytest
-
 from api.front import Front, assert_problem
 
 PAGE = "http://example.com/page"
@@ -38,8 +36,8 @@ async def test_without_a_key_every_request_makes_a_job(door: Front) -> None:
     assert first.json["id"] != second.json["id"]
 
 
-@pytest.mark.parametrize("key", ["", "with space", "é", "k" * 256])
-async def test_a_key_that_is_not_plain_text_is_refused(door: Front, key: str) -> None:
-    headers = {"Idempotency-Key": key}
-    answer = await door.ask("POST", "/jobs", json={"url": PAGE}, headers=headers)
-    assert_problem(answer, 422, "bad_request")
+async def test_a_key_that_is_not_plain_text_is_refused(plain_door: Front) -> None:
+    for key in ("", "with space", "é", "k" * 256):
+        headers = {"Idempotency-Key": key}
+        answer = await plain_door.ask("POST", "/jobs", json={"url": PAGE}, headers=headers)
+        assert_problem(answer, 422, "bad_request")

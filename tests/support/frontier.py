@@ -127,7 +127,7 @@ class ScriptedWorker:
             return lease(c, worker=self.name, wants=wants, low_water=LowWater(),
                          clock_version=version, now=now)  # fmt: skip
 
-        leased = await self.store.write(work)
+        leased = sorted(await self.store.write(work), key=lambda one: one.source_id)
         self.leases |= {one.source_id: one for one in leased}
         return leased
 

@@ -39,6 +39,9 @@ STATUSES: tuple[tuple[type[CurtsyError], int], ...] = (
 )
 """The first that fits counts; any other error of ours is a 500."""
 
+CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
+"""Of what the framework refuses before a door is reached."""
+
 
 class FieldProblem(BaseModel):
     loc: list[str | int]
@@ -136,8 +139,7 @@ async def _bad_state(_request: Request, error: Exception) -> Response:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    phrase = HTTPStatus(error.status_code).phrase
-    code = phrase.lower().replace(" ", "_").replace("-", "_")
+    code = CODES.get(error.status_code, "refused")
     detail = str(error.detail)
     if error.status_code == 404:
         detail = f"There is nothing at {request.url.path}."

@@ -52,5 +52,14 @@ def _check_folder(url: str) -> None:
         raise BadSetting(f"DATABASE_URL names {path}: the folder {path.parent} does not exist.")
     # the folder too: SQLite writes its log beside the file
     places = [place for place in (path.parent, path) if place.exists()]
-    if refusing := [place for place in places if not os.access(place, os.W_OK)]:
+    as_we_are = os.access in os.supports_effective_ids
+    refusing = [p for p in places if not os.access(p, os.W_OK, effective_ids=as_we_are)]
+    if refusing:
         raise BadSetting(f"DATABASE_URL names {path}: {refusing[0]} cannot be written to.")
+    if path.exists() and not _is_sqlite(path):
+        raise BadSetting(f"DATABASE_URL names {path}, which is a file of another kind.")
+
+
+def _is_sqlite(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(16) in (b"", b"SQLite format 3\0")

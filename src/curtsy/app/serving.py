@@ -55,13 +55,18 @@ def listen(settings: Settings) -> socket.socket:
     host, port = settings.api_host, settings.api_port
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server((str(address[0]), int(address[1])), family=family, backlog=2048)
+        listening = socket.create_server(
+            (str(address[0]), int(address[1])), family=family, backlog=2048
+        )
     except OSError as error:
         reason = error.strerror or str(error)
         raise BadSetting(
             f"The API cannot listen on {host} port {port} ({reason}): "
             "set CURTSY_API_HOST or CURTSY_API_PORT to another."
         ) from None
+    # inherited by every connection; asyncio sets it only on sockets that it made itself
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def _url_of(listening: socket.socket) -> str:

@@ -6,19 +6,20 @@ from curtsy.errors import BadSetting
 from curtsy.fetch import parse_networks
 
 DATABASE_URLS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+SQLITE = ("sqlite", "sqlite+aiosqlite", "sqlite+pysqlite")
 POSTGRES = ("postgresql", "postgres", "postgresql+asyncpg")
 
 
 def database_url(url: str) -> str:
     """One spelling for each engine: `postgresql://…` or `sqlite:///…`."""
     scheme, _, rest = url.partition("://")
-    if scheme in ("sqlite", "sqlite+aiosqlite", "sqlite+pysqlite"):
-        if not rest.startswith("/") or rest in ("/", "/:memory:") or "?" in rest:
-            raise ValueError(f"it must be {DATABASE_URLS}")
+    if "?" in rest:
+        raise ValueError(f"it must be {DATABASE_URLS}, without options after a question mark")
+    if scheme in SQLITE and rest.startswith("/") and rest not in ("/", "/:memory:"):
         return f"sqlite://{rest}"
-    if scheme not in POSTGRES or not _names_a_server(url):
-        raise ValueError(f"it must be {DATABASE_URLS}")
-    return f"postgresql://{rest}"
+    if scheme in POSTGRES and _names_a_server(url):
+        return f"postgresql://{rest}"
+    raise ValueError(f"it must be {DATABASE_URLS}")
 
 
 def _names_a_server(url: str) -> bool:

@@ -1,6 +1,6 @@
 """Every setting with its default and its bounds. The table is the reference."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import (
@@ -22,9 +22,9 @@ UNPREFIXED = ("api_port", "max_retry_attempts", "scrape_timeout", "log_level", "
 DatabaseUrl = Annotated[str, AfterValidator(database_url)]
 HeaderValue = Annotated[str, AfterValidator(header_value)]
 Networks = Annotated[str, AfterValidator(networks)]
+Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LogLevel = Annotated[
-    Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"],
-    BeforeValidator(lambda value: value.upper() if isinstance(value, str) else value),
+    Level, BeforeValidator(lambda given: {w.lower(): w for w in get_args(Level)}.get(given, given))
 ]
 
 

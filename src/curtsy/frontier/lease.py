@@ -33,20 +33,24 @@ class Lease:
     gave_up_kind: str | None
 
 
+_PICK = Statement(
+    """
+    SELECT id FROM sources
+    WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused
+      AND band = :band AND ready_at <= :now AND ready_at >= :low
+      AND EXISTS (SELECT 1 FROM clock WHERE version = :clock_version)
+      AND EXISTS (SELECT 1 FROM workers WHERE id = :worker)
+    ORDER BY ready_at LIMIT :want {lock_skip}
+    """
+)
 _LEASE = Statement(
     """
-    WITH pick AS MATERIALIZED (
-        SELECT id FROM sources
-        WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused
-          AND band = :band AND ready_at <= :now AND ready_at >= :low
-          AND EXISTS (SELECT 1 FROM clock WHERE version = :clock_version)
-          AND EXISTS (SELECT 1 FROM workers WHERE id = :worker)
-        ORDER BY ready_at LIMIT :want {lock_skip})
     UPDATE sources SET owner = :worker, epoch = epoch + 1, suspect_page_id = NULL
-    WHERE id IN (SELECT id FROM pick)
+    WHERE id IN (SELECT id FROM {picked})
     RETURNING id, name, epoch, band, next_fetch_at, policy, control_version, ranks, looks,
               fail_streak, crash_streak, failing_since, pace, gave_up_at, gave_up_kind
-    """
+    """,
+    picked={"id": "bigint"},
 )
 _LOWEST = Statement(
     """
@@ -102,13 +106,15 @@ def lease(
 
     None at all if this worker was declared dead or if time was shifted since it last looked.
     """
-    leases: list[Lease] = []
+    picked: list[int] = []
     for band, want in sorted(wants.items()):
         low = low_water.of(connection, band, now=now, clock_version=clock_version)
-        rows = _LEASE(connection, worker=worker, band=band, want=want, low=low, now=now,
-                      clock_version=clock_version)  # fmt: skip
-        leases += [_lease(row, now) for row in rows]
-    return leases
+        picked += _PICK(connection, worker=worker, band=band, want=want, low=low, now=now,
+                        clock_version=clock_version).scalars()  # fmt: skip
+    if not picked:
+        return []
+    rows = _LEASE(connection, worker=worker, picked=[(i,) for i in picked])
+    return sorted((_lease(row, now) for row in rows), key=lambda leased: leased.band)
 
 
 def next_ready(connection: Connection, *, now: int) -> int | None:

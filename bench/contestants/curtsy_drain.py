@@ -1,0 +1,44 @@
+"""Our frontier, drained: lease, take and flush, as `bench.draining` describes."""
+
+import asyncio
+import time
+from typing import Any
+
+import uvloop
+
+from bench.children import contestant
+from bench.draining import Drainer, Quota
+from bench.setting_up import opened
+
+
+async def run(
+    database: str, visits: int, per_lease: int, drainers: int, warm_up: int = 0
+) -> dict[str, Any]:
+    async with opened(database) as (store, clock):
+        quota = Quota(0)
+        crew = [
+            Drainer(store=store, clock=clock, quota=quota, per_lease=per_lease)
+            for _ in range(drainers)
+        ]
+        for drainer in crew:
+            await drainer.register()
+        await _drained(crew, quota, warm_up)
+        began = time.perf_counter()
+        drained = await _drained(crew, quota, visits)
+        seconds = time.perf_counter() - began
+        for drainer in crew:
+            await drainer.leave()
+        return {"visits": drained, "seconds": seconds}
+
+
+async def _drained(crew: list[Drainer], quota: Quota, visits: int) -> int:
+    quota.left = visits
+    return sum(await asyncio.gather(*(drainer.run() for drainer in crew)))
+
+
+def measure(**options: Any) -> dict[str, Any]:
+    return uvloop.run(run(**options))
+
+
+if __name__ == "__main__":
+    contestant(measure)

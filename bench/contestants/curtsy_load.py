@@ -1,0 +1,36 @@
+"""Fills a database through our Submitter and leaves it as one that has stood for a while."""
+
+import time
+from typing import Any
+
+import uvloop
+
+from bench.children import contestant
+from bench.setting_up import invented_urls, opened, submit
+from curtsy.store import Connection
+
+
+async def run(database: str, visits: int, sources: int) -> dict[str, Any]:
+    async with opened(database) as (store, clock):
+        began = time.perf_counter()
+        await submit(store, clock, invented_urls(visits, sources))
+        seconds = time.perf_counter() - began
+        await store.read(settle)
+    return {"visits": visits, "seconds": seconds}
+
+
+def settle(connection: Connection) -> None:
+    """Vacuum and statistics on PostgreSQL, where autovacuum sees to them; a checkpoint on both."""
+    statements = ["PRAGMA wal_checkpoint(TRUNCATE)"]
+    if connection.dialect.name == "postgresql":
+        statements = ["VACUUM ANALYZE", "CHECKPOINT"]
+    for statement in statements:
+        connection.exec_driver_sql(statement)
+
+
+def measure(**options: Any) -> dict[str, Any]:
+    return uvloop.run(run(**options))
+
+
+if __name__ == "__main__":
+    contestant(measure)

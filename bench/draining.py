@@ -1,0 +1,152 @@
+"""The frontier and the flush alone: sources leased, visits taken and flushed, nothing fetched.
+
+The calls, their order and their batches are the worker's; only the HTTP between take and flush is
+left out, and each visit comes to a small document of its own.
+"""
+
+import secrets
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import orjson
+
+from curtsy.clock import Clock
+from curtsy.frontier.flush import flush
+from curtsy.frontier.lease import Lease, LowWater, lease
+from curtsy.frontier.results import Batch, Document, Release, Result, SourceReport
+from curtsy.frontier.take import Visit, Wish, take
+from curtsy.frontier.workers import WorkerRow, leave, register
+from curtsy.model.jobs import Band
+from curtsy.model.outcome import Fetched
+from curtsy.store import Store
+from curtsy.worker.flusher import MOST_RESULTS
+from curtsy.worker.lane import READ_AHEAD
+from curtsy.worker.session import LEASE_AT_ONCE
+from curtsy.worker.slots import SHARES
+from curtsy.worker.taker import WISHES_AT_ONCE
+
+CONTENT = b"A few words stand for what was found on the page. " * 6
+LEASED_FOR = 3_600_000
+
+
+@dataclass(slots=True)
+class Quota:
+    """Visits still to be drained, shared by all who drain."""
+
+    left: int
+
+
+class _Lane:
+    """What of a lane matters here: where it reads on, and when it has had its share."""
+
+    def __init__(self, lease: Lease, per_lease: int) -> None:
+        self.lease = lease
+        self._left = per_lease
+        self._after: dict[int, tuple[int, int]] = {}
+
+    def wish(self) -> Wish:
+        return Wish(self.lease.source_id, self._after, min(self._left, READ_AHEAD))
+
+    def read(self, visits: list[Visit]) -> bool:
+        """True when the source is to be given back."""
+        self._left -= len(visits)
+        if visits:
+            self._after = {visits[-1].priority: (visits[-1].rank, visits[-1].page_id)}
+        return not visits or self._left <= 0
+
+
+class Drainer:
+    """`per_lease` visits are drained of a source before it is given back."""
+
+    def __init__(self, *, store: Store, clock: Clock, quota: Quota, per_lease: int) -> None:
+        self._store, self._clock, self._quota = store, clock, quota
+        self._per_lease = per_lease
+        self._worker = f"w_{secrets.token_hex(6)}"
+        self._low_water = LowWater()
+        self._results: list[Result] = []
+        self._reports: dict[int, SourceReport] = {}
+
+    async def register(self) -> None:
+        row = WorkerRow(self._worker, "bench", 0, "bench")
+        now = self._clock.now()
+        await self._store.write(lambda c: register(c, row, lease_until=now + LEASED_FOR, now=now))
+
+    async def leave(self) -> None:
+        await self._store.write(lambda c: leave(c, self._worker, now=self._clock.now()))
+
+    async def run(self) -> int:
+        """Until the quota or the work is used up; returns how many visits were recorded."""
+        recorded = 0
+        while self._quota.left > 0 and (leases := await self._leases()):
+            recorded += await self._visit(leases)
+        return recorded
+
+    async def _leases(self) -> list[Lease]:
+        """As many sources as one take reads, by as many leases as the worker needs for that."""
+        wants = {int(band): max(1, round(LEASE_AT_ONCE * SHARES[band])) for band in Band}
+        leases: list[Lease] = []
+        while len(leases) < WISHES_AT_ONCE:
+            now, version = self._clock.now(), self._clock.version
+            found = await self._store.write(
+                lambda c: lease(c, worker=self._worker, wants=wants, low_water=self._low_water,
+                                clock_version=version, now=now)  # noqa: B023 - awaited at once
+            )  # fmt: skip
+            if not found:
+                break
+            leases += found
+        return leases
+
+    async def _visit(self, leases: list[Lease]) -> int:
+        recorded = 0
+        lanes = {leased.source_id: _Lane(leased, self._per_lease) for leased in leases}
+        while lanes:
+            some = [lane.wish() for lane in islice(lanes.values(), WISHES_AT_ONCE)]
+            now = self._clock.now()
+            taken = await self._store.read(lambda c: take(c, some, now=now))  # noqa: B023
+            for source_id, visits in taken.items():
+                ended = lanes[source_id].read(visits)
+                self._add(lanes[source_id].lease, visits, ended=ended)
+                if ended:
+                    del lanes[source_id]
+                if len(self._results) >= MOST_RESULTS:
+                    recorded += await self._flush(MOST_RESULTS)
+        return recorded + await self._flush(len(self._results))
+
+    def _add(self, leased: Lease, visits: list[Visit], *, ended: bool) -> None:
+        now, more = self._clock.now(), bool(visits)
+        self._quota.left -= len(visits)
+        self._results += [_result(visit, now) for visit in visits]
+        rank = visits[-1].rank if visits else 0
+        release = Release(more=more, band=leased.band, known_band=leased.band, looks=int(not more))
+        self._reports[leased.source_id] = SourceReport(
+            source_id=leased.source_id, epoch=leased.epoch, next_fetch_at=now, delay_ms=0,
+            ranks=orjson.dumps({"5": [rank, 0]}).decode(), pace="{}", fail_streak=0,
+            failing_since=None, gave_up_at=None, gave_up_kind=None,
+            release=release if ended else None,
+        )  # fmt: skip
+
+    async def _flush(self, size: int) -> int:
+        """One flush of so many results; a source is given back with the last of its results."""
+        results, self._results = self._results[:size], self._results[size:]
+        reports = self._reports
+        if not reports:
+            return 0
+        still = {result.visit.source_id for result in self._results}
+        self._reports = {i: reports[i] for i in reports if i in still}
+        told = {r.visit.source_id for r in results} | (reports.keys() - still)
+        batch = Batch(results, {
+            i: replace(reports[i], release=None) if i in still else reports[i] for i in told
+        })  # fmt: skip
+        now = self._clock.now()
+        flushed = await self._store.write(
+            lambda c: flush(c, batch, worker=self._worker, delay_ms=0, now=now)
+        )
+        if flushed.dropped:
+            raise RuntimeError(f"{flushed.dropped} results were dropped: the drain is wrong")
+        return flushed.recorded
+
+
+def _result(visit: Visit, now: int) -> Result:
+    outcome = Fetched(status=200, url=visit.url, etag='"1"', wire_bytes=len(CONTENT))
+    document = Document(CONTENT, f"hash-of-{visit.page_id}", "text/html", "utf-8", len(CONTENT))
+    return Result(visit, outcome, started_at=now, ended_at=now, document=document)

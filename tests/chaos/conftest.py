@@ -1,0 +1,89 @@
+"""Chaos with real processes. `--soak-seconds N` makes the long ones last that long."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from chaos.server import Server
+from support.processes import Fleet
+
+from curtsy.demo.process import PracticeProcess
+from curtsy.store import Store
+from curtsy.store.upgrade import upgrade
+
+TEMPLATE = "curtsy_template"
+HOSTS = 60
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak-seconds", type=int, default=0, help="how long the chaos lasts")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    soak = soak_seconds(config)
+    for item in items:
+        if soak and Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.timeout(soak + 300), append=False)
+
+
+def soak_seconds(config: pytest.Config) -> int:
+    """0 also where this file was found too late for its option to be known."""
+    return int(config.getoption("soak_seconds", 0) or os.environ.get("SOAK_SECONDS", "0"))
+
+
+@pytest.fixture
+def lasts(request: pytest.FixtureRequest) -> float | None:
+    """Seconds that a chaos is to last, where somebody asked for that."""
+    return soak_seconds(request.config) or None
+
+
+async def _upgrade(url: str) -> None:
+    async with Store(url) as store:
+        await upgrade(store)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A server of our own: the other tests keep theirs running."""
+    with Server() as server:
+        server.run(f"CREATE DATABASE {TEMPLATE}")
+        asyncio.run(_upgrade(server.url(TEMPLATE)))
+        yield server
+
+
+@pytest.fixture(scope="session")
+def practice() -> Iterator[PracticeProcess]:
+    with PracticeProcess(hosts=HOSTS) as site:
+        assert site.pid is not None
+        _before_all_others(site.pid)
+        yield site
+
+
+def _before_all_others(pid: int) -> None:
+    """The site notes when a request arrives: where many processes want the processor, that note
+    must not wait for one. Where this is not allowed its stamps are late now and then."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, pid, -15)
+    with suppress(OSError):
+        os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(10))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "logs").mkdir()
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def fleet(postgres_url: str, folder: Path) -> Iterator[Fleet]:
+    with Fleet(folder, postgres_url) as made:
+        yield made
+
+
+@pytest.fixture
+def file_fleet(sqlite_url: str, folder: Path) -> Iterator[Fleet]:
+    with Fleet(folder, sqlite_url) as made:
+        yield made

@@ -1,0 +1,148 @@
+"""After the chaos: what the database says and what the site saw, held against the promises.
+
+A page may be *asked for* twice, when whoever asked first was killed or cut off before it could tell.
+It must never be *recorded* twice, and the site must never be asked too soon.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chaos.witness import testimony
+from sqlalchemy import text
+from support.promises import violations
+
+from curtsy.demo.truth import Entry, smallest_gaps
+from curtsy.store import Connection
+
+STAMP_LATE = 0.005
+"""The site notes an arrival a little after it: its stamps may be off by so many seconds."""
+MUST_FAIL = "/missing/"
+
+_NOTHING_LEFT = {
+    "every job has ended": "SELECT public_id, state FROM jobs WHERE state IN ('queued', 'running')",
+    "no visit is left": "SELECT page_id, source_id, turn, due_at FROM visits",
+    "no source is owned by a worker that is gone": """
+        SELECT name, owner FROM sources
+        WHERE owner IS NOT NULL AND owner NOT IN (SELECT id FROM workers)""",
+    "no turn of a page was recorded twice": """
+        SELECT page_id, turn, count(*) FROM attempts GROUP BY page_id, turn HAVING count(*) > 1""",
+    "every success ended the item of a job": """
+        SELECT a.page_id, a.turn FROM attempts a WHERE a.outcome IN ('fetched', 'not_modified')
+        AND NOT EXISTS (SELECT 1 FROM items i WHERE i.page_id = a.page_id AND i.state = 1
+                        AND i.fetched_at = a.ended_at AND NOT i.cached)""",
+    "every item that is done was fetched once for it": """
+        SELECT i.job_id, i.page_id, count(a.turn) FROM items i
+        LEFT JOIN attempts a ON a.page_id = i.page_id AND a.ended_at = i.fetched_at
+            AND a.outcome IN ('fetched', 'not_modified')
+        WHERE i.state = 1 AND NOT i.cached GROUP BY i.job_id, i.page_id HAVING count(a.turn) <> 1""",
+}  # fmt: skip
+_ITEMS = """
+    SELECT p.url, i.state, i.kind, i.error FROM items i JOIN pages p ON p.id = i.page_id
+    WHERE i.state IN (1, 2)
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Reckoning:
+    violations: list[str]
+    items: int
+    recorded: int
+    """Tries that the database knows of."""
+    requests: int
+    """Requests that the site saw."""
+    smallest_gap: float | None
+
+    @property
+    def unrecorded(self) -> int:
+        """Requests whose asker could not tell of them."""
+        return self.requests - self.recorded
+
+    def __str__(self) -> str:
+        gap = "none" if self.smallest_gap is None else f"{self.smallest_gap * 1000:.1f} ms"
+        share = self.unrecorded / max(1, self.requests)
+        return (
+            f"{self.items} items, {self.requests} requests, {self.recorded} recorded, "
+            f"{self.unrecorded} in vain ({share:.2%}), smallest gap {gap}"
+        )
+
+
+def reckon(
+    connection: Connection, entries: Sequence[Entry], jobs: set[str], *, delay: float
+) -> Reckoning:
+    """Everything that is wrong, and the figures of the run."""
+    gaps = smallest_gaps(entries)
+    found = [*_too_soon(entries, gaps, delay), *_left_over(connection), *violations(connection)]
+    found += [*_jobs(connection, jobs), *_outcomes(connection), *testimony(connection)]
+    recorded = connection.execute(text("SELECT url, count(*) FROM attempts GROUP BY url")).all()
+    found += _unasked(dict((url, number) for url, number in recorded), entries)
+    return Reckoning(
+        violations=found,
+        items=connection.execute(text("SELECT count(*) FROM items")).scalar_one(),
+        recorded=sum(number for _url, number in recorded),
+        requests=len(entries),
+        smallest_gap=min(gaps.values(), default=None),
+    )
+
+
+def too_soon(entries: Sequence[Entry], delay: float) -> list[str]:
+    """Hosts that were asked twice within the delay."""
+    return _too_soon(entries, smallest_gaps(entries), delay)
+
+
+def _too_soon(entries: Sequence[Entry], gaps: dict[str, float], delay: float) -> list[str]:
+    found = []
+    for host, gap in gaps.items():
+        if gap < delay - STAMP_LATE:
+            of_host = [entry for entry in entries if entry.host == host]
+            pairs = zip(of_host, of_host[1:], strict=False)
+            before, after = min(pairs, key=lambda pair: pair[1].at - pair[0].at)
+            found.append(
+                f"too soon: {host} after {gap * 1000:.1f} ms "
+                f"({before.path} at {before.at} from {before.port}, "
+                f"{after.path} at {after.at} from {after.port})"
+            )
+    return found
+
+
+def _left_over(connection: Connection) -> list[str]:
+    found = []
+    for promise, offenders in _NOTHING_LEFT.items():
+        if rows := connection.execute(text(offenders)).fetchall():
+            shown = [tuple(row) for row in rows[:5]]
+            found.append(f"not true that {promise}: {len(rows)} times, as {shown}")
+    return found
+
+
+def _jobs(connection: Connection, acknowledged: set[str]) -> list[str]:
+    known = set(connection.execute(text("SELECT public_id FROM jobs")).scalars())
+    found = []
+    if lost := acknowledged - known:
+        found.append(f"{len(lost)} acknowledged jobs are lost: {sorted(lost)[:5]}")
+    if extra := known - acknowledged:
+        found.append(f"{len(extra)} jobs that nobody was told of: {sorted(extra)[:5]}")
+    return found
+
+
+def _outcomes(connection: Connection) -> list[str]:
+    """Pages of the practice site come out as they must, whatever happened to their workers."""
+    wrong: Counter[str] = Counter()
+    for url, state, kind, error in connection.execute(text(_ITEMS)):
+        fails = MUST_FAIL in url
+        if (state == 2) != fails and "The worker died" not in (error or ""):
+            path = url.split("/")[3]
+            wrong[f"/{path}/ {'done' if state == 1 else f'failed as {kind}: {error}'}"] += 1
+    return [f"{number} pages came out wrong: {what}" for what, number in wrong.items()]
+
+
+def _unasked(recorded: dict[str, Any], entries: Sequence[Entry]) -> list[str]:
+    """What is recorded was also asked for."""
+    asked = Counter(f"{entry.host}{entry.path}" for entry in entries)
+    found = []
+    for url, number in recorded.items():
+        host, _, path = url.removeprefix("http://").partition("/")
+        seen = asked[f"{host.partition(':')[0]}/{path}"]
+        if seen < number:
+            found.append(f"{url} was recorded {number} times but asked for {seen} times")
+    return found[:5]

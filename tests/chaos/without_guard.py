@@ -1,0 +1,99 @@
+"""`python without_guard.py GUARD -- worker`: curtsy with one guard taken out, to see it missed.
+
+A check that never fails proves nothing. Each function here undoes one guard of the engine before
+its command line starts; the engine itself knows nothing of this file.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def trust() -> None:
+    """A worker always believes that its sources are still its own."""
+    from curtsy.worker.heartbeat import Heartbeat
+
+    Heartbeat.trusted = lambda _self: True  # type: ignore[method-assign]
+
+
+def epoch() -> None:
+    """A flush counts whoever owns its sources by now."""
+    from curtsy.frontier import flush
+    from curtsy.frontier.results import SourceReport
+
+    fence = flush.fence
+
+    def open_gate(connection: Any, reports: Sequence[SourceReport], **rest: Any) -> frozenset[int]:
+        fence(connection, reports, **rest)
+        return frozenset(report.source_id for report in reports)
+
+    flush.fence = open_gate  # type: ignore[assignment]
+
+
+def page_lock() -> None:
+    """Pages are read, not locked, before their items change."""
+    from curtsy.frontier import recording
+    from curtsy.store import Statement
+
+    recording._LOCK_PAGES = Statement(
+        """
+        SELECT id, document_version, document_hash FROM pages
+        WHERE id IN (SELECT page_id FROM {wanted})
+        """,
+        wanted={"page_id": "bigint"},
+    )
+
+
+def turn() -> None:
+    """A result counts whichever turn its visit is at: telling it twice is telling it twice."""
+    from curtsy.frontier import recording
+    from curtsy.store import Statement
+
+    ended = recording._END_VISITS.sql("postgresql")
+    assert "(page_id, turn) IN (SELECT page_id, turn" in ended
+    recording._END_VISITS = Statement(
+        "DELETE FROM visits WHERE page_id IN (SELECT page_id FROM {ended}) RETURNING page_id",
+        ended=recording._TURN,
+    )
+    recording._POSTPONE_VISITS = Statement(
+        """
+        UPDATE visits SET turn = visits.turn + 1, due_at = p.due_at,
+            attempt = visits.attempt + p.spent, priority = {least}(visits.priority, p.priority),
+            source_id = coalesce(p.source_id, visits.source_id), hops = visits.hops + p.hop,
+            current_url = coalesce(p.url, visits.current_url),
+            progress = coalesce(p.progress, visits.progress)
+        FROM (SELECT * FROM {postponed}) p WHERE visits.page_id = p.page_id
+        RETURNING visits.page_id
+        """,
+        postponed=recording._POSTPONE_VISITS._row_sets["postponed"],
+    )
+
+
+def begin_immediate() -> None:
+    """A writing transaction on SQLite takes the write lock only when it first writes."""
+    from curtsy.store import sqlite
+
+    sqlite.BEGIN_WRITING = "BEGIN"
+
+
+def idempotency_key() -> None:
+    """A request that was made before is another request."""
+    from curtsy.submit import Submitter
+
+    Submitter._winner = lambda *_: None  # type: ignore[assignment,method-assign]
+
+
+GUARDS: dict[str, Callable[[], None]] = {
+    guard.__name__: guard
+    for guard in (trust, epoch, page_lock, turn, begin_immediate, idempotency_key)
+}
+
+
+if __name__ == "__main__":
+    names, words = sys.argv[1], sys.argv[sys.argv.index("--") + 1 :]
+    for name in names.split(","):
+        GUARDS[name]()
+    from curtsy.cli import main
+
+    sys.argv = ["curtsy", *words]
+    main()

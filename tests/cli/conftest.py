@@ -1,0 +1,101 @@
+import http.server
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from curtsy.cli import main
+
+
+@dataclass
+class Told:
+    exit_code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    def sentence(self) -> str:
+        """What an error says: one line on stderr, after log lines at most."""
+        assert self.exit_code == 1, self
+        assert self.out == ""
+        [line] = [line for line in self.err.splitlines() if not line.startswith("{")]
+        assert line.startswith("curtsy: ")
+        return line
+
+
+Curtsy = Callable[..., Told]
+
+
+@pytest.fixture
+def curtsy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Curtsy]:
+    """The command line in this process, in a folder of its own; settings as keywords."""
+    monkeypatch.chdir(tmp_path)
+    configured = structlog.get_config()
+
+    def call(*arguments: str, **settings: Any) -> Told:
+        with monkeypatch.context() as set_:
+            set_.setattr(sys, "argv", ["curtsy", *arguments])
+            for name, value in settings.items():
+                set_.setenv(f"CURTSY_{name.upper()}", str(value))
+            capsys.readouterr()
+            code = 0
+            try:
+                main()
+            except SystemExit as exit_:
+                code = exit_.code if isinstance(exit_.code, int) else 0
+            said = capsys.readouterr()
+            return Told(code, said.out, said.err)
+
+    yield call
+    structlog.configure(**configured)
+
+
+@dataclass
+class Site:
+    """Answers every page with `hello`; `/slow` only after it is let go."""
+
+    url: str
+    arrived: threading.Event
+    let_go: threading.Event
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    arrived, let_go = threading.Event(), threading.Event()
+
+    class Pages(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == "/slow":
+                arrived.set()
+                let_go.wait(60)
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain")
+            self.send_header("Content-Length", "5")
+            self.end_headers()
+            self.wfile.write(b"hello")
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: Any) -> None:
+            """A client that went away is part of the tests."""
+
+    with Server(("127.0.0.1", 0), Pages) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield Site(f"http://127.0.0.1:{server.server_port}", arrived, let_go)
+        let_go.set()
+        server.shutdown()

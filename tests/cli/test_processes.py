@@ -1,0 +1,111 @@
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from cli.conftest import Site
+from cli.running import ask, completed, environment, running, wait_for
+from support.postgres import Postgres
+
+
+def _doctor(folder: Path, **settings: str) -> dict[str, list[dict[str, object]]]:
+    out = subprocess.run(
+        [sys.executable, "-m", "curtsy", "doctor", "--json"],
+        cwd=folder, env=environment(**settings), capture_output=True, check=True,
+    )  # fmt: skip
+    found: dict[str, list[dict[str, object]]] = json.loads(out.stdout)
+    return found
+
+
+def test_two_programs_started_at_once_share_one_new_file(tmp_path: Path, site: Site) -> None:
+    with running(tmp_path, "up") as first, running(tmp_path, "up") as second:
+        jobs = [
+            (up.url, ask("POST", f"{up.url}/jobs", {"url": f"{site.url}/{n}"}).json["id"])
+            for n, up in enumerate([first, second] * 3)
+        ]
+        for url, job in jobs:
+            assert completed(url, job)["content"] == "hello"
+        wait_for(
+            lambda: ask("GET", f"{first.url}/health").json["workers"] == 2,
+            lambda: "the second worker is not seen",
+        )
+        found = _doctor(tmp_path)
+        assert [worker["alive"] for worker in found["workers"]] == [True, True]
+        assert [source["name"] for source in found["sources"]] == [site.url.removeprefix("http://")]
+        assert [first.stop(), second.stop()] == [0, 0]
+
+
+def test_a_job_taken_by_one_process_is_fetched_by_another(
+    tmp_path: Path, site: Site, postgres_url: str
+) -> None:
+    with (
+        running(tmp_path, "api", database_url=postgres_url) as api,
+        running(tmp_path, "worker", database_url=postgres_url) as worker,
+    ):
+        worker.said("worker_started")
+        job = ask("POST", f"{api.url}/jobs/", {"url": f"{site.url}/page"}).json["id"]
+        assert completed(api.url, job)["content"] == "hello"
+        assert [api.stop(), worker.stop()] == [0, 0]
+
+
+def test_the_first_signal_lets_open_requests_end(tmp_path: Path, site: Site) -> None:
+    with running(tmp_path, "up") as up:
+        job = ask("POST", f"{up.url}/jobs", {"url": f"{site.url}/slow"}).json["id"]
+        assert site.arrived.wait(20)
+        up.signal(signal.SIGINT)
+        up.said("worker_drains")
+        site.let_go.set()
+        assert up.ended() == 0
+    with running(tmp_path, "api") as api:
+        shown = ask("GET", f"{api.url}/jobs/{job}").json
+        assert (shown["status"], shown["content"]) == ("completed", "hello")
+
+
+def test_the_second_signal_ends_the_process_at_once(tmp_path: Path, site: Site) -> None:
+    with running(tmp_path, "up") as up:
+        ask("POST", f"{up.url}/jobs", {"url": f"{site.url}/slow"})
+        assert site.arrived.wait(20)
+        up.signal(signal.SIGTERM)
+        up.said("worker_drains")
+        asked_at = time.monotonic()
+        up.signal(signal.SIGTERM)
+        assert up.ended() == 128 + signal.SIGTERM
+        assert time.monotonic() - asked_at < 5
+
+
+def test_a_database_that_is_stopped_is_answered_for_and_found_again(
+    tmp_path: Path, postgres: Postgres, postgres_url: str
+) -> None:
+    with running(tmp_path, "api", database_url=postgres_url) as api:
+        job = ask("POST", f"{api.url}/jobs", {"url": "http://example.com/"}).json["id"]
+        postgres.stop(signal.SIGQUIT)
+        try:
+            for method, path in [("GET", "/jobs"), ("GET", f"/jobs/{job}"), ("POST", "/jobs"),
+                                 ("DELETE", f"/jobs/{job}"), ("POST", f"/jobs/{job}/retry"),
+                                 ("GET", "/health")]:  # fmt: skip
+                body = {"url": "http://example.com/"} if path == "/jobs" else None
+                away = ask(method, api.url + path, body if method == "POST" else None)
+                assert away.status == 503, away
+                assert away.seconds < 2
+        finally:
+            postgres.start()
+        made = wait_for(
+            lambda: (a := ask("POST", f"{api.url}/jobs", {"url": "http://example.com/"})).status
+            == 201 and a,
+            lambda: "the API has not recovered",
+        )  # fmt: skip
+        assert made.json["status"] == "queued"
+        assert ask("GET", f"{api.url}/jobs/{job}").json["status"] == "queued"
+        assert api.stop() == 0
+
+
+def test_a_connection_that_stays_open_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    with running(tmp_path, "up") as up:
+        port = int(up.url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port)) as idle:
+            idle.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert idle.recv(4096).startswith(b"HTTP/1.1 200")
+            assert up.stop() == 0

@@ -1,0 +1,383 @@
+"""Random histories of the frontier, step by step against a small model, on both engines."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from sqlalchemy import text
+from support.frontier import (
+    LONG,
+    Bench,
+    ScriptedWorker,
+    Time,
+    again,
+    failed,
+    fetched,
+    moved,
+    not_modified,
+    rested,
+    retried,
+)
+
+from curtsy.errors import WrongState
+from curtsy.frontier.results import Batch, Release, Result
+from curtsy.frontier.take import Visit
+from curtsy.model.jobs import band_of
+from curtsy.store import Connection, Store
+from curtsy.store.schema import metadata
+
+URLS = [f"https://{host}.example/{n}" for host in ("a", "b") for n in range(3)]
+ENDS = {"fetched": "done", "not_modified": "done", "failed": "failed"}
+PATIENT = settings(
+    deadline=None,
+    print_blob=True,
+    derandomize=False,
+    suppress_health_check=list(HealthCheck),
+)
+
+Ending = tuple[str, Any]
+"""How an item ended: its state and the version of its document, or its failure's kind."""
+WAITING: Ending = ("waiting", None)
+
+
+@dataclass
+class ModelPage:
+    closed: int = 0
+    """The last turn that ended."""
+    waits: bool = False
+    fresh: bool = False
+    contents: list[str] = field(default_factory=list)
+
+
+@dataclass
+class ModelJob:
+    items: dict[str, Ending]
+    round: int = 1
+
+    def urls_in(self, state: str) -> list[str]:
+        return [url for url, (is_in, _what) in self.items.items() if is_in == state]
+
+
+class Model:
+    """Pages, jobs and who holds which source: what the frontier should come to."""
+
+    def __init__(self) -> None:
+        self.pages = {url: ModelPage() for url in URLS}
+        self.jobs: dict[str, ModelJob] = {}
+
+    def submit(self, job: str, urls: list[str], use_cache: bool) -> None:
+        items = {}
+        for url in urls:
+            page = self.pages[url]
+            if use_cache and page.fresh:
+                items[url] = ("done", len(page.contents))
+            else:
+                items[url] = WAITING
+                page.waits = True
+        self.jobs[job] = ModelJob(items)
+
+    def counts(self, url: str, turn: int) -> bool:
+        page = self.pages[url]
+        return page.waits and turn == page.closed + 1
+
+    def result(self, url: str, what: str, content: str) -> None:
+        """A result that counts: the turn is over; unless it is to go on, so is the visit."""
+        page = self.pages[url]
+        page.closed += 1
+        if what in ("failed", "retried", "rested"):
+            page.fresh = False
+        if what == "fetched" and page.contents[-1:] != [content]:
+            page.contents.append(content)
+        if what in ENDS:
+            page.waits = False
+            page.fresh = what != "failed" and bool(page.contents)
+            ending = (ENDS[what], "gone" if what == "failed" else len(page.contents))
+            for job in self.jobs.values():
+                if job.items.get(url) == WAITING:
+                    job.items[url] = ending
+
+    def cancel(self, job: str) -> int:
+        waiting = self.jobs[job].urls_in("waiting")
+        for url in waiting:
+            self.jobs[job].items[url] = ("cancelled", "cancelled")
+            if not any(other.items.get(url) == WAITING for other in self.jobs.values()):
+                self.pages[url].waits = False
+                self.pages[url].closed += 1
+        return len(waiting)
+
+    def retry(self, job: str) -> int:
+        failures = self.jobs[job].urls_in("failed")
+        for url in failures:
+            self.jobs[job].items[url] = WAITING
+            self.pages[url].waits = True
+        self.jobs[job].round += bool(failures)
+        return len(failures)
+
+
+class Machine(RuleBasedStateMachine):
+    def __init__(self, runner: asyncio.Runner, store: Store) -> None:
+        super().__init__()
+        self._run, self._bench = runner.run, Bench(store)
+        self._model = Model()
+        self._born = 0
+        self._url_of: dict[int, str] = {}
+        self._last: tuple[ScriptedWorker, Batch] | None = None
+        self._hands: list[tuple[ScriptedWorker, Visit]] = []
+        """Visits that somebody took, alive or dead, and may still tell of."""
+        runner.run(store.write(emptied))
+
+    @initialize()
+    def two_workers(self) -> None:
+        self._workers = [self._new_worker() for _ in range(2)]
+
+    def _new_worker(self) -> ScriptedWorker:
+        self._born += 1
+        return self._run(self._bench.worker(f"worker{self._born}"))
+
+    @property
+    def _now(self) -> Time:
+        return self._bench.time
+
+    # doors
+
+    @rule(
+        urls=st.lists(st.sampled_from(URLS), min_size=1, max_size=4, unique=True),
+        priority=st.integers(1, 10),
+        use_cache=st.booleans(),
+    )
+    def submit(self, urls: list[str], priority: int, use_cache: bool) -> None:
+        max_age = LONG if use_cache else 0
+        job = self._run(self._bench.job(*urls, priority=priority, max_age=max_age))
+        self._model.submit(job, urls, use_cache)
+
+    @precondition(lambda self: self._model.jobs)
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        job = data.draw(st.sampled_from(list(self._model.jobs)))
+        if self._model.jobs[job].urls_in("waiting"):
+            assert self._run(self._bench.cancel(job)) == self._model.cancel(job)
+        else:
+            with pytest.raises(WrongState):
+                self._run(self._bench.cancel(job))
+
+    @precondition(lambda self: self._model.jobs)
+    @rule(data=st.data())
+    def retry_failures(self, data: st.DataObject) -> None:
+        job = data.draw(st.sampled_from(list(self._model.jobs)))
+        if self._model.jobs[job].urls_in("failed"):
+            assert self._run(self._bench.retry(job)) == self._model.retry(job)
+        else:
+            with pytest.raises(WrongState):
+                self._run(self._bench.retry(job))
+
+    # workers
+
+    @rule(which=st.integers(0, 1), want=st.integers(1, 2))
+    def lease_and_take(self, which: int, want: int) -> None:
+        self._now.moves(2_000)
+        worker = self._workers[which]
+        self._run(worker.lease(want))
+        for visit in self._run(worker.take()):
+            self._hands.append((worker, visit))
+        del self._hands[:-40]
+
+    @precondition(lambda self: self._hands)
+    @rule(data=st.data(), content=st.sampled_from(["one", "two"]))
+    def tell_results(self, data: st.DataObject, content: str) -> None:
+        """Finish, fail, postpone: by whoever holds a visit, also long after it lost it."""
+        worker, first = data.draw(st.sampled_from(self._hands))
+        visits = {v.page_id: v for w, v in self._hands if w is worker} | {first.page_id: first}
+        some = data.draw(st.lists(st.sampled_from(list(visits)), max_size=2))
+        results, told = [], []
+        for page_id in sorted({first.page_id, *some}):
+            what = data.draw(st.sampled_from([*ENDS, *ENDS, "retried", "rested", "again", "moved"]))
+            url = self._page_url(page_id)
+            if what == "not_modified" and not self._model.pages[url].contents:
+                what = "fetched"
+            results.append(self._result(visits[page_id], what, content))
+            told.append((url, visits[page_id], what))
+        self._flush(worker, results, told, content)
+
+    def _flush(
+        self,
+        worker: ScriptedWorker,
+        results: list[Result],
+        told: list[tuple[str, Visit, str]],
+        content: str,
+    ) -> None:
+        ours = self._ours(worker)
+        self._last = worker, worker.batch(*results)
+        counted = [
+            (url, what)
+            for url, visit, what in told
+            if visit.source_id in ours and self._model.counts(url, visit.turn)
+        ]
+        flushed = self._run(worker.tell(self._last[1]))
+        assert (flushed.recorded, flushed.dropped) == (len(counted), len(told) - len(counted))
+        assert flushed.lost_sources == {r.visit.source_id for r in results} - ours
+        for url, what in counted:
+            self._model.result(url, what, content)
+
+    def _ours(self, worker: ScriptedWorker) -> set[int]:
+        rows = self._run(self._bench.rows("SELECT id, owner, epoch FROM sources"))
+        return {
+            r.id for r in rows
+            if r.owner == worker.name and r.id in worker.leases
+            and r.epoch == worker.leases[r.id].epoch
+        }  # fmt: skip
+
+    def _page_url(self, page_id: int) -> str:
+        if page_id not in self._url_of:
+            rows = self._run(self._bench.rows("SELECT id, url FROM pages"))
+            self._url_of = {row.id: row.url for row in rows}
+        return self._url_of[page_id]
+
+    def _result(self, visit: Visit, what: str, content: str) -> Result:
+        at = self._now()
+        match what:
+            case "fetched":
+                return fetched(visit, content, at=at)
+            case "not_modified":
+                return not_modified(visit, at=at)
+            case "failed":
+                return failed(visit, at=at)
+            case "retried":
+                return retried(visit, again_at=at + 3_000, at=at)
+            case "rested":
+                return rested(visit, at=at)
+            case "again":
+                return again(visit, "on", due_at=at + 100, at=at)
+            case _:
+                return moved(visit, "https://b.example/elsewhere", at=at)
+
+    @precondition(lambda self: self._last is not None)
+    @rule()
+    def repeat_the_last_flush(self) -> None:
+        assert self._last is not None
+        worker, batch = self._last
+        if any(r.moved_to_host for r in batch.results):
+            return  # telling it again may wake the source it moved to: a hint, not a fact
+        ours = self._ours(worker)
+        before = self._run(self._bench.dump())
+        flushed = self._run(worker.tell(batch))
+        after = self._run(self._bench.dump())
+        assert flushed.recorded == 0
+        differing = [table for table in before if before[table] != after[table]]
+        assert differing in ([], ["sources"])
+        assert not differing or ours, "only the pace of our own source may be told anew"
+
+    @precondition(lambda self: any(w.leases for w in self._workers))
+    @rule(data=st.data(), looks=st.integers(1, 4))
+    def release(self, data: st.DataObject, looks: int) -> None:
+        holders = [(w, i) for w in self._workers for i in w.leases]
+        worker, source_id = data.draw(st.sampled_from(holders))
+        waiting = self._run(worker.take(source_id))
+        band = band_of(waiting[0].priority) if waiting else 1
+        known = self._run(self._bench.row("SELECT band FROM sources WHERE id = :i", i=source_id))
+        release = Release(bool(waiting), band, known.band, 0 if waiting else looks)
+        self._run(worker.flush(release={source_id: release}))
+        self._hands = [(w, v) for w, v in self._hands if w is not worker or v.source_id != source_id]
+        del worker.leases[source_id]
+
+    @rule(which=st.integers(0, 1))
+    def a_worker_is_reaped(self, which: int) -> None:
+        """What it held stays in its hands: it may tell of it as a zombie."""
+        self._run(self._bench.bury(self._workers[which].name))
+        self._workers[which] = self._new_worker()
+
+    # what must hold
+
+    @invariant()
+    def all_promises_hold(self) -> None:
+        assert self._run(self._bench.violations()) == []
+
+    @invariant()
+    def items_and_visits_are_as_in_the_model(self) -> None:
+        items, jobs, visits = self._run(self._bench.store.read(seen))
+        assert items == {(j, u): e for j, job in self._model.jobs.items() for u, e in job.items.items()}
+        assert jobs == {j: job.round for j, job in self._model.jobs.items()}
+        assert visits == {u: p.closed + 1 for u, p in self._model.pages.items() if p.waits}
+
+    @invariant()
+    def no_source_with_visits_is_forgotten(self) -> None:
+        forgotten = self._run(self._bench.rows(
+            "SELECT s.name FROM sources s JOIN visits v ON v.source_id = s.id "
+            "WHERE s.owner IS NULL AND s.ready_at IS NULL"
+        ))  # fmt: skip
+        assert forgotten == []
+
+    def teardown(self) -> None:
+        """A clean worker brings every job to its end."""
+        worker = self._new_worker()
+        self._run(self._bench.bury(*(w.name for w in self._workers)))
+        for _ in range(10):
+            self._now.moves(60_000)
+            visits = self._run(worker.lease_and_take())
+            self._run(worker.flush(*[fetched(v, at=self._now()) for v in visits]))
+        assert self._run(self._bench.rows("SELECT * FROM visits")) == []
+        assert self._run(self._bench.violations()) == []
+
+
+def seen(connection: Connection) -> tuple[dict[Any, Ending], dict[str, int], dict[str, int]]:
+    """Items, rounds of jobs and turns of visits, in the model's words."""
+    names = ("waiting", "done", "failed", "cancelled")
+    rows = connection.execute(text(
+        "SELECT j.public_id, p.url, i.state, i.document_version, i.kind FROM items i "
+        "JOIN jobs j ON j.id = i.job_id JOIN pages p ON p.id = i.page_id"
+    ))  # fmt: skip
+    items = {(r.public_id, r.url): (names[r.state], r.document_version or r.kind) for r in rows}
+    rounds = connection.execute(text("SELECT public_id, round FROM jobs"))
+    turns = connection.execute(
+        text("SELECT p.url, v.turn FROM visits v JOIN pages p ON p.id = v.page_id")
+    )
+    return items, {r.public_id: r.round for r in rounds}, {r.url: r.turn for r in turns}
+
+
+def emptied(connection: Connection) -> None:
+    """As new, with ids from one again: a history must run the same way when it is replayed."""
+    tables = [t.name for t in metadata.sorted_tables if t.name != "clock"]
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY"))
+        return
+    for name in tables:
+        connection.execute(text(f"DELETE FROM {name}"))
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as private:
+        yield private
+
+
+def explore(runner: asyncio.Runner, url: str, *, examples: int, steps: int) -> None:
+    store = Store(url)
+    runner.run(store.__aenter__())
+    try:
+        run_state_machine_as_test(
+            lambda: Machine(runner, store),
+            settings=settings(PATIENT, max_examples=examples, stateful_step_count=steps),
+        )
+    finally:
+        runner.run(store.__aexit__(None, None, None))
+
+
+def test_random_histories_match_the_model_on_sqlite(runner: asyncio.Runner, sqlite_url: str) -> None:
+    explore(runner, sqlite_url, examples=40, steps=30)
+
+
+def test_random_histories_match_the_model_on_postgresql(
+    runner: asyncio.Runner, postgres_url: str
+) -> None:
+    explore(runner, postgres_url, examples=20, steps=25)

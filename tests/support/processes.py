@@ -1,0 +1,174 @@
+"""Real `curtsy` processes for tests: started, killed, paused and ended by their ids, never by name.
+
+Each writes its log lines as JSON to a file of its own. None outlives the test: whoever is left is
+killed when the fleet ends, and by the system should the test itself be killed.
+"""
+
+import asyncio
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+LAUNCHER = Path(__file__).parents[1] / "chaos" / "without_guard.py"
+STOP_SECONDS = 20
+QUICK: Mapping[str, str] = {
+    "ALLOW_ADDRESSES": "127.0.0.0/8",
+    "CONNECT_TIMEOUT": "5",
+    "DB_POOL_SIZE": "4",
+    "HOST_GIVE_UP_PROBES": "50",
+    "LEASE_SECONDS": "2",
+    "LOG_FORMAT": "json",
+    "MIN_DELAY_SECONDS": "0.1",
+    "RETRY_BASE": "0.1",
+    "RETRY_CAP": "0.4",
+    "SCRAPE_TIMEOUT": "10",
+    "WORKER_SLOTS": "50",
+}
+"""Settings under which a bad day passes in seconds."""
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Process:
+    """One process after another under one name; its log goes on through all its lives."""
+
+    def __init__(self, command: list[str], environment: Mapping[str, str], log: Path) -> None:
+        self._command, self._environment, self._log = command, environment, log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Self:
+        """On the main thread only: the system ends the process with the thread that made it."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command, env=dict(self._environment), stdout=log, stderr=log,
+                stdin=subprocess.DEVNULL, cwd=self._log.parent, preexec_fn=_die_with_parent,
+            )  # fmt: skip
+        return self
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "it was never started"
+        return self._process.pid
+
+    @property
+    def status(self) -> int | None:
+        """None while it runs; below zero: the signal that ended it."""
+        assert self._process is not None, "it was never started"
+        return self._process.poll()
+
+    def send(self, what: signal.Signals) -> None:
+        if self.status is None:
+            os.kill(self.pid, what)
+
+    def pause(self) -> None:
+        self.send(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.send(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """At once and for certain; returns when it is gone."""
+        self.send(signal.SIGKILL)
+        assert self._process is not None
+        self._process.wait(STOP_SECONDS)
+
+    async def stop(self) -> int:
+        """Ask it to end in order; returns its exit code."""
+        self.resume()
+        self.send(signal.SIGTERM)
+        assert self._process is not None
+        return await asyncio.to_thread(self._process.wait, STOP_SECONDS)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What it logged; lines that are no JSON, as of a traceback, come as `text`."""
+        found = []
+        for line in self._log.read_text(errors="replace").splitlines() if self._log.exists() else ():
+            try:
+                found.append(json.loads(line))
+            except json.JSONDecodeError:
+                found.append({"event": "", "text": line})
+        return found
+
+    def said(self, event: str) -> list[dict[str, Any]]:
+        return [line for line in self.lines() if line.get("event") == event]
+
+    def tail(self, lines: int = 40) -> str:
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-lines:])
+
+
+class Fleet:
+    """The processes of one test, all on one database."""
+
+    def __init__(self, folder: Path, database_url: str, **settings: object) -> None:
+        self._folder, self._url = folder, database_url
+        self._settings = dict(QUICK) | _as_text(settings)
+        self.workers: list[Process] = []
+        self.processes: list[Process] = []
+
+    @property
+    def lease(self) -> float:
+        return float(self._settings["LEASE_SECONDS"])
+
+    @property
+    def delay(self) -> float:
+        return float(self._settings["MIN_DELAY_SECONDS"])
+
+    def worker(self, *, without: str | None = None, preload: str = "", **settings: object) -> Process:
+        made = self._made(["worker"], without, preload, settings)
+        self.workers.append(made)
+        return made.start()
+
+    def api(self, port: int, *, without: str | None = None, **settings: object) -> Process:
+        return self._made(["api", "--port", str(port)], without, "", settings).start()
+
+    def _made(
+        self, words: list[str], without: str | None, preload: str, settings: Mapping[str, object]
+    ) -> Process:
+        program = ["-m", "curtsy"] if without is None else [str(LAUNCHER), without, "--"]
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("CURTSY_")}
+        ours = {"DATABASE_URL": self._url} | self._settings | _as_text(settings)
+        environment |= {f"CURTSY_{name}": value for name, value in ours.items()}
+        if preload:
+            environment["LD_PRELOAD"] = preload
+        log = self._folder / f"{words[0]}-{len(self.processes) + 1}.log"
+        made = Process([sys.executable, *program, *words], environment, log)
+        self.processes.append(made)
+        return made
+
+    def said(self, event: str) -> list[dict[str, Any]]:
+        return [line for process in self.processes for line in process.said(event)]
+
+    def crashes(self) -> list[str]:
+        """Errors of our own that somebody logged: there is no bad day that excuses one."""
+        events = ("duty_failed", "lane_failed", "flush_refused", "heartbeat_failed", "request_failed")
+        found = []
+        for process in self.processes:
+            for line in process.lines():
+                if line["event"] in events or line.get("text", "").startswith("Traceback"):
+                    found.append(f"{process._log.name}: {str(line)[:1500]}")
+        return found
+
+    async def stop(self) -> list[int]:
+        """Ask all to end in order; returns their exit codes."""
+        running = [process for process in self.processes if process.status is None]
+        return list(await asyncio.gather(*(process.stop() for process in running)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self.processes:
+            if process._process is not None:
+                process.kill()
+
+
+def _as_text(settings: Mapping[str, object]) -> dict[str, str]:
+    return {name.upper(): str(value) for name, value in settings.items()}

@@ -1,0 +1,168 @@
+"""A wire to PostgreSQL that a test may cut, stall, or make lose the answer to a COMMIT.
+
+It reads just enough of the protocol to know what a transaction did when its COMMIT passes: the
+names of prepared statements (Parse), which of them ran (Bind), and plain queries (Query).
+"""
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+_SSL_REQUEST = 80_877_103
+
+
+class Conversation:
+    """What a client says, message by message, and the statements of its transaction so far."""
+
+    def __init__(self) -> None:
+        self._unread = b""
+        self._greeted = False
+        self._prepared: dict[str, str] = {}
+        self.statements: list[str] = []
+
+    def heard(self, data: bytes) -> Iterator[bool]:
+        """For each whole message in the bytes: whether it is a COMMIT."""
+        self._unread += data
+        while (message := self._next()) is not None:
+            yield self._is_commit(*message)
+
+    def _next(self) -> tuple[bytes, bytes] | None:
+        start = 1 if self._greeted else 0
+        if len(self._unread) < start + 4:
+            return None
+        (length,) = struct.unpack_from("!I", self._unread, start)
+        if len(self._unread) < start + length:
+            return None
+        kind, body = self._unread[:start], self._unread[start + 4 : start + length]
+        self._unread = self._unread[start + length :]
+        if not self._greeted and struct.unpack_from("!I", body)[0] != _SSL_REQUEST:
+            self._greeted = True
+        return kind, body
+
+    def _is_commit(self, kind: bytes, body: bytes) -> bool:
+        words = [word.decode(errors="replace") for word in body.split(b"\0", 2)[:2]]
+        if kind == b"P":
+            self._prepared[words[0]] = words[1]
+        elif kind == b"B":
+            self.statements.append(self._prepared.get(words[1], ""))
+        elif kind == b"Q":
+            if words[0].startswith("BEGIN"):
+                self.statements.clear()
+            return words[0].startswith("COMMIT")
+        return False
+
+
+class Proxy:
+    """`url` leads through it to the database of the URL it was made for."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        assert parts.hostname is not None
+        assert parts.port is not None
+        self._to = (parts.hostname, parts.port)
+        self._path, self._user = parts.path, parts.username
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+        self._relays: set[asyncio.Task[None]] = set()
+        self._flows = asyncio.Event()
+        self._flows.set()
+        self._loses: Callable[[list[str]], bool] = lambda _statements: False
+        self.lost_answers = 0
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        port = self._server.sockets[0].getsockname()[1]
+        self.url = f"postgresql://{self._user}@127.0.0.1:{port}{self._path}"
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._server is not None
+        self._server.close()
+        self.cut()
+        for task in tuple(self._relays):
+            task.cancel()
+        await asyncio.gather(*self._relays, return_exceptions=True)
+
+    def cut(self) -> None:
+        """Every connection breaks now; new ones are welcome."""
+        for writer in tuple(self._open):
+            writer.transport.abort()
+
+    def stall(self) -> None:
+        """Nothing passes, in either direction, and nobody is told: a black hole."""
+        self._flows.clear()
+
+    def flow(self) -> None:
+        """What was stalled arrives, late."""
+        self._flows.set()
+
+    def lose_answers(self, to: Callable[[list[str]], bool]) -> None:
+        """The COMMIT of each transaction whose statements satisfy this counts, but its client
+        sees only a broken connection."""
+        self._loses = to
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._relays.add(task)
+        task.add_done_callback(self._relays.discard)
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            await self._flows.wait()
+            async with self._connected(writer) as (from_server, to_server):
+                deaf = asyncio.Event()
+                async with asyncio.TaskGroup() as group:
+                    up = group.create_task(self._up(reader, to_server, deaf))
+                    down = group.create_task(self._down(from_server, writer, deaf))
+                    await asyncio.wait([up, down], return_when=asyncio.FIRST_COMPLETED)
+                    up.cancel()
+                    down.cancel()
+
+    @asynccontextmanager
+    async def _connected(
+        self, client: asyncio.StreamWriter
+    ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+        self._open.add(client)
+        try:
+            from_server, to_server = await asyncio.open_connection(*self._to)
+            self._open.add(to_server)
+            try:
+                yield from_server, to_server
+            finally:
+                self._open.discard(to_server)
+                to_server.transport.abort()
+        finally:
+            self._open.discard(client)
+            client.transport.abort()
+
+    async def _up(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, deaf: asyncio.Event
+    ) -> None:
+        said = Conversation()
+        with suppress(OSError):
+            while data := await reader.read(65_536):
+                if any(list(said.heard(data))) and self._loses(said.statements):
+                    deaf.set()
+                await self._flows.wait()
+                writer.write(data)
+                await writer.drain()
+
+    async def _down(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, deaf: asyncio.Event
+    ) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65_536):
+                await self._flows.wait()
+                if deaf.is_set():
+                    self.lost_answers += 1
+                    return
+                writer.write(data)
+                await writer.drain()
