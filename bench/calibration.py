@@ -1,4 +1,4 @@
-"""How steady the machine is while we measure: a fixed piece of pure Python, timed again and again."""
+"""How steady the machine is while we measure: a fixed piece of pure Python, timed often."""
 
 import time
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ def fixed_work() -> int:
 
 @dataclass(slots=True)
 class Calibration:
-    """Looked at before the first round and after each; its spread is the noise of the comparison."""
+    """Looked at before the first round and after each; its spread is the comparison's noise."""
 
     times: list[float] = field(default_factory=list)
 

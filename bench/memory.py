@@ -29,12 +29,11 @@ def run(sizes: Sizes, databases: Databases) -> list[Line]:
 
 
 def _resident(engine: str, sizes: Sizes, databases: Databases) -> list[float]:
-    near = sizes.memory_marks[0] // 4
-    pages = sizes.memory_marks[-1] + 2 * near
+    pages = sizes.memory_marks[-1] + sizes.memory_marks[0]  # still at work when looked at last
     with databases.fresh(engine) as url, PracticeProcess(hosts=sizes.page_hosts) as site:
         hosts = sizes.page_hosts
         urls = [site.url(i % hosts, f"/page/{i // hosts}") for i in range(pages)]
         children.run("curtsy_send", database=url, urls=urls)
         marks = list(sizes.memory_marks)
-        measured = children.run("curtsy_memory", database=url, marks=marks, near=near)
+        measured = children.run("curtsy_memory", database=url, marks=marks)
     return [float(mb) for mb in measured["resident"]]

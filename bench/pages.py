@@ -1,7 +1,9 @@
 """Pages fetched and stored, beside a bare loop that appends to a file and beside Scrapy."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
+from statistics import median
 from typing import Any
 
 from bench import children
@@ -23,15 +25,17 @@ def run(sizes: Sizes, databases: Databases) -> list[Line]:
             site.url(i % sizes.page_hosts, f"/page/{i // sizes.page_hosts}")
             for i in range(sizes.pages)
         ]
-        contestants: dict[str, Callable[[], float]] = {
-            "bare": partial(_to_file, databases, "bare_pages", urls),
-            "scrapy": partial(_to_file, databases, "scrapy_pages", urls, handler="twisted"),
-            "scrapy+aiohttp": partial(_to_file, databases, "scrapy_pages", urls, handler="aiohttp"),
+        cpu: dict[str, list[float]] = defaultdict(list)
+        to_file = partial(_to_file, databases, urls)
+        ways: dict[str, Callable[[], dict[str, Any]]] = {
+            "bare": partial(to_file, "bare_pages"),
+            "scrapy": partial(to_file, "scrapy_pages", handler="twisted"),
+            "scrapy+aiohttp": partial(to_file, "scrapy_pages", handler="aiohttp"),
         }
-        for engine in ENGINES:
-            contestants[engine] = partial(_to_store, databases, engine, urls)
+        ways |= {engine: partial(_to_store, databases, urls, engine) for engine in ENGINES}
+        contestants = {name: partial(_rate, way, urls, cpu[name]) for name, way in ways.items()}
         measured = interleaved(contestants, sizes.rounds)
-    return list(_lines(measured))
+    return [*_lines(measured), *_cpu_lines(cpu)]
 
 
 def _lines(measured: dict[str, list[float]]) -> Iterator[Line]:
@@ -49,26 +53,39 @@ def _lines(measured: dict[str, list[float]]) -> Iterator[Line]:
             )  # fmt: skip
 
 
-def _to_file(databases: Databases, contestant: str, urls: list[str], **options: Any) -> float:
+def _cpu_lines(cpu: dict[str, list[float]]) -> Iterator[Line]:
+    """Less shaken by what else the machine does, but blind to the work of the database server."""
+    spent = {name: median(values) for name, values in cpu.items()}
+    for engine in ENGINES:
+        for other in ("bare", "scrapy"):
+            yield Line(
+                "pages", f"{engine} / {other}, own processor time", f"{spent[engine]:.2f} ms/page",
+                f"{spent[other]:.2f} ms/page", spent[engine] / spent[other], at_least=False,
+            )  # fmt: skip
+
+
+def _rate(way: Callable[[], dict[str, Any]], urls: list[str], cpu: list[float]) -> float:
+    measured = way()
+    if measured["pages"] != len(urls):
+        raise children.ContestantFailed(f"{measured['pages']} of {len(urls)} pages were stored")
+    cpu.append(1000 * float(measured["cpu"]) / len(urls))
+    return len(urls) / float(measured["seconds"])
+
+
+def _to_file(
+    databases: Databases, urls: list[str], contestant: str, **options: Any
+) -> dict[str, Any]:
     path = databases.file("jsonl")
     try:
-        measured = children.run(
+        return children.run(
             contestant, urls=urls, path=str(path), concurrency=CONCURRENT, **options
         )
     finally:
         path.unlink(missing_ok=True)
-    return _rate(measured, len(urls))
 
 
-def _to_store(databases: Databases, engine: str, urls: list[str]) -> float:
+def _to_store(databases: Databases, urls: list[str], engine: str) -> dict[str, Any]:
     with databases.fresh(engine) as url:
-        measured = children.run(
+        return children.run(
             "curtsy_pages", database=url, urls=urls, concurrency=PER_HOST, slots=CONCURRENT
         )
-    return _rate(measured, len(urls))
-
-
-def _rate(measured: dict[str, Any], wanted: int) -> float:
-    if measured["pages"] != wanted:
-        raise children.ContestantFailed(f"{measured['pages']} of {wanted} pages were stored")
-    return wanted / float(measured["seconds"])

@@ -1,7 +1,6 @@
 """The least a fetching program can do: aiohttp in a loop, one JSONL line for each page."""
 
 import asyncio
-import time
 from typing import Any
 
 import aiohttp
@@ -9,14 +8,15 @@ import orjson
 import uvloop
 
 from bench.children import contestant
+from bench.spent import Spent
 
 
-async def fetch_all(urls: list[str], path: str, concurrency: int) -> float:
+async def fetch_all(urls: list[str], path: str, concurrency: int) -> dict[str, float]:
     waiting = iter(urls)
     connector = aiohttp.TCPConnector(limit=0)
     cookies = aiohttp.DummyCookieJar()
     async with aiohttp.ClientSession(connector=connector, cookie_jar=cookies) as session:
-        began = time.perf_counter()
+        spent = Spent()
         with open(path, "wb") as out:  # noqa: ASYNC230, PTH123 - a bare loop does just this
 
             async def one_after_another() -> None:
@@ -29,14 +29,14 @@ async def fetch_all(urls: list[str], path: str, concurrency: int) -> float:
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(concurrency):
                     tasks.create_task(one_after_another())
-        return time.perf_counter() - began
+        return spent.until_now()
 
 
 def measure(urls: list[str], path: str, concurrency: int) -> dict[str, Any]:
-    seconds = uvloop.run(fetch_all(urls, path, concurrency))
+    spent = uvloop.run(fetch_all(urls, path, concurrency))
     with open(path, "rb") as written:  # noqa: PTH123
         pages = sum(1 for _ in written)
-    return {"pages": pages, "seconds": seconds}
+    return {"pages": pages, **spent}
 
 
 if __name__ == "__main__":

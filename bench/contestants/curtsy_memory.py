@@ -15,6 +15,7 @@ from curtsy.store import Statement, Store
 from curtsy.worker import Worker
 
 LOOK_EVERY_SECONDS = 0.05
+LOOKS_PER_MARK = 5
 _DONE = Statement("SELECT sum(done) FROM jobs")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -23,16 +24,20 @@ def resident_megabytes() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE_BYTES / 2**20
 
 
-async def run(database: str, marks: list[int], near: int) -> dict[str, Any]:
-    """At each mark the median of what was seen within `near` pages of it."""
+async def run(database: str, marks: list[int]) -> dict[str, Any]:
+    """At each mark the median of the looks that came nearest to it."""
     async with opened(database) as (store, clock):
         worker = Worker(store=store, clock=clock, settings=settings(concurrency=8, slots=100))
         running = asyncio.create_task(worker.run())
-        seen = await _watch(store, until=marks[-1] + near)
+        seen = await _watch(store, until=marks[-1])
         await worker.stop()
         await running
-    resident = [median(m for done, m in seen if abs(done - mark) <= near) for mark in marks]
-    return {"marks": marks, "resident": resident}
+    return {"marks": marks, "resident": [_at(mark, seen) for mark in marks]}
+
+
+def _at(mark: int, seen: list[tuple[int, float]]) -> float:
+    nearest = sorted(seen, key=lambda look: abs(look[0] - mark))[:LOOKS_PER_MARK]
+    return median(megabytes for _done, megabytes in nearest)
 
 
 async def _watch(store: Store, until: int) -> list[tuple[int, float]]:

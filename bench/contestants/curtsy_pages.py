@@ -1,13 +1,13 @@
 """Our worker on pages that were submitted before; ends when the job is finished in the store."""
 
 import asyncio
-import time
 from typing import Any
 
 import uvloop
 
 from bench.children import contestant
 from bench.setting_up import opened, submit
+from bench.spent import Spent
 from curtsy.clock import Clock
 from curtsy.fetch import parse_networks
 from curtsy.politeness.policy import Policy
@@ -34,13 +34,13 @@ async def finished(store: Store, job: str) -> int:
 
 async def work_off(store: Store, clock: Clock, job: str, told: WorkerSettings) -> dict[str, Any]:
     worker = Worker(store=store, clock=clock, settings=told)
-    began = time.perf_counter()
+    spent = Spent()
     running = asyncio.create_task(worker.run())
     done = await finished(store, job)
-    seconds = time.perf_counter() - began
+    measured = spent.until_now()
     await worker.stop()
     await running
-    return {"pages": done, "seconds": seconds}
+    return {"pages": done, **measured}
 
 
 async def run(database: str, urls: list[str], concurrency: int, slots: int) -> dict[str, Any]:

@@ -18,17 +18,28 @@ from curtsy.worker.flusher import MOST_RESULTS
 
 STATEMENTS = (
     "DELETE FROM visits WHERE page_id = :page",
-    "UPDATE pages SET turn = 1, outcome = 'fetched', checked_at = :now, fetched_at = :now, "
-    "etag = '\"1\"', document_version = 1, document_hash = :hash WHERE id = :page",
-    "INSERT INTO documents (page_id, version, content, hash, content_type, charset, status, url, "
-    "bytes, fetched_at) VALUES (:page, 1, :content, :hash, 'text/html', 'utf-8', 200, :url, 300, "
-    ":now)",
-    "INSERT INTO attempts (page_id, turn, source_id, worker, attempt, url, outcome, status, bytes, "
-    "started_at, ended_at) VALUES (:page, 1, 1, 'w', 1, :url, 'fetched', 200, 300, :now, :now)",
-    "UPDATE items SET state = 1, document_version = 1, fetched_at = :now, ended_at = :now "
-    "WHERE page_id = :page AND state = 0",
-    "INSERT INTO events (job_id, n, at, name, page_id, data) "
-    "VALUES (1, :page + 10, :now, 'page_fetched', :page, :url)",
+    """
+    UPDATE pages SET turn = 1, outcome = 'fetched', checked_at = :now, fetched_at = :now,
+        etag = '"1"', document_version = 1, document_hash = :hash WHERE id = :page
+    """,
+    """
+    INSERT INTO documents (page_id, version, content, hash, content_type, charset, status, url,
+                           bytes, fetched_at)
+    VALUES (:page, 1, :content, :hash, 'text/html', 'utf-8', 200, :url, 300, :now)
+    """,
+    """
+    INSERT INTO attempts (page_id, turn, source_id, worker, attempt, url, outcome, status, bytes,
+                          started_at, ended_at)
+    VALUES (:page, 1, 1, 'w', 1, :url, 'fetched', 200, 300, :now, :now)
+    """,
+    """
+    UPDATE items SET state = 1, document_version = 1, fetched_at = :now, ended_at = :now
+    WHERE page_id = :page AND state = 0
+    """,
+    """
+    INSERT INTO events (job_id, n, at, name, page_id, data)
+    VALUES (1, :page + 10, :now, 'page_fetched', :page, :url)
+    """,
 )
 
 

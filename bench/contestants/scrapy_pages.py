@@ -4,7 +4,6 @@
 """
 
 import logging
-import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import Response
 
 from bench.children import contestant
+from bench.spent import Spent
 
 AIOHTTP = "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"
 SETTINGS: dict[str, Any] = {
@@ -64,16 +64,15 @@ def measure(urls: list[str], path: str, concurrency: int, handler: str) -> dict[
     Pages.urls = tuple(urls)
     process = AsyncCrawlerProcess(settings)
     crawler = process.create_crawler(Pages)
-    at: dict[str, float] = {}
-
-    def note(what: str) -> None:
-        at.setdefault(what, time.perf_counter())
+    began: list[Spent] = []
+    measured: dict[str, float] = {}
 
     def first_request() -> None:
-        note("began")
+        if not began:
+            began.append(Spent())
 
     def feed_written() -> None:
-        note("ended")
+        measured.update(began[0].until_now())
 
     crawler.signals.connect(first_request, signals.request_scheduled)
     crawler.signals.connect(feed_written, signals.feed_exporter_closed)
@@ -81,7 +80,7 @@ def measure(urls: list[str], path: str, concurrency: int, handler: str) -> dict[
     process.start()
     with open(path, "rb") as written:  # noqa: PTH123
         pages = sum(1 for _ in written)
-    return {"pages": pages, "seconds": at["ended"] - at["began"]}
+    return {"pages": pages, **measured}
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ async def test_many_requests_with_one_key_make_one_job(door: Front) -> None:
     assert (await door.get("/jobs")).json["total"] == 1
 
 
-async def test_a_key_stands_for_what_is_asked_not_for_its_spelling(door: Front) -> None:
-    first = await door.submit(PAGE, key="k-2")
-    again = await door.ask(
+async def test_a_key_stands_for_what_is_asked_not_for_its_spelling(plain_door: Front) -> None:
+    first = await plain_door.submit(PAGE, key="k-2")
+    again = await plain_door.ask(
         "POST",
         "/jobs/",
         data=b'{ "priority":5, "url":"http://example.com/page" }',
@@ -24,15 +24,15 @@ async def test_a_key_stands_for_what_is_asked_not_for_its_spelling(door: Front) 
     assert again.json == first.json
 
 
-async def test_a_key_used_for_another_request_is_refused(door: Front) -> None:
-    await door.submit(PAGE, key="k-3")
-    answer = await door.submit(PAGE, key="k-3", priority=1)
+async def test_a_key_used_for_another_request_is_refused(plain_door: Front) -> None:
+    await plain_door.submit(PAGE, key="k-3")
+    answer = await plain_door.submit(PAGE, key="k-3", priority=1)
     assert_problem(answer, 422, "bad_request")
     assert "k-3" in answer.json["detail"]
 
 
-async def test_without_a_key_every_request_makes_a_job(door: Front) -> None:
-    first, second = await door.submit(PAGE), await door.submit(PAGE)
+async def test_without_a_key_every_request_makes_a_job(plain_door: Front) -> None:
+    first, second = await plain_door.submit(PAGE), await plain_door.submit(PAGE)
     assert first.json["id"] != second.json["id"]
 
 

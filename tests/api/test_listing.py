@@ -30,9 +30,9 @@ async def test_the_newest_job_is_listed_first(door: Front) -> None:
     assert body == {"total": 5, "total_is_capped": False, "limit": 2, "skip": 1}
 
 
-async def test_a_listed_job_says_what_it_is(door: Front) -> None:
-    [made] = await _submitted(door, 1)
-    [job] = (await door.get("/jobs")).json["jobs"]
+async def test_a_listed_job_says_what_it_is(plain_door: Front) -> None:
+    [made] = await _submitted(plain_door, 1)
+    [job] = (await plain_door.get("/jobs")).json["jobs"]
     assert job.pop("created_at").endswith("Z")
     assert job == {"id": made, "url": "http://example.com/0", "status": "queued", "door": "fetch",
                    "state": "queued"}  # fmt: skip

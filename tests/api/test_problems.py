@@ -123,10 +123,9 @@ async def test_a_body_at_the_limit_is_read(plain_door: Front) -> None:
     assert answer.status == 201
 
 
-async def test_over_a_limit_the_client_is_told_when_to_come_back(
-    store: Store, clock: Clock
-) -> None:
-    async with front(store, engine(store, clock), SubmitLimits(pending=2)) as door:
+async def test_over_a_limit_the_client_is_told_when_to_come_back(sqlite_url: str) -> None:
+    few = SubmitLimits(pending=2)
+    async with Store(sqlite_url) as store, front(store, engine(store, Clock()), few) as door:
         statuses = [(await door.submit(f"{PAGE}{n}")).status for n in range(3)]
         assert statuses == [201, 201, 429]
         answer = await door.submit(PAGE)

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import os
 import random
 import time
 from collections.abc import AsyncIterator
@@ -100,6 +101,9 @@ class World:
     async def count(self, sql: str) -> int:
         return int(await self.store.read(lambda c: c.execute(text(sql)).scalar_one()))
 
+    async def tell(self, sql: str) -> None:
+        await self.store.write(lambda c: c.execute(text(sql)) and None)
+
     async def reaches(self, sql: str, number: int, seconds: float) -> None:
         found = -1
 
@@ -179,8 +183,8 @@ def _what_waits(connection: Connection) -> str:
 async def world(
     url: str, fleet: Fleet, site: PracticeProcess, *, seed: int | None = None
 ) -> AsyncIterator[World]:
-    chosen = random.randrange(10**6) if seed is None else seed
-    print(f"seed {chosen}")
+    chosen = int(os.environ.get("CHAOS_SEED", random.randrange(10**6))) if seed is None else seed
+    print(f"CHAOS_SEED={chosen}")
     async with Store(url) as store:
         made = World(store=store, fleet=fleet, site=site, seed=chosen)
         await synchronise(store, made.clock)

@@ -19,7 +19,7 @@ from curtsy.submit import JobRequest, Submitted, Submitter, cancel, retry_failur
 
 T = TypeVar("T")
 
-ANSWER_WITHIN_SECONDS = 1.8
+ANSWER_WITHIN_SECONDS = 1.6
 """So that with its way through the network the answer is there within two."""
 LEAVE_WITHIN_SECONDS = 5.0
 

@@ -1,8 +1,9 @@
 """What every process does first: a database that can be used, with the schema it needs."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from curtsy.clock import Clock
@@ -16,14 +17,24 @@ from curtsy.store.upgrade import require_known_schema, upgrade
 log = logger("app")
 
 SQLITE = "sqlite:///"
+CLOSE_WITHIN_SECONDS = 5.0
 
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Store]:
-    """The store, whatever its schema."""
+    """The store, whatever its schema. A database that hangs does not hold up the end."""
     _check_folder(settings.database_url)
-    async with Store(settings.database_url, pool_size=settings.db_pool_size) as store:
+    closing = AsyncExitStack()
+    store = Store(settings.database_url, pool_size=settings.db_pool_size)
+    await closing.enter_async_context(store)
+    try:
         yield store
+    finally:
+        try:
+            async with asyncio.timeout(CLOSE_WITHIN_SECONDS):
+                await closing.aclose()
+        except TimeoutError:
+            log.warning("store_left_open", meaning="the database does not answer")
 
 
 @asynccontextmanager

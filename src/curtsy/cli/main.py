@@ -6,7 +6,7 @@ import typer
 
 from curtsy import __version__
 from curtsy.app import run_up, run_worker, serve_api
-from curtsy.cli import database, doctor
+from curtsy.cli import doctor, schema
 from curtsy.cli.starting import run, settings_for, told
 
 commands = typer.Typer(
@@ -16,7 +16,7 @@ commands = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-commands.add_typer(database.commands, name="db")
+commands.add_typer(schema.commands, name="db")
 commands.command("doctor")(doctor.doctor)
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on (CURTSY_API_HOST).")]

@@ -12,9 +12,6 @@ from pydantic.fields import FieldInfo
 
 from curtsy.config.settings import FILE, PREFIX, UNPREFIXED, Settings
 from curtsy.errors import BadSetting
-from curtsy.logs import logger
-
-log = logger("config")
 
 
 def load(**flags: Any) -> Settings:

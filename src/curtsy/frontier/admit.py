@@ -1,11 +1,13 @@
-"""Pages wanted by a job become visits, unless they are fresh enough or already waiting.
+"""Pages wanted by a job become its items, and visits unless fresh enough or already waiting.
 
-The upsert of the page is its lock: whoever adds, ends or removes an item of a page holds it.
+The upsert of the page is its lock: whoever adds, ends or removes an item of a page holds it. What
+is decided of a page, here by later statements, therefore holds until the transaction ends.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 
@@ -13,30 +15,39 @@ from curtsy.frontier.sources import known_hosts, make_hosts, wake
 from curtsy.model.jobs import band_of
 from curtsy.store import Connection, Statement
 
-CHUNK = 5_000
+CHUNK = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A page that a job wants, its URL already canonical."""
+class Wanted(NamedTuple):
+    """A page that a job wants, its URL already canonical. (A tuple: there may be 100,000.)"""
 
+    position: int
+    fingerprint: str
     url: str
     host: str
-    fingerprint: str
     scraper: str
     priority: int
+    given: str | None = None
+    """The URL as it was given, where that is another spelling."""
     options: str | None = None
+    source_label: str | None = None
+    category: str | None = None
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
-    """`fresh` means that what is stored will do; then it says which document that is."""
+class Terms:
+    """On which a job takes pages in."""
 
-    page_id: int
-    fresh: bool
-    document_version: int
-    fetched_at: int | None
+    max_age: int
+    """A stored document no older than this will do (milliseconds)."""
+    delay_ms: int
+    """Of a host never seen before."""
+    now: int
 
+
+_IS_FRESH = """(p.outcome IN ('fetched', 'not_modified') AND p.document_version > 0
+                AND p.fetched_at > :fresh_since)"""
 
 _UPSERT_PAGES = Statement(
     """
@@ -44,22 +55,38 @@ _UPSERT_PAGES = Statement(
     SELECT fingerprint, url, host, scraper, options, 1, :now FROM {wanted}
     WHERE true ORDER BY fingerprint
     ON CONFLICT (fingerprint) DO UPDATE SET reference_count = pages.reference_count + 1
-    RETURNING id, fingerprint, turn, outcome, fetched_at, document_version
     """,
     wanted={"fingerprint": "text", "url": "text", "host": "text", "scraper": "text",
             "options": "text"},
 )  # fmt: skip
-
 _INSERT_VISITS = Statement(
-    """
+    f"""
     INSERT INTO visits (page_id, source_id, priority, rank, turn, created_at)
-    SELECT page_id, source_id, priority, rank, turn, :now FROM {wanted} WHERE true
+    SELECT p.id, w.source_id, w.priority, w.rank, p.turn + 1, :now
+    FROM (SELECT * FROM {{wanted}}) w JOIN pages p ON p.fingerprint = w.fingerprint
+    WHERE NOT coalesce({_IS_FRESH}, false)
     ON CONFLICT (page_id) DO UPDATE SET priority = excluded.priority, rank = excluded.rank
     WHERE excluded.priority < visits.priority
-    """,
-    wanted={"page_id": "bigint", "source_id": "bigint", "priority": "smallint", "rank": "bigint",
-            "turn": "bigint"},
+    """,  # noqa: S608
+    wanted={"fingerprint": "text", "source_id": "bigint", "priority": "smallint",
+            "rank": "bigint"},
 )  # fmt: skip
+_INSERT_ITEMS = Statement(
+    f"""
+    INSERT INTO items (job_id, position, page_id, state, url, source_label, category, priority,
+                       depth, cached, document_version, fetched_at, ended_at)
+    SELECT :job_id, position, page_id, CASE WHEN fresh THEN 1 ELSE 0 END, given, source_label,
+           category, priority, depth, fresh, CASE WHEN fresh THEN document_version END,
+           CASE WHEN fresh THEN fetched_at END, CASE WHEN fresh THEN CAST(:now AS bigint) END
+    FROM (SELECT w.*, p.id AS page_id, p.document_version, p.fetched_at,
+                 coalesce({_IS_FRESH}, false) AS fresh
+          FROM (SELECT * FROM {{wanted}}) w JOIN pages p ON p.fingerprint = w.fingerprint) found
+    WHERE true
+    """,  # noqa: S608
+    wanted={"position": "int", "fingerprint": "text", "given": "text", "source_label": "text",
+            "category": "text", "priority": "smallint", "depth": "smallint"},
+)  # fmt: skip
+_COUNT_CACHED = Statement("SELECT count(*) FROM items WHERE job_id = :job_id AND cached")
 
 _RANKS = Statement(
     "SELECT s.id, s.ranks FROM {wanted} JOIN sources s ON s.id = wanted.id",
@@ -91,58 +118,56 @@ class Ranks:
         return rank
 
 
-def admit(
-    connection: Connection, wanted: Sequence[Wanted], *, max_age: int, delay_ms: int, now: int
-) -> list[Admitted]:
-    """What was wanted, in that order, each with its page. Raises nothing: limits were checked."""
-    source_of = _sources_of(connection, wanted, delay_ms=delay_ms, now=now)
+def admit(connection: Connection, job_id: int, wanted: Sequence[Wanted], terms: Terms) -> int:
+    """Write the job's items and the visits they need; returns how many were fresh enough."""
+    source_of = _sources_of(connection, wanted, terms)
     bands: dict[int, int] = {}
     for page in wanted:
         source_id, band = source_of[page.host], band_of(page.priority)
         bands[source_id] = min(bands.get(source_id, band), band)
-    wake(connection, bands, now=now)
+    wake(connection, bands, now=terms.now)
     ranks = Ranks.read(connection, set(bands))
-    admitted: dict[str, Admitted] = {}
-    in_order = sorted(range(len(wanted)), key=lambda i: wanted[i].fingerprint)
-    rank_of = [ranks.take(source_of[page.host], page.priority) for page in wanted]
-    for start in range(0, len(wanted), CHUNK):
-        chunk = [(wanted[i], rank_of[i]) for i in in_order[start : start + CHUNK]]
-        admitted |= _admit_chunk(connection, chunk, source_of, fresh_since=now - max_age, now=now)
-    return [admitted[page.fingerprint] for page in wanted]
+    ranked = [
+        (page, source_of[page.host], ranks.take(source_of[page.host], page.priority))
+        for page in wanted
+    ]
+    ranked.sort(key=lambda row: row[0].fingerprint)
+    for chunk in _chunks(ranked):
+        rows = [(p.fingerprint, p.url, p.host, p.scraper, p.options) for p, _s, _r in chunk]
+        _UPSERT_PAGES(connection, wanted=rows, now=terms.now)
+    _add_visits_and_items(connection, job_id, ranked, terms)
+    cached: int = _COUNT_CACHED(connection, job_id=job_id).scalar_one()
+    return cached
 
 
-def _sources_of(
-    connection: Connection, wanted: Sequence[Wanted], *, delay_ms: int, now: int
-) -> dict[str, int]:
+Ranked = tuple[Wanted, int, int]
+"""What is wanted, its source, and its rank there."""
+
+
+def _add_visits_and_items(
+    connection: Connection, job_id: int, ranked: Sequence[Ranked], terms: Terms
+) -> None:
+    fresh_since = terms.now - terms.max_age
+    for chunk in _chunks(ranked):
+        visits = [(p.fingerprint, source_id, p.priority, rank) for p, source_id, rank in chunk]
+        _INSERT_VISITS(connection, wanted=visits, fresh_since=fresh_since, now=terms.now)
+        items = [
+            (p.position, p.fingerprint, p.given, p.source_label, p.category, p.priority, p.depth)
+            for p, _source_id, _rank in chunk
+        ]
+        _INSERT_ITEMS(connection, wanted=items, job_id=job_id, fresh_since=fresh_since,
+                      now=terms.now)  # fmt: skip
+
+
+def _chunks(ranked: Sequence[Ranked]) -> Iterator[Sequence[Ranked]]:
+    for start in range(0, len(ranked), CHUNK):
+        yield ranked[start : start + CHUNK]
+
+
+def _sources_of(connection: Connection, wanted: Sequence[Wanted], terms: Terms) -> dict[str, int]:
     hosts = {page.host for page in wanted}
     found = known_hosts(connection, hosts)
     if missing := hosts - found.keys():
-        make_hosts(connection, missing, delay_ms=delay_ms, now=now)
+        make_hosts(connection, missing, delay_ms=terms.delay_ms, now=terms.now)
         found |= known_hosts(connection, missing)
     return found
-
-
-def _admit_chunk(
-    connection: Connection,
-    chunk: list[tuple[Wanted, int]],
-    source_of: dict[str, int],
-    *,
-    fresh_since: int,
-    now: int,
-) -> dict[str, Admitted]:
-    rows = [(p.fingerprint, p.url, p.host, p.scraper, p.options) for p, _rank in chunk]
-    pages = {row.fingerprint: row for row in _UPSERT_PAGES(connection, wanted=rows, now=now)}
-    admitted, visits = {}, []
-    for page, rank in chunk:
-        row = pages[page.fingerprint]
-        fresh = (
-            row.outcome in ("fetched", "not_modified")
-            and row.document_version > 0
-            and row.fetched_at > fresh_since
-        )
-        admitted[page.fingerprint] = Admitted(row.id, fresh, row.document_version, row.fetched_at)
-        if not fresh:
-            visits.append((row.id, source_of[page.host], page.priority, rank, row.turn + 1))
-    if visits:
-        _INSERT_VISITS(connection, wanted=visits, now=now)
-    return admitted

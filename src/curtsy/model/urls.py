@@ -1,11 +1,13 @@
 """One spelling for each URL: what is the same page, and which host it asks."""
 
 import hashlib
-from dataclasses import dataclass
+import re
+from typing import NamedTuple
 
 import can_ada
 
 MAX_URL_LENGTH = 8_000
+_CONTROL = re.compile(r"[\r\n\t\0]")
 DEFAULT_PORTS = {"http:": "80", "https:": "443"}
 
 
@@ -13,8 +15,7 @@ class BadUrl(ValueError):
     """A URL we cannot or will not fetch; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
+class Url(NamedTuple):
     text: str
     """Canonical: parsed as browsers do, query sorted, no fragment, no credentials."""
     host: str
@@ -25,7 +26,7 @@ def canonical(text: str) -> Url:
     """Parse as browsers do and spell it in the one way that stands for the page."""
     if len(text) > MAX_URL_LENGTH:
         raise BadUrl(f"longer than {MAX_URL_LENGTH} characters")
-    if any(character in text for character in "\r\n\t\0"):
+    if _CONTROL.search(text):
         raise BadUrl("contains a control character")
     try:
         url = can_ada.parse(text)

@@ -57,14 +57,19 @@ def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
     wanted: list[Wanted] = []
     problems: list[str] = []
     first_seen: dict[str, int] = {}
-    for number, page in enumerate(request.pages, 1):
-        problem = _check_page(page, request.scraper, wanted)
-        if problem is None:
-            earlier = first_seen.setdefault(wanted[-1].fingerprint, number)
-            if earlier != number:
-                problem = f"is the same page as URL {earlier}"
+    for position, page in enumerate(request.pages):
+        problem = None
+        try:
+            want = _wanted(position, page, request.scraper)
+        except BadUrl as error:
+            problem = str(error)
+        else:
+            wanted.append(want)
+            earlier = first_seen.setdefault(want.fingerprint, position)
+            if earlier != position:
+                problem = f"is the same page as URL {earlier + 1}"
         if problem is not None:
-            problems.append(f"URL {number} ({page.url[:200]}) {problem}.")
+            problems.append(f"URL {position + 1} ({page.url[:200]}) {problem}.")
     if problems:
         more = len(problems) - PROBLEMS_SHOWN
         raise BadRequest(
@@ -73,13 +78,19 @@ def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
     return wanted
 
 
-def _check_page(page: PageRequest, scraper: str, wanted: list[Wanted]) -> str | None:
+def _wanted(position: int, page: PageRequest, scraper: str) -> Wanted:
     if not 1 <= page.priority <= 10:
-        return f"has priority {page.priority}, which is not from 1 to 10"
-    try:
-        url = canonical(page.url)
-    except BadUrl as error:
-        return str(error)
-    print_ = base64.b64encode(fingerprint(url.text, scraper)).decode()[:22]
-    wanted.append(Wanted(url.text, url.host, print_, scraper, page.priority))
-    return None
+        raise BadUrl(f"has priority {page.priority}, which is not from 1 to 10")
+    url = canonical(page.url)
+    return Wanted(
+        position,
+        base64.b64encode(fingerprint(url.text, scraper)).decode()[:22],
+        url.text,
+        url.host,
+        scraper,
+        page.priority,
+        page.url if page.url != url.text else None,
+        None,
+        page.source_label,
+        page.category,
+    )

@@ -2,21 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
 from curtsy.clock import Clock
 from curtsy.errors import BadRequest, OverLimit, StoreAway
-from curtsy.frontier.admit import Admitted, Wanted, admit
+from curtsy.frontier.admit import Terms, Wanted, admit
 from curtsy.frontier.counting import record_events
 from curtsy.frontier.sources import known_hosts
-from curtsy.model.jobs import ItemState, JobState, new_job_id
+from curtsy.model.jobs import JobState, new_job_id
 from curtsy.store import Connection, Statement, Store
 from curtsy.submit.pending import Pending
 from curtsy.submit.request import JobRequest, SubmitLimits, check
 
-ITEM_CHUNK = 10_000
 LONGEST_SUBMIT = 45_000
 """Lanes count on it that what a submit brings is visible so soon after it began (milliseconds)."""
 
@@ -53,24 +51,18 @@ _WINNER = Statement(
 _EXISTING = Statement("SELECT public_id, total, cached FROM jobs WHERE public_id = :job")
 _INSERT_JOB = Statement(
     """
-    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, state, total, done, cached,
-                      last_event, created_at, started_at, finished_at, updated_at)
-    VALUES (:public_id, :door, :user_id, :name, :scraper, :params, :state, :total, :cached,
-            :cached, :last_event, :now, :started_at, :finished_at, :now)
+    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, state, total, last_event,
+                      created_at, updated_at)
+    VALUES (:public_id, :door, :user_id, :name, :scraper, :params, :state, :total, 1, :now, :now)
     RETURNING id
     """
 )
-_INSERT_ITEMS = Statement(
+_FINISH_CACHED = Statement(
     """
-    INSERT INTO items (job_id, position, page_id, state, url, source_label, category, priority,
-                       cached, document_version, fetched_at, ended_at)
-    SELECT :job_id, position, page_id, state, url, source_label, category, priority,
-           cached, document_version, fetched_at, ended_at FROM {made} WHERE true
-    """,
-    made={"position": "int", "page_id": "bigint", "state": "smallint", "url": "text",
-          "source_label": "text", "category": "text", "priority": "smallint", "cached": "bool",
-          "document_version": "int", "fetched_at": "bigint", "ended_at": "bigint"},
-)  # fmt: skip
+    UPDATE jobs SET done = :cached, cached = :cached, state = :state, last_event = :last_event,
+        started_at = :finished_at, finished_at = :finished_at WHERE id = :id
+    """
+)
 
 
 class Submitter:
@@ -115,11 +107,10 @@ class Submitter:
         if winner := self._winner(connection, request, public_id, now):
             return winner
         self._limit_new_sources(connection, wanted)
-        admitted = admit(connection, wanted, max_age=request.max_age, delay_ms=self._delay_ms,
-                         now=now)  # fmt: skip
-        cached = sum(a.fresh for a in admitted)
-        job_id = _insert_job(connection, request, public_id, len(wanted), cached, now)
-        _insert_items(connection, job_id, request, wanted, admitted, now)
+        job_id = _insert_job(connection, request, public_id, len(wanted), now)
+        terms = Terms(request.max_age, self._delay_ms, now)
+        cached = admit(connection, job_id, wanted, terms)
+        _begin(connection, job_id, len(wanted), cached, now)
         if self._clock.now() - now > LONGEST_SUBMIT:
             raise StoreAway("the submit took too long; nothing was kept")
         return Submitted(public_id, len(wanted), cached)
@@ -157,42 +148,30 @@ class Submitter:
 
 
 def _insert_job(
-    connection: Connection, request: JobRequest, public_id: str, total: int, cached: int, now: int
+    connection: Connection, request: JobRequest, public_id: str, total: int, now: int
 ) -> int:
-    finished = cached == total
-    state = JobState.SUCCEEDED if finished else JobState.QUEUED
     job_id: int = _INSERT_JOB(
         connection, public_id=public_id, door=request.door, user_id=request.user_id,
-        name=request.name, scraper=request.scraper, params=request.params, state=state,
-        total=total, cached=cached, last_event=2 if finished else 1,
-        started_at=now if finished else None, finished_at=now if finished else None, now=now,
+        name=request.name, scraper=request.scraper, params=request.params,
+        state=JobState.QUEUED, total=total, now=now,
     ).scalar_one()  # fmt: skip
-    facts = {"total": total, "cached": cached}
-    made = [(job_id, 1, "job_queued", None, orjson.dumps(facts).decode())]
-    if finished:
-        end = {"state": state, "done": total, "failed": 0, "cancelled": 0, "total": total,
-               "round": 1}  # fmt: skip
-        made.append((job_id, 2, "job_finished", None, orjson.dumps(end).decode()))
-    record_events(connection, made, now=now)
     return job_id
 
 
-def _insert_items(
-    connection: Connection,
-    job_id: int,
-    request: JobRequest,
-    wanted: Sequence[Wanted],
-    admitted: Sequence[Admitted],
-    now: int,
-) -> None:
-    def row(position: int) -> tuple[Any, ...]:
-        page, want, got = request.pages[position], wanted[position], admitted[position]
-        given = page.url if page.url != want.url else None
-        end = (got.document_version, got.fetched_at, now) if got.fresh else (None, None, None)
-        state = ItemState.DONE if got.fresh else ItemState.WAITING
-        return (position, got.page_id, int(state), given, page.source_label, page.category,
-                page.priority, got.fresh, *end)  # fmt: skip
+def _begin(connection: Connection, job_id: int, total: int, cached: int, now: int) -> None:
+    """The job's first event, and its last when everything it wants is there already."""
+    made = [(job_id, 1, "job_queued", None, _json({"total": total, "cached": cached}))]
+    finished = cached == total
+    state = JobState.SUCCEEDED if finished else JobState.QUEUED
+    if finished:
+        end = {"state": state, "done": total, "failed": 0, "cancelled": 0, "total": total,
+               "round": 1}  # fmt: skip
+        made.append((job_id, 2, "job_finished", None, _json(end)))
+    if cached:
+        _FINISH_CACHED(connection, id=job_id, cached=cached, state=state, last_event=len(made),
+                       finished_at=now if finished else None)  # fmt: skip
+    record_events(connection, made, now=now)
 
-    for start in range(0, len(wanted), ITEM_CHUNK):
-        positions = range(start, min(start + ITEM_CHUNK, len(wanted)))
-        _INSERT_ITEMS(connection, job_id=job_id, made=[row(i) for i in positions])
+
+def _json(facts: dict[str, object]) -> str:
+    return orjson.dumps(facts).decode()

@@ -1,0 +1,63 @@
+"""Commits whose answer is lost, and a database that can be reached but does not answer."""
+
+import asyncio
+import time
+
+import pytest
+from chaos.world import world
+from support.processes import Fleet
+from support.proxy import Proxy
+
+from curtsy.demo.process import PracticeProcess
+
+
+def of_a_flush(statements: list[str]) -> bool:
+    return any("INSERT INTO attempts" in statement for statement in statements)
+
+
+def of_a_name(statements: list[str]) -> bool:
+    return any("SET suspect_page_id = $" in statement for statement in statements)
+
+
+class Every:
+    """Each n-th time that something is so."""
+
+    def __init__(self, n: int, so: object) -> None:
+        self._n, self._so, self._seen = n, so, 0
+
+    def __call__(self, statements: list[str]) -> bool:
+        if not self._so(statements):  # type: ignore[operator]
+            return False
+        self._seen += 1
+        return self._seen % self._n == 0
+
+
+async def test_a_flush_whose_answer_is_lost_is_told_again_and_counts_once(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
+) -> None:
+    async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
+        proxy.lose_answers(Every(2, of_a_flush))
+        fleet.worker(database_url=proxy.url)
+        await made.submit(made.pages(20, 6))
+        await made.submit(made.pages(20, 6))
+        reckoning = await made.reckoning(60)
+        print(f"{reckoning}; {proxy.lost_answers} answers lost")
+        assert reckoning.violations == []
+        assert reckoning.unrecorded == 0, "nobody died: nothing is asked for twice"
+        assert proxy.lost_answers >= 3
+        assert fleet.crashes() == []
+        assert len(fleet.said("flush_waits_for_store")) >= 3
+
+
+async def test_a_source_under_suspicion_is_not_lost_with_the_answer_of_a_commit(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
+) -> None:
+    async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
+        await made.submit(made.pages(1, 5, plain=True))
+        await made.tell("UPDATE sources SET crash_streak = 2")
+        proxy.lose_answers(Every(2, of_a_name))
+        fleet.worker(database_url=proxy.url)
+        reckoning = await made.reckoning(30)
+        assert reckoning.violations == []
+        assert proxy.lost_answers >= 1
+        assert fleet.crashes() == []
