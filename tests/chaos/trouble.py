@@ -5,7 +5,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from chaos.server import Server
 from support.processes import Fleet, Process
@@ -14,8 +14,11 @@ Fault = Callable[[], Awaitable[None]]
 
 
 class Trouble:
-    def __init__(self, fleet: Fleet, rng: random.Random) -> None:
+    def __init__(
+        self, fleet: Fleet, rng: random.Random, also: Sequence[Process] = ()
+    ) -> None:
         self._fleet, self._rng = fleet, rng
+        self._victims = [*fleet.workers, *also]
         self.made: Counter[str] = Counter()
 
     async def last(
@@ -30,7 +33,7 @@ class Trouble:
                 deck = deck or self._rng.sample(faults, len(faults))
                 group.create_task(deck.pop()())
                 await asyncio.sleep(self._rng.uniform(*every))
-        for process in self._fleet.workers:
+        for process in self._victims:
             if process.status is not None:
                 process.start()
 
@@ -77,4 +80,4 @@ class Trouble:
         return server_bounced
 
     def _any(self) -> Process:
-        return self._rng.choice(self._fleet.workers)
+        return self._rng.choice(self._victims)

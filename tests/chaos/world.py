@@ -60,6 +60,11 @@ class World:
         self.rng.shuffle(made)
         return made
 
+    @staticmethod
+    def number() -> int:
+        """Of a page that nobody asked for before."""
+        return next(_numbers)
+
     async def submit(self, urls: list[str], *, max_age: int = 0, priority: int = 5) -> str:
         """Until it is acknowledged: asked again under the same key when no answer came."""
         pages = [PageRequest(url, priority) for url in urls]
@@ -113,7 +118,7 @@ class World:
                 found = await self.count(sql)
             return found >= number
 
-        await until(fact, seconds, lambda: f"{sql} gave {found}, not {number}: {self._tails()}")
+        await until(fact, seconds, lambda: f"{sql} gave {found}, not {number}: {self.tails()}")
 
     async def done(self, pages: int, seconds: float = 20) -> None:
         """So many results are recorded."""
@@ -134,7 +139,7 @@ class World:
             await until(fact, seconds, str)
             return
         left = await self.store.read(_what_waits)
-        raise AssertionError(f"{open_jobs} jobs have not ended: {left} {self._tails()}")
+        raise AssertionError(f"{open_jobs} jobs have not ended: {left} {self.tails()}")
 
     async def only_the_living(self, seconds: float = 20) -> None:
         """Everyone who was killed is also known to be dead."""
@@ -143,13 +148,13 @@ class World:
         async def fact() -> bool:
             return await self.count("SELECT count(*) FROM workers") == len(alive)
 
-        await until(fact, seconds, lambda: f"not {len(alive)} workers: {self._tails()}")
+        await until(fact, seconds, lambda: f"not {len(alive)} workers: {self.tails()}")
 
     def entries(self) -> list[Entry]:
         """What the site saw since this world began."""
         return [entry for entry in self.site.entries() if entry.at >= self._began]
 
-    def _tails(self) -> str:
+    def tails(self) -> str:
         return "\n".join(f"--- {p._log.name}\n{p.tail(12)}" for p in self.fleet.processes)
 
     # The end
@@ -159,7 +164,7 @@ class World:
         await self.all_ended(seconds)
         await self.only_the_living()
         codes = await self.fleet.stop()
-        assert set(codes) <= {0}, f"exit codes {codes}: {self._tails()}"
+        assert set(codes) <= {0}, f"exit codes {codes}: {self.tails()}"
         await asyncio.sleep(0.1)  # the site writes its log a moment later
         return await self.now_reckoned()
 

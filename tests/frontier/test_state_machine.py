@@ -210,6 +210,21 @@ class Machine(RuleBasedStateMachine):
             told.append((url, visits[page_id], what))
         self._flush(worker, results, told, content)
 
+    @precondition(lambda self: self._late())
+    @rule(data=st.data(), what=st.sampled_from([*ENDS, "retried", "again"]))
+    def tell_a_late_result(self, data: st.DataObject, what: str) -> None:
+        """By the owner of the source, but of a turn that is over: it must be dropped."""
+        worker, visit = data.draw(st.sampled_from(self._late()))
+        result = self._result(visit, what, "late")
+        self._flush(worker, [result], [(self._page_url(visit.page_id), visit, what)], "late")
+
+    def _late(self) -> list[tuple[ScriptedWorker, Visit]]:
+        return [
+            (worker, visit) for worker, visit in self._hands
+            if worker in self._workers
+            and not self._model.counts(self._page_url(visit.page_id), visit.turn)
+        ]  # fmt: skip
+
     def _flush(
         self,
         worker: ScriptedWorker,

@@ -42,7 +42,9 @@ def test_no_module_is_too_long(path: Path) -> None:
         assert len(path.read_text().splitlines()) <= MOST_LINES_IN_A_MODULE
 
 
-@pytest.mark.parametrize("path", [*MODULES, *tracked("tests/*.py"), *tracked("bench/*.py")], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [*MODULES, *tracked("tests/*.py"), *tracked("bench/*.py")], ids=name_of
+)
 def test_no_function_is_too_long(path: Path) -> None:
     if name_of(path) in DECLARATIVE:
         return

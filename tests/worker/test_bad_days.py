@@ -7,7 +7,7 @@ import pytest
 
 from curtsy.clock import Clock, boot_time, wall_time
 from curtsy.demo.site import PracticeSite
-from curtsy.demo.truth import smallest_gap
+from curtsy.demo.truth import most_at_once, smallest_gap
 from curtsy.frontier.timekeeping import synchronise
 from curtsy.frontier.workers import WorkerRow, reap, register
 from curtsy.politeness.policy import Policy
@@ -80,8 +80,7 @@ async def test_on_a_suspected_source_each_page_is_named_before_it_is_visited(
 
         await until(named, 5, lambda: "nobody named the page")
         await curtsy.ended(job)
-    [source] = await curtsy.ask("SELECT suspect_page_id, crash_streak FROM sources")
-    assert source.suspect_page_id is None
+    [source] = await curtsy.ask("SELECT crash_streak FROM sources")
     assert source.crash_streak == 0
 
 
@@ -210,3 +209,33 @@ async def test_a_result_that_cannot_be_stored_costs_only_its_page(
     assert (ended.done, ended.failed) == (29, 1)
     [failed] = [i for i in await curtsy.items(job) if i.kind]
     assert (failed.page_url[-3:], failed.kind) == ("/13", "internal")
+
+
+async def test_a_page_that_only_started_does_not_clear_its_source_of_suspicion(
+    curtsy: Engine, site: PracticeSite
+) -> None:
+    """Else a page that kills its worker a moment after its start would do so for ever."""
+    job = await curtsy.submit(site.url(0, "/slow/1500/1"))
+    await curtsy.tell("UPDATE sources SET crash_streak = 2")
+    async with curtsy.worker():
+
+        async def running() -> bool:
+            return bool((await curtsy.job(job)).state == "running")
+
+        await until(running, 5, lambda: "the start was not told")
+        [source] = await curtsy.ask("SELECT crash_streak FROM sources")
+        assert source.crash_streak == 2
+        await curtsy.ended(job)
+    [source] = await curtsy.ask("SELECT crash_streak FROM sources")
+    assert source.crash_streak == 0
+
+
+async def test_a_suspected_source_is_visited_one_page_at_a_time(
+    curtsy: Engine, site: PracticeSite
+) -> None:
+    job = await curtsy.submit(*(site.url(0, f"/slow/60/{n}") for n in range(6)))
+    await curtsy.tell("UPDATE sources SET crash_streak = 2")
+    async with curtsy.worker(settings(Policy(min_delay=0, concurrency=4))):
+        await curtsy.ended(job)
+    first = site.entries()[:3]
+    assert most_at_once(first, "127.0.1.1") == 1

@@ -91,7 +91,7 @@ class Desk:
             task.exception()  # one that comes after the answer is nobody's to collect
 
 
-def _desk(request: Request) -> Desk:
+async def _desk(request: Request) -> Desk:
     desk: Desk = request.app.state.desk
     return desk
 

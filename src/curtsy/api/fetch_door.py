@@ -30,7 +30,7 @@ router = APIRouter(route_class=JsonRoute)
 MAX_SKIP = 100_000
 
 
-def _job(job_id: str) -> str:
+async def _job(job_id: str) -> str:
     """What cannot be an id, and so need not be asked for, is not found either."""
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", job_id):
         raise NotFound("job", job_id[:100])

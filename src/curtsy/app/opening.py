@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ CLOSE_WITHIN_SECONDS = 5.0
 async def opened(settings: Settings) -> AsyncIterator[Store]:
     """The store, whatever its schema. A database that hangs does not hold up the end."""
     _check_folder(settings.database_url)
+    _allow_many_files()
     closing = AsyncExitStack()
     store = Store(settings.database_url, pool_size=settings.db_pool_size)
     await closing.enter_async_context(store)
@@ -51,6 +53,13 @@ async def ready(
         clock = Clock()
         await synchronise(store, clock)
         yield store, clock
+
+
+def _allow_many_files() -> None:
+    """Each open request is a file to the system, and the usual limit is soon reached."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _check_folder(url: str) -> None:

@@ -13,8 +13,8 @@ POSTGRES = ("postgresql", "postgres", "postgresql+asyncpg")
 def database_url(url: str) -> str:
     """One spelling for each engine: `postgresql://…` or `sqlite:///…`."""
     scheme, _, rest = url.partition("://")
-    if "?" in rest:
-        raise ValueError(f"it must be {DATABASE_URLS}, without options after a question mark")
+    if scheme in SQLITE and "?" in rest:
+        raise ValueError(f"it must be {DATABASE_URLS}; a file takes no options")
     if scheme in SQLITE and rest.startswith("/") and rest not in ("/", "/:memory:"):
         return f"sqlite://{rest}"
     if scheme in POSTGRES and _names_a_server(url):

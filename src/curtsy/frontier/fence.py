@@ -20,14 +20,20 @@ _PACE = Statement(
     """
     UPDATE sources SET next_fetch_at = r.next_fetch_at, delay_ms = r.delay_ms, ranks = r.ranks,
         pace = r.pace, fail_streak = r.fail_streak, failing_since = r.failing_since,
-        gave_up_at = r.gave_up_at, gave_up_kind = r.gave_up_kind, suspect_page_id = NULL,
-        crash_streak = 0
+        gave_up_at = r.gave_up_at, gave_up_kind = r.gave_up_kind
     FROM (SELECT * FROM {reports}) r WHERE sources.id = r.source_id
     """,
     reports={"source_id": "bigint", "next_fetch_at": "bigint", "delay_ms": "bigint",
              "ranks": "text", "pace": "text", "fail_streak": "int", "failing_since": "bigint",
              "gave_up_at": "bigint", "gave_up_kind": "text"},
 )  # fmt: skip
+_TRUST_AGAIN = Statement(
+    """
+    UPDATE sources SET crash_streak = 0
+    WHERE id IN (SELECT id FROM {good}) AND crash_streak > 0
+    """,
+    good={"id": "bigint"},
+)
 _RELEASE = Statement(
     """
     UPDATE sources SET owner = NULL, looks = r.looks,
@@ -67,6 +73,11 @@ def store_pace(connection: Connection, reports: Sequence[SourceReport]) -> None:
     ]  # fmt: skip
     if rows:
         _PACE(connection, reports=rows)
+
+
+def trust_again(connection: Connection, source_ids: Iterable[int]) -> None:
+    """A page of theirs was dealt with and the worker lived: they are not under suspicion."""
+    _TRUST_AGAIN(connection, good=[(i,) for i in sorted(source_ids)])
 
 
 def release(connection: Connection, reports: Sequence[SourceReport], *, now: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.frontier.counting import Change, Changes, Event, count
-from curtsy.frontier.fence import fence, release, store_pace
+from curtsy.frontier.fence import fence, release, store_pace, trust_again
 from curtsy.frontier.recording import (
     bury,
     lock_pages,
@@ -57,6 +57,8 @@ def flush(connection: Connection, batch: Batch, *, worker: str, delay_ms: int, n
         wake(connection, bands, now=now)
     results = [r for r in batch.results if r.visit.source_id in ours]
     counted = _record(connection, results, source_of, worker=worker, now=now)
+    if counted:
+        trust_again(connection, {r.visit.source_id for r, _version in counted})
     changes = _changes(connection, counted, batch.started, now=now)
     count(connection, changes, now=now)
     release(connection, reports, now=now)

@@ -15,6 +15,8 @@ class Pace:
     next_at: int
     """No start before this."""
     in_flight: int = 0
+    alone: bool = False
+    """One request at a time, whatever the policy allows: the source is under suspicion."""
     resting: bool = False
     """After trouble with the host: one probe alone, until something succeeds."""
 
@@ -23,7 +25,7 @@ class Pace:
 
     def wait(self, now: int) -> int | None:
         """Milliseconds until a request may start; None while only another's progress can tell."""
-        if self.in_flight >= (1 if self.resting else self.policy.concurrency):
+        if self.in_flight >= (1 if self.resting or self.alone else self.policy.concurrency):
             return None
         if self.unsent and self.policy.min_delay:
             return None

@@ -13,7 +13,8 @@ Verdict = Literal["again", "away", "full", "ours"]
 _AGAIN = {"40001", "40P01", "55P03"}  # serialization, deadlock, lock not available
 _FULL = {"53100"}  # disk full
 _AWAY = {"57014", "25P03", "25P04"}  # statement, idle or transaction timeout
-_AWAY_CLASSES = ("08", "53", "57", "58", "XX")
+_AWAY_CLASSES = ("08", "28", "3D", "53", "57", "58", "XX")
+"""Connection, authorisation, no such database, resources, operator, system, internal."""
 
 
 def verdict(error: BaseException) -> Verdict:

@@ -21,6 +21,15 @@ SESSION = {
 }
 
 
+def _arguments(url: URL) -> dict[str, Any]:
+    """What stands behind the question mark of a URL, as asyncpg takes it."""
+    options = {name: v if isinstance(v, str) else v[-1] for name, v in url.query.items()}
+    tls = options.pop("sslmode", options.pop("ssl", None))
+    timeout = float(options.pop("connect_timeout", CONNECT_SECONDS))
+    arguments: dict[str, Any] = {"timeout": timeout, "server_settings": SESSION | options}
+    return arguments | ({"ssl": tls} if tls else {})
+
+
 class PostgresEngine:
     def __init__(self, url: URL, *, pool_size: int) -> None:
         self._url = url.set(drivername="postgresql+asyncpg")
@@ -28,15 +37,14 @@ class PostgresEngine:
         self._engine: AsyncEngine | None = None
 
     async def open(self) -> None:
-        connect: dict[str, Any] = {"timeout": CONNECT_SECONDS, "server_settings": SESSION}
         self._engine = create_async_engine(
-            self._url,
+            self._url.set(query={}),
             pool_size=self._pool_size,
             max_overflow=0,
             pool_timeout=POOL_WAIT_SECONDS,
             pool_use_lifo=True,
             hide_parameters=True,
-            connect_args=connect,
+            connect_args=_arguments(self._url),
         )
 
     async def close(self) -> None:

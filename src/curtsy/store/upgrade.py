@@ -1,6 +1,7 @@
 """The schema's version: brought up to date by `curtsy db upgrade`, checked by every process."""
 
 from pathlib import Path
+from typing import Any
 
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -62,7 +63,13 @@ async def differences(store: Store) -> list[str]:
     """How the tables differ from what this program expects; empty when all is well."""
 
     def work(connection: Connection) -> list[str]:
-        context = MigrationContext.configure(connection)
+        engine = connection.dialect.name
+
+        def belongs(item: Any, _name: str | None, kind: str, *_: object) -> bool:
+            only = getattr(item, "_ddl_if", None) if kind == "index" else None
+            return only is None or only.dialect == engine
+
+        context = MigrationContext.configure(connection, opts={"include_object": belongs})
         return [str(difference) for difference in compare_metadata(context, metadata)]
 
     return await store.read(work)

@@ -46,6 +46,14 @@ class Heartbeat:
     def trusted(self) -> bool:
         return self._clock.monotonic() < self._trust_until
 
+    @property
+    def registered(self) -> bool:
+        return self._registered.is_set()
+
+    def give_up(self) -> None:
+        """Beat no more, registered or not."""
+        self._stop.set()
+
     def tick(self) -> None:
         """The loop says that it is alive."""
         self._ticked_at = self._clock.monotonic()
@@ -53,7 +61,7 @@ class Heartbeat:
     async def start(self) -> None:
         """Returns once the worker is registered, which may have to wait for the store."""
         self._thread.start()
-        while not self._registered.is_set() and self._thread.is_alive():
+        while not self.registered and self._thread.is_alive():
             self.tick()
             await self._began.wait(0.2)
 

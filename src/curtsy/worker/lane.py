@@ -55,9 +55,10 @@ class Lane:
         self.lease, self._crew = lease, crew
         self._monotonic = crew.clock.monotonic
         now = self._monotonic()
+        self._suspected = lease.crash_streak >= SUSPECT_FROM
         self._standing = Standing(lease, clock=crew.clock, defaults=crew.defaults, rng=crew.rng)
         self._pace = self._standing.pace
-        self._suspected = lease.crash_streak >= SUSPECT_FROM
+        self._pace.alone = self._suspected
         self._reading = Reading(lease.source_id, lease.ranks, now)
         self._news = Wake()
         self._looked_at: int | None = None
@@ -137,6 +138,9 @@ class Lane:
             while (visit := await self._next()) is not None:
                 band = self._band
                 await self._crew.slots.acquire(band)
+                if (visit := await self._still_best(visit)) is None:
+                    self._crew.slots.release(band)
+                    continue
                 self._budget -= 1
                 self._pace.started(self._monotonic(), self._crew.rng)
                 self._crew.flusher.started(self, visit)
@@ -167,6 +171,17 @@ class Lane:
                 self._reading.put_back(visit)
                 await self._news.wait(1.0 if wait is None else wait / 1000)
         return None
+
+    async def _still_best(self, visit: Visit) -> Visit | None:
+        """What to start now that there is a slot, which may have taken its time to come."""
+        self._reading.put_back(visit)
+        if self._is_over() or not self._crew.trusted():
+            return None
+        best = await self._read()
+        if best is not None and self._standing.refusal(best) is not None:
+            self._reading.put_back(best)
+            return None
+        return best
 
     def _is_over(self) -> bool:
         return self._ending or self._budget <= 0 or self._monotonic() >= self._until

@@ -27,7 +27,6 @@ class Reading:
         self._heap: list[tuple[tuple[int, int, int], int, Visit]] = []
         self.held: dict[int, Visit] = {}
         """By page: read and not yet flushed."""
-        self.in_flight: dict[int, Visit] = {}
         self._told: set[tuple[int, int]] = set()
         """Page and turn of what was flushed: a reading that began before the flush may still
         bring it. At most a lease's budget of them."""
@@ -62,7 +61,6 @@ class Reading:
         while self._heap:
             _order, _turn, visit = heapq.heappop(self._heap)
             if self.held.get(visit.page_id) is visit:
-                self.in_flight[visit.page_id] = visit
                 if visit.due_at is None:
                     top = self._top.get(visit.priority, 0)
                     self._top[visit.priority] = max(top, visit.rank)
@@ -70,7 +68,6 @@ class Reading:
         return None
 
     def put_back(self, visit: Visit) -> None:
-        del self.in_flight[visit.page_id]
         heapq.heappush(self._heap, (in_order(visit), -visit.turn, visit))
 
     def best(self) -> Visit | None:
@@ -84,7 +81,6 @@ class Reading:
 
     def forget(self, visit: Visit) -> None:
         """Whatever the store has of this page counts again."""
-        self.in_flight.pop(visit.page_id, None)
         if self.held.get(visit.page_id) is visit:
             del self.held[visit.page_id]
 

@@ -34,6 +34,7 @@ log = logger("worker")
 
 LEASE_AT_ONCE = 64
 LONGEST_POLL = 2_000
+LEAVE_SECONDS = 3.0
 
 
 class _Over(Exception):
@@ -99,8 +100,10 @@ class Session:
                 while self._lanes:
                     await self._lane_ended.wait(1.0)
                 await self._flusher.drained()
-        with suppress(StoreAway, StoreFull):
-            await self._store.write(lambda c: leave(c, self.id, now=self._clock.now()))
+        self._heartbeat.give_up()
+        with suppress(StoreAway, StoreFull, TimeoutError):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await self._store.write(lambda c: leave(c, self.id, now=self._clock.now()))
         log.info("worker_stopped", worker=self.id, recorded=self._flusher.recorded)
         self._over.set()
 

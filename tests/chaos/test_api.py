@@ -1,0 +1,63 @@
+"""The API killed while a thousand requests are under way."""
+
+import asyncio
+
+from chaos.client import Client
+from chaos.world import World, world
+from support.engine import until
+from support.postgres import free_port
+from support.processes import Fleet
+
+from curtsy.demo.process import PracticeProcess
+
+REQUESTS = 1_000
+
+
+async def killed_under_way(made: World, client: Client, port: int, *, without: str | None) -> None:
+    """Every request is repeated until it is answered; the API dies twice meanwhile."""
+    api = made.fleet.api(port, without=without, db_pool_size=10)
+    await until(lambda: _said(api, 1), 30, api.tail)
+    urls = made.pages(50, REQUESTS // 50, plain=True)
+    answers = [asyncio.create_task(client.submitted(url)) for url in urls]
+    for death in (1, 2):
+        enough = len(urls) * death // 4
+
+        async def under_way(enough: int = enough) -> bool:
+            return sum(answer.done() for answer in answers) >= enough
+
+        await until(under_way, 60, api.tail)
+        api.kill()
+        api.start()
+    made.jobs += await asyncio.gather(*answers)
+
+
+async def _said(api: object, times: int) -> bool:
+    return len(api.said("api_started")) >= times  # type: ignore[attr-defined]
+
+
+async def test_every_acknowledged_job_survives_the_api_and_a_repeated_request_makes_no_second(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
+) -> None:
+    async with world(postgres_url, fleet, practice) as made:
+        port = free_port()
+        async with Client(port) as client:
+            await killed_under_way(made, client, port, without=None)
+        assert len(set(made.jobs)) == REQUESTS
+        fleet.worker()
+        reckoning = await made.reckoning(60)
+        print(f"{client.unanswered} requests got no answer; {reckoning}")
+        assert reckoning.violations == []
+        assert client.unanswered > 0, "the deaths went unnoticed"
+
+
+async def test_without_their_key_repeated_requests_make_jobs_that_nobody_knows_of(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
+) -> None:
+    async with world(postgres_url, fleet, practice) as made:
+        port = free_port()
+        async with Client(port) as client:
+            await killed_under_way(made, client, port, without="idempotency_key")
+        reckoning = await made.now_reckoned()
+        found = [v for v in reckoning.violations if "nobody was told of" in v]
+        print(f"{client.unanswered} requests got no answer; {found}")
+        assert found

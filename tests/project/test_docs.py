@@ -1,0 +1,74 @@
+"""The documentation is true: what exists is documented, and what is documented exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from curtsy.api.factory import create_app
+from curtsy.cli.main import commands as cli
+from curtsy.config import Settings
+from curtsy.model.kinds import RULES
+from curtsy.store.schema import metadata
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def first_column(path: Path) -> set[str]:
+    """What stands in code marks in the first column of the tables."""
+    rows = [line.split("|")[1] for line in path.read_text().splitlines() if line.startswith("| `")]
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    documented = first_column(DOCS / "reference/settings.md")
+    assert documented == {name.upper() for name in Settings.model_fields}
+    text = (DOCS / "reference/settings.md").read_text()
+    for name, field in Settings.model_fields.items():
+        if name not in ("user_agent", "allow_addresses"):
+            default = field.default
+            shown = f"{default:g}" if isinstance(default, float) else str(default)
+            row = next(line for line in text.splitlines() if line.startswith(f"| `{name.upper()}`"))
+            assert shown in row, f"{name}: {shown}"
+
+
+def test_every_failure_kind_is_documented_as_it_is() -> None:
+    text = (DOCS / "reference/failure-kinds.md").read_text()
+    for kind, rule in RULES.items():
+        words = [f"`{kind}`", rule.family, "yes" if rule.retried else "no",
+                 "yes" if rule.hosts_fault else "no", rule.means]  # fmt: skip
+        assert f"| {' | '.join(words)} |" in text
+    assert first_column(DOCS / "reference/failure-kinds.md") == set(RULES)
+
+
+def test_every_table_is_documented() -> None:
+    assert first_column(DOCS / "explanation/tables.md") == set(metadata.tables)
+
+
+def test_every_path_of_the_api_is_documented() -> None:
+    app = create_app(None)  # type: ignore[arg-type]  # its description needs no desk
+    text = (DOCS / "reference/api.md").read_text()
+    paths = app.openapi()["paths"]
+    described = {f"{m.upper()} {path}" for path, methods in paths.items() for m in methods}
+    documented = {re.sub(r"\{\w+\}", "{id}", name) for name in described}
+    assert documented == first_column(DOCS / "reference/api.md")
+    assert "/openapi.json" in text
+
+
+def test_every_command_is_documented() -> None:
+    documented = first_column(DOCS / "reference/command-line.md")
+    group = typer.main.get_group(cli)
+    commands = set()
+    for name, command in group.commands.items():
+        inner = getattr(command, "commands", None)
+        commands |= {f"curtsy {name} {sub}" for sub in inner} if inner else {f"curtsy {name}"}
+    assert documented == commands
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *DOCS.rglob("*.md")], ids=lambda p: p.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
