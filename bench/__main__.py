@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 import time
+import traceback
 from importlib import import_module
 from pathlib import Path
 
@@ -29,18 +30,26 @@ def main(words: list[str]) -> int:
     chosen = options(words)
     sizes = QUICK if chosen.quick else FULL
     lines: list[Line] = []
-    with Databases() as databases:
-        for name in chosen.names or NAMES:
-            print(f"{name}:", flush=True)
-            began = time.monotonic()
-            lines += import_module(f"bench.{name}").run(sizes, databases)
-            print(f"  took {time.monotonic() - began:.0f} s", flush=True)
+    broken: list[str] = []
+    for name in chosen.names or NAMES:
+        print(f"{name}:", flush=True)
+        began = time.monotonic()
+        try:
+            with Databases() as databases:
+                lines += import_module(f"bench.{name}").run(sizes, databases)
+        except Exception:
+            traceback.print_exc()
+            broken.append(name)
+        print(f"  took {time.monotonic() - began:.0f} s", flush=True)
     print(f"\n{table(lines)}")
+    if broken:
+        print(f"\nNot measured, because of an error: {', '.join(broken)}.")
     if chosen.quick:
         print("\nSmall sizes: the figures mean nothing, and no bar is held.")
     if chosen.json:
         chosen.json.write_text(json.dumps([line.as_json() for line in lines], indent=2) + "\n")
-    return 0 if chosen.quick or all(line.passed for line in lines) else 1
+    missed = not chosen.quick and not all(line.passed for line in lines)
+    return 1 if broken or missed else 0
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 SECOND = 1000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
+DRIFT_PER_MILLION = 200
 
 _CLOCK_ID = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -38,6 +39,8 @@ class Clock:
     ) -> None:
         self.monotonic = monotonic
         self._ahead = wall() - monotonic()
+        self._set_at = monotonic()
+        self._doubt = 10_000
         self.version: int | None = None  # of the `clock` row that this time goes by
 
     def now(self) -> int:
@@ -49,6 +52,13 @@ class Clock:
         off = database_now - (at + self._ahead)
         return 0 if abs(off) <= 250 + (answered_at - asked_at) else off
 
-    def adopt(self, database_now: int, at: int, version: int) -> None:
-        self._ahead = database_now - at
+    @property
+    def doubt(self) -> int:
+        """How far `now` may be off the database's time; it grows as the clocks drift apart."""
+        return self._doubt + (self.monotonic() - self._set_at) * DRIFT_PER_MILLION // 1_000_000
+
+    def adopt(self, database_now: int, asked_at: int, answered_at: int, version: int) -> None:
+        self._set_at = (asked_at + answered_at) // 2
+        self._ahead = database_now - self._set_at
+        self._doubt = (answered_at - asked_at) // 2 + 1
         self.version = version

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import random
 from typing import Self
 
 import aiohttp
@@ -29,7 +30,7 @@ class Client:
         key = f"client-{next(_keys)}"
         while (job := await self.once(url, key)) is None:
             self.unanswered += 1
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(random.uniform(0.5, 1.5))
         return job
 
     async def once(self, url: str, key: str) -> str | None:

@@ -40,9 +40,14 @@ def lasts(request: pytest.FixtureRequest) -> float | None:
     return soak_seconds(request.config) or None
 
 
-async def _upgrade(url: str) -> None:
-    async with Store(url) as store:
-        await upgrade(store)
+def upgraded(url: str) -> None:
+    """Outside a loop: the database gets its tables."""
+
+    async def work() -> None:
+        async with Store(url) as store:
+            await upgrade(store)
+
+    asyncio.run(work())
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +55,7 @@ def postgres() -> Iterator[Server]:
     """A server of our own: the other tests keep theirs running."""
     with Server() as server:
         server.run(f"CREATE DATABASE {TEMPLATE}")
-        asyncio.run(_upgrade(server.url(TEMPLATE)))
+        upgraded(server.url(TEMPLATE))
         yield server
 
 

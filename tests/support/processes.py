@@ -107,8 +107,17 @@ class Process:
 class Fleet:
     """The processes of one test, all on one database."""
 
-    def __init__(self, folder: Path, database_url: str, **settings: object) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        database_url: str,
+        *,
+        environment: Mapping[str, str] | None = None,
+        **settings: object,
+    ) -> None:
         self._folder, self._url = folder, database_url
+        self._environment = {k: v for k, v in os.environ.items() if not k.startswith("CURTSY_")}
+        self._environment |= environment or {}
         self._settings = dict(QUICK) | _as_text(settings)
         self.workers: list[Process] = []
         self.processes: list[Process] = []
@@ -121,23 +130,20 @@ class Fleet:
     def delay(self) -> float:
         return float(self._settings["MIN_DELAY_SECONDS"])
 
-    def worker(self, *, without: str | None = None, preload: str = "", **settings: object) -> Process:
-        made = self._made(["worker"], without, preload, settings)
+    def worker(self, *, without: str | None = None, **settings: object) -> Process:
+        made = self._made(["worker"], without, settings)
         self.workers.append(made)
         return made.start()
 
     def api(self, port: int, *, without: str | None = None, **settings: object) -> Process:
-        return self._made(["api", "--port", str(port)], without, "", settings).start()
+        return self._made(["api", "--port", str(port)], without, settings).start()
 
     def _made(
-        self, words: list[str], without: str | None, preload: str, settings: Mapping[str, object]
+        self, words: list[str], without: str | None, settings: Mapping[str, object]
     ) -> Process:
         program = ["-m", "curtsy"] if without is None else [str(LAUNCHER), without, "--"]
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("CURTSY_")}
         ours = {"DATABASE_URL": self._url} | self._settings | _as_text(settings)
-        environment |= {f"CURTSY_{name}": value for name, value in ours.items()}
-        if preload:
-            environment["LD_PRELOAD"] = preload
+        environment = self._environment | {f"CURTSY_{k}": value for k, value in ours.items()}
         log = self._folder / f"{words[0]}-{len(self.processes) + 1}.log"
         made = Process([sys.executable, *program, *words], environment, log)
         self.processes.append(made)

@@ -154,7 +154,8 @@ async def test_when_the_clock_jumps_waits_keep_their_length(store: Store, by: in
     await curtsy.tell("UPDATE sources SET ready_at = :at, next_fetch_at = :at", at=now + 5_000)
     await curtsy.tell("UPDATE visits SET due_at = :at", at=now + 7_000)
     for kept in (clock, other):  # as if the database's clock had been set by so much
-        kept.adopt(kept.now() - by, boot_time(), kept.version or 0)
+        at = boot_time()
+        kept.adopt(kept.now() - by, at, at, kept.version or 0)
     await synchronise(store, clock)
     await synchronise(store, other)
     [source] = await curtsy.ask("SELECT ready_at, next_fetch_at FROM sources")

@@ -1,6 +1,6 @@
 """Who may write of a source: its owner, under the epoch of its lease, and nobody else."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from curtsy.frontier.results import NEVER, SourceReport
 from curtsy.store import Connection, Statement
@@ -20,20 +20,14 @@ _PACE = Statement(
     """
     UPDATE sources SET next_fetch_at = r.next_fetch_at, delay_ms = r.delay_ms, ranks = r.ranks,
         pace = r.pace, fail_streak = r.fail_streak, failing_since = r.failing_since,
-        gave_up_at = r.gave_up_at, gave_up_kind = r.gave_up_kind
+        gave_up_at = r.gave_up_at, gave_up_kind = r.gave_up_kind,
+        crash_streak = CASE WHEN r.good THEN 0 ELSE sources.crash_streak END
     FROM (SELECT * FROM {reports}) r WHERE sources.id = r.source_id
     """,
     reports={"source_id": "bigint", "next_fetch_at": "bigint", "delay_ms": "bigint",
              "ranks": "text", "pace": "text", "fail_streak": "int", "failing_since": "bigint",
-             "gave_up_at": "bigint", "gave_up_kind": "text"},
+             "gave_up_at": "bigint", "gave_up_kind": "text", "good": "bool"},
 )  # fmt: skip
-_TRUST_AGAIN = Statement(
-    """
-    UPDATE sources SET crash_streak = 0
-    WHERE id IN (SELECT id FROM {good}) AND crash_streak > 0
-    """,
-    good={"id": "bigint"},
-)
 _RELEASE = Statement(
     """
     UPDATE sources SET owner = NULL, looks = r.looks,
@@ -65,19 +59,16 @@ def fence(
     return frozenset(r.id for r in rows if r.owner == worker and r.epoch == epochs.get(r.id))
 
 
-def store_pace(connection: Connection, reports: Sequence[SourceReport]) -> None:
+def store_pace(connection: Connection, reports: Sequence[SourceReport], *, good: Set[int]) -> None:
+    """How the sources stand. Those in `good` had a result that counts: the worker lived through
+    it, so they are not under suspicion."""
     rows = [
         (r.source_id, r.next_fetch_at, r.delay_ms, r.ranks, r.pace, r.fail_streak,
-         r.failing_since, r.gave_up_at, r.gave_up_kind)
+         r.failing_since, r.gave_up_at, r.gave_up_kind, r.source_id in good)
         for r in reports
     ]  # fmt: skip
     if rows:
         _PACE(connection, reports=rows)
-
-
-def trust_again(connection: Connection, source_ids: Iterable[int]) -> None:
-    """A page of theirs was dealt with and the worker lived: they are not under suspicion."""
-    _TRUST_AGAIN(connection, good=[(i,) for i in sorted(source_ids)])
 
 
 def release(connection: Connection, reports: Sequence[SourceReport], *, now: int) -> None:

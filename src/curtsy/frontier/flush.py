@@ -9,7 +9,7 @@ from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.frontier.counting import Change, Changes, Event, count
-from curtsy.frontier.fence import fence, release, store_pace, trust_again
+from curtsy.frontier.fence import fence, release, store_pace
 from curtsy.frontier.recording import (
     bury,
     lock_pages,
@@ -50,15 +50,13 @@ def flush(connection: Connection, batch: Batch, *, worker: str, delay_ms: int, n
     reports = list(batch.reports.values())
     ours = fence(connection, reports, worker=worker, also_lock=source_of.values())
     reports = [report for report in reports if report.source_id in ours]
-    store_pace(connection, reports)
     bands = {source_of[r.moved_to_host]: band_of(r.visit.priority)
              for r in batch.results if r.moved_to_host}  # fmt: skip
     if bands:
         wake(connection, bands, now=now)
     results = [r for r in batch.results if r.visit.source_id in ours]
     counted = _record(connection, results, source_of, worker=worker, now=now)
-    if counted:
-        trust_again(connection, {r.visit.source_id for r, _version in counted})
+    store_pace(connection, reports, good={r.visit.source_id for r, _version in counted})
     changes = _changes(connection, counted, batch.started, now=now)
     count(connection, changes, now=now)
     release(connection, reports, now=now)

@@ -101,10 +101,12 @@ def lease(
     low_water: LowWater,
     clock_version: int | None,
     now: int,
+    doubt: int = 0,
 ) -> list[Lease]:
     """At most so many ready sources of each band, the longest ready first.
 
     None at all if this worker was declared dead or if time was shifted since it last looked.
+    `doubt` is by how much `now` may be late: sources wait that much longer.
     """
     picked: list[int] = []
     for band, want in sorted(wants.items()):
@@ -114,7 +116,7 @@ def lease(
     if not picked:
         return []
     rows = _LEASE(connection, worker=worker, picked=[(i,) for i in picked])
-    return sorted((_lease(row, now) for row in rows), key=lambda leased: leased.band)
+    return sorted((_lease(row, now - doubt) for row in rows), key=lambda leased: leased.band)
 
 
 def next_ready(connection: Connection, *, now: int) -> int | None:

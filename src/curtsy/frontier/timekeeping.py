@@ -10,9 +10,6 @@ from curtsy.store import Connection, Statement, Store
 
 log = logger("frontier")
 
-SURE_WITHIN = 50
-"""An answer that took longer (milliseconds) says too little to correct small drift by."""
-
 _TELL = Statement("SELECT {clock} AS now, version FROM clock")
 _CLAIM_SHIFT = Statement("UPDATE clock SET version = version + 1 WHERE version = :version")
 _SHIFT = (
@@ -33,15 +30,16 @@ async def synchronise(store: Store, clock: Clock) -> None:
     answered_at = clock.monotonic()
     jumped = clock.jump(told.now, asked_at, answered_at)
     version = told.version
+    surer = (answered_at - asked_at) // 2 < clock.doubt
     if clock.version == version and not jumped:
-        if answered_at - asked_at <= SURE_WITHIN:
-            clock.adopt(told.now, (asked_at + answered_at) // 2, version)
+        if surer:
+            clock.adopt(told.now, asked_at, answered_at, version)
         return
     if clock.version == version:
         shifted = await store.write(lambda connection: _shift(connection, version, jumped))
         log.warning("clock_jumped", by_ms=jumped, shifted=shifted)
         version += 1
-    clock.adopt(told.now, (asked_at + answered_at) // 2, version)
+    clock.adopt(told.now, asked_at, answered_at, version)
 
 
 def _shift(connection: Connection, version: int, by: int) -> bool:

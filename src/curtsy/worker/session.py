@@ -127,7 +127,7 @@ class Session:
         now, version = self._clock.now(), self._clock.version
         leases = await self._store.write(
             lambda c: lease(c, worker=self.id, wants=wants, low_water=self._low_water,
-                            clock_version=version, now=now)
+                            clock_version=version, now=now, doubt=self._clock.doubt)
         )  # fmt: skip
         for leased in leases:
             self._lanes[leased.source_id] = lane = Lane(leased, self._crew)
