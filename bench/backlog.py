@@ -34,7 +34,7 @@ def _on(engine: str, sizes: Sizes, databases: Databases) -> Iterator[Line]:
                 "small": partial(_small, databases, engine, small, per_lease[shape]),
                 "large": partial(_rate, large, sizes.small_backlog, per_lease[shape]),
             }
-            measured = interleaved(contestants, sizes.rounds)
+            measured = interleaved(contestants, sizes.backlog_rounds)
             rates = medians(measured)
             yield Line(
                 "backlog", f"{engine}, {shape}: small / large", f"{rates['large']:,.0f} /s",

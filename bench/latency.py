@@ -15,9 +15,11 @@ MOST_MILLISECONDS = 15.0
 WAYS = {
     "sqlite, one process": ("sqlite", True),
     "postgresql, one process": ("postgresql", True),
-    "sqlite, worker apart": ("sqlite", False),
     "postgresql, worker apart": ("postgresql", False),
+    "sqlite, worker apart": ("sqlite", False),
 }
+NO_BAR = ("sqlite, worker apart",)
+"""A second process looks at the file every 50 ms; the bar is for what is notified."""
 
 
 def run(sizes: Sizes, databases: Databases) -> list[Line]:
@@ -36,7 +38,8 @@ def run(sizes: Sizes, databases: Databases) -> list[Line]:
 def _lines(way: str, ours: list[float], bare: list[float]) -> Iterator[Line]:
     p50, p95 = median(ours), quantiles(ours, n=20)[-1]
     beside = f"GET {median(bare):.2f} ms"
-    yield Line("latency", f"{way}, p50", f"{p50:.1f} ms", beside, p50, MOST_MILLISECONDS,
+    bar = None if way in NO_BAR else MOST_MILLISECONDS
+    yield Line("latency", f"{way}, p50", f"{p50:.1f} ms", beside, p50, bar,
                at_least=False, unit="ms")  # fmt: skip
     yield Line("latency", f"{way}, p95", f"{p95:.1f} ms", beside, p95, unit="ms")
     yield Line("latency", f"{way}, p50 / bare GET", f"{p50:.1f} ms", beside, p50 / median(bare))

@@ -13,6 +13,7 @@ class Sizes:
     small_backlog: int = 10_000
     large_backlog: int = 1_000_000
     backlog_sources: int = 10_000
+    backlog_rounds: int = 5
     submit_urls: int = 100_000
     submit_hosts: int = 1_000
     latency_samples: int = 100
@@ -29,6 +30,7 @@ QUICK = Sizes(
     small_backlog=1_000,
     large_backlog=10_000,
     backlog_sources=1_000,
+    backlog_rounds=1,
     submit_urls=5_000,
     submit_hosts=100,
     latency_samples=10,

@@ -180,8 +180,10 @@ def _what_waits(connection: Connection) -> str:
         "GROUP BY s.id, s.name, s.owner, s.epoch, s.ready_at, s.next_fetch_at, s.crash_streak"
     )).all()  # fmt: skip
     workers = connection.execute(text("SELECT id, beat, pid FROM workers")).all()
+    visits = connection.execute(text("SELECT * FROM visits LIMIT 4")).mappings().all()
+    ranks = connection.execute(text("SELECT id, ranks, looks FROM sources LIMIT 20")).all()
     items = connection.execute(text("SELECT count(*) FROM items WHERE state = 0")).scalar_one()
-    return f"{items} items wait; visits on {[tuple(s) for s in sources[:8]]}; workers {workers}"
+    return f"{items} items wait; visits on {[tuple(s) for s in sources[:8]]}; workers {workers}; {visits} {ranks}"
 
 
 @asynccontextmanager

@@ -44,8 +44,11 @@ PATIENT = settings(
     deadline=None,
     print_blob=True,
     derandomize=False,
+    report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
+SHRINKING = pytest.mark.timeout(400)
+"""A failing history is made small before it is shown, which may take minutes; a good run does not."""
 
 Ending = tuple[str, Any]
 """How an item ended: its state and the version of its document, or its failure's kind."""
@@ -388,10 +391,12 @@ def explore(runner: asyncio.Runner, url: str, *, examples: int, steps: int) -> N
         runner.run(store.__aexit__(None, None, None))
 
 
+@SHRINKING
 def test_random_histories_match_the_model_on_sqlite(runner: asyncio.Runner, sqlite_url: str) -> None:
     explore(runner, sqlite_url, examples=40, steps=30)
 
 
+@SHRINKING
 def test_random_histories_match_the_model_on_postgresql(
     runner: asyncio.Runner, postgres_url: str
 ) -> None:

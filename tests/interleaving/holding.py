@@ -42,15 +42,15 @@ def hold(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> Held:
     return held
 
 
-async def blocked_or_done(store: Store, task: asyncio.Task[Any]) -> bool:
-    """Wait for a fact: the task ended, or somebody waits for a lock. True if it waits."""
-    waiting = text(
+async def blocked_or_done(store: Store, task: asyncio.Task[Any], *, waiting: int = 1) -> bool:
+    """Wait for a fact: the task ended, or so many wait for a lock. True if they wait."""
+    blocked = text(
         "SELECT count(*) FROM pg_stat_activity "
         "WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
     async with asyncio.timeout(PATIENCE):
         while not task.done():
-            if await store.read(lambda c: c.execute(waiting).scalar_one()):
+            if await store.read(lambda c: c.execute(blocked).scalar_one()) >= waiting:
                 return True
             await asyncio.sleep(0.002)
     return False

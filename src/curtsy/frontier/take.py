@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from curtsy.store import Connection, Lookup
 
@@ -11,8 +12,9 @@ Position = tuple[int, int]
 START: Position = (-1, -1)
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(NamedTuple):
+    """A tuple, since lanes read them by the thousand; two of the same turn are equal."""
+
     page_id: int
     turn: int
     source_id: int
@@ -80,7 +82,8 @@ def take(connection: Connection, wishes: Sequence[Wish], *, now: int) -> dict[in
     rows += _DUE(connection, [(w.source_id, w.want) for w in wishes], now=now)
     taken: dict[int, list[Visit]] = {wish.source_id: [] for wish in wishes}
     for row in rows:
-        taken[row.source_id].append(Visit(*row))
+        visit = Visit._make(row)
+        taken[visit.source_id].append(visit)
     for visits in taken.values():
         visits.sort(key=in_order)
     return taken

@@ -101,11 +101,11 @@ class Lookup:
     ) -> list[Any]:
         if connection.dialect.name == Postgres.name:
             values |= Postgres.rows_values("wish", self._columns, rows)
-            return list(connection.execute(self._lateral, values))
+            return [*connection.execute(self._lateral, values).all()]
         found: list[Any] = []
         for row in rows:
             bound = dict(zip(self._columns, row, strict=True))
-            found += connection.execute(self._single, values | bound)
+            found += connection.execute(self._single, values | bound).all()
         return found
 
     def sql(self, dialect: str) -> str:

@@ -31,7 +31,8 @@ BUDGET_SPAN = 20_000
 LONGEST_HOLD = 3_000
 """A source that may not be asked for longer than this is given back until then."""
 LOOK_EVERY = 900
-READ_AHEAD = 64
+READ_AHEAD = (4, 64)
+"""At least and at most so many visits are read at a time."""
 SUSPECT_FROM = 2
 """So many owners died in a row, and each page is named before it is visited."""
 
@@ -67,6 +68,8 @@ class Lane:
         self._ending = False
         self._lost = False
         self._saw_visits = False
+        self._rate: int | None = None
+        self._budget_then = BUDGET_VISITS
         self._control_version = lease.control_version
         self._band, self._known_band = Band(lease.band), lease.band
         self._open: dict[int, asyncio.Task[None]] = {}
@@ -174,9 +177,12 @@ class Lane:
 
     async def _still_best(self, visit: Visit) -> Visit | None:
         """What to start now that there is a slot, which may have taken its time to come."""
-        self._reading.put_back(visit)
         if self._is_over() or not self._crew.trusted():
+            self._reading.put_back(visit)
             return None
+        if not self._view_is_stale() and visit.page_id in self._reading.held:
+            return visit
+        self._reading.put_back(visit)
         best = await self._read()
         if best is not None and self._standing.refusal(best) is not None:
             self._reading.put_back(best)
@@ -191,11 +197,12 @@ class Lane:
 
     async def _read(self) -> Visit | None:
         """The best visit known, from a view no older than a second."""
-        now = self._monotonic()
-        stale = self._looked_at is None or now - self._looked_at >= LOOK_EVERY
+        stale = self._view_is_stale()
         if stale or not self._reading:
             if stale:
-                self._looked_at = now
+                if self._looked_at is not None:
+                    self._rate, self._budget_then = self._budget_then - self._budget, self._budget
+                self._looked_at = self._monotonic()
             found = await self._crew.taker.take(self._reading.wish(self._ahead(), rewind=stale))
             self._reading.add(found)
             if not self._reading.held:
@@ -205,11 +212,14 @@ class Lane:
         self._saw_visits = self._saw_visits or visit is not None
         return visit
 
+    def _view_is_stale(self) -> bool:
+        return self._looked_at is None or self._monotonic() - self._looked_at >= LOOK_EVERY
+
     def _ahead(self) -> int:
-        """How many visits to read: about a second of work."""
-        if self._pace.policy.min_delay <= 0:
-            return READ_AHEAD
-        return min(READ_AHEAD, 1 + 1000 // self._pace.policy.min_delay)
+        """How many visits to read: about as many as were needed in the last second."""
+        least, most = READ_AHEAD
+        expected = 1000 // max(30, self._pace.policy.min_delay)
+        return max(least, min(most, expected if self._rate is None else self._rate))
 
     async def _visit(self, visit: Visit) -> None:
         started_at, began = self._crew.clock.now(), self._monotonic()

@@ -36,12 +36,13 @@ class Reading:
         return self.best() is not None
 
     def wish(self, want: int, *, rewind: bool, from_zero: bool = False) -> Wish:
-        """The next question; a rewinding one must reach past what is held already."""
+        """The next question; one that goes back must reach past what is held already."""
         if from_zero:
             self._cursor = {}
         elif rewind:
             self._cursor = {p: (floor, -1) for p, floor in self._floor.items()}
-        return Wish(self._source_id, dict(self._cursor), want + len(self.held))
+        reach = want + len(self.held) if rewind else want
+        return Wish(self._source_id, dict(self._cursor), reach)
 
     def add(self, visits: list[Visit]) -> int:
         """Keep what is new; returns how many that were."""

@@ -1,0 +1,113 @@
+"""The rules of the shared rows, each taken away: the obvious forms that lose data."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from curtsy.frontier import admit, counting, flush, recording
+from curtsy.frontier.results import Result
+from curtsy.store import Connection, Statement
+
+_TURN = {"page_id": "bigint", "turn": "bigint"}
+_PAGE = {"page_id": "bigint"}
+
+
+def page_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    unlocked = Statement(
+        "SELECT id, document_version, document_hash FROM pages "
+        "WHERE id IN (SELECT page_id FROM {wanted})",
+        wanted=_PAGE,
+    )
+    monkeypatch.setattr(recording, "_LOCK_PAGES", unlocked)
+
+
+def order_of_page_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    unsorted = Statement(
+        "SELECT id, document_version, document_hash FROM pages "
+        "WHERE id IN (SELECT page_id FROM {wanted}) {lock}",
+        wanted=_PAGE,
+    )
+    monkeypatch.setattr(recording, "_LOCK_PAGES", unsorted)
+
+
+def later_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flush that ends visits and items in one statement, hence in one snapshot.
+
+    It knows only fetched pages of a first version, which is all that its tests flush.
+    """
+    ended_items: list[tuple[int, int]] = []
+    at_once = Statement(
+        """
+        WITH gone AS (DELETE FROM visits
+                      WHERE (page_id, turn) IN (SELECT page_id, turn FROM {ended})
+                      RETURNING page_id),
+        over AS (UPDATE items SET state = 1, document_version = 1, ended_at = 1 FROM gone
+                 WHERE items.page_id = gone.page_id AND items.state = 0
+                 RETURNING items.job_id, items.page_id)
+        SELECT gone.page_id, over.job_id FROM gone LEFT JOIN over ON over.page_id = gone.page_id
+        """,
+        ended=_TURN,
+    )
+
+    def move_visits(connection: Connection, results: Sequence[Result], _sources: Any) -> list[Result]:
+        ended = [(r.visit.page_id, r.visit.turn) for r in results]
+        rows = list(at_once(connection, ended=ended))
+        ended_items[:] = [(row.job_id, row.page_id) for row in rows if row.job_id is not None]
+        return [r for r in results if r.visit.page_id in {row.page_id for row in rows}]
+
+    monkeypatch.setattr(flush, "move_visits", move_visits)
+    monkeypatch.setattr(flush, "_END_ITEMS", lambda *_given, **_values: list(ended_items))
+
+
+def locking_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = Statement(
+        """
+        INSERT INTO pages (fingerprint, url, host, scraper, options, reference_count, created_at)
+        SELECT fingerprint, url, host, scraper, options, 1, :now FROM {wanted}
+        WHERE true ORDER BY fingerprint ON CONFLICT (fingerprint) DO NOTHING
+        """,
+        wanted=dict.fromkeys(("fingerprint", "url", "host", "scraper", "options"), "text"),
+    )
+    monkeypatch.setattr(admit, "_UPSERT_PAGES", nothing)
+
+
+def locking_join_of_visits(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = Statement(
+        """
+        INSERT INTO visits (page_id, source_id, priority, rank, turn, created_at)
+        SELECT p.id, w.source_id, w.priority, w.rank, p.turn + 1, :now
+        FROM (SELECT * FROM {wanted}) w JOIN pages p ON p.fingerprint = w.fingerprint
+        WHERE CAST(:fresh_since AS bigint) IS NOT NULL
+        ON CONFLICT (page_id) DO NOTHING
+        """,
+        wanted={"fingerprint": "text", "source_id": "bigint", "priority": "smallint",
+                "rank": "bigint"},
+    )  # fmt: skip
+    monkeypatch.setattr(admit, "_INSERT_VISITS", nothing)
+
+
+def fence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_ours(_connection: Connection, reports: Any, **_more: Any) -> frozenset[int]:
+        return frozenset(report.source_id for report in reports)
+
+    monkeypatch.setattr(flush, "fence", all_ours)
+
+
+def turn_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_page = Statement(
+        "DELETE FROM visits WHERE page_id IN (SELECT page_id FROM {ended}) RETURNING page_id",
+        ended=_TURN,
+    )
+    monkeypatch.setattr(recording, "_END_VISITS", by_page)
+
+
+def job_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    unlocked = Statement(
+        """
+        SELECT id, state, total, done, failed, cancelled, last_event, round FROM jobs
+        WHERE id IN (SELECT id FROM {wanted}) ORDER BY id
+        """,
+        wanted={"id": "bigint"},
+    )
+    monkeypatch.setattr(counting, "_LOCK", unlocked)
