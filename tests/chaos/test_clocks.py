@@ -39,7 +39,7 @@ def jumping_server(clock: JumpingClock, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 async def jumps_forth_and_back(made: World, clock: JumpingClock) -> None:
     """After each jump work goes on within seconds, and no source is asked too soon."""
-    await made.submit(made.pages(20, 110, plain=True))
+    await made.submit(made.pages(20, 110))
     await made.done(100, 30)
     for ahead in (HOUR, 0, -HOUR):
         clock.jumps_to(ahead)

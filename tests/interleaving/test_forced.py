@@ -1,16 +1,24 @@
+"""Pairs of transactions that meet at the worst moment."""
+
 import asyncio
+from importlib import import_module
 
 import pytest
-from interleaving.holding import hold
-from support.frontier import Bench, failed
+from interleaving.holding import blocked_or_done, hold
+from support.frontier import Bench, failed, fetched
 
-from curtsy.submit import retry
+from curtsy.errors import WrongState
+from curtsy.frontier import admit, flush, workers
+
+cancel = import_module("curtsy.submit.cancel")
+retry = import_module("curtsy.submit.retry")
 
 A, B = "https://a.example/", "https://b.example/"
+Patch = pytest.MonkeyPatch
 
 
 async def test_a_page_that_fails_while_its_jobs_failures_are_retried_is_not_lost(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: Patch
 ) -> None:
     job = await bench.job(A, B)
     worker = await bench.worker()
@@ -19,7 +27,208 @@ async def test_a_page_that_fails_while_its_jobs_failures_are_retried_is_not_lost
     held = hold(monkeypatch, retry, "_REOPEN_ITEMS")
     retrying = asyncio.create_task(bench.retry(job))
     await held.reached()
-    await worker.flush(failed(other))
+    flushing = asyncio.create_task(worker.flush(failed(other)))
+    await blocked_or_done(bench.store, flushing)
     held.let_go()
-    await retrying
+    await asyncio.gather(retrying, flushing)
     assert await bench.violations() == []
+
+
+async def test_a_page_retried_while_its_job_is_cancelled_and_joined_by_another_is_not_lost(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    """The cancel read what waits before the retry; the page that the retry brought back is
+    joined by a submit that commits last."""
+    job = await bench.job(A, B)
+    worker = await bench.worker()
+    one, _other = await worker.lease_and_take()
+    await worker.flush(failed(one))
+    cancel_held = hold(monkeypatch, cancel, "_END_ITEMS")
+    cancelling = asyncio.create_task(bench.cancel(job))
+    await cancel_held.reached()
+    retrying = asyncio.create_task(bench.retry(job))
+    await blocked_or_done(bench.store, retrying)
+    submit_held = hold(monkeypatch, admit, "_COUNT_CACHED")
+    joining = asyncio.create_task(bench.submit(A))
+    if not await blocked_or_done(bench.store, retrying):
+        await submit_held.reached()
+    cancel_held.let_go()
+    await blocked_or_done(bench.store, cancelling)
+    submit_held.let_go()
+    await asyncio.gather(cancelling, retrying, joining)
+    assert await bench.violations() == []
+
+
+async def test_two_retries_of_one_job_at_once_open_one_round(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    job = await bench.job(A)
+    worker = await bench.worker()
+    await worker.flush(*[failed(v) for v in await worker.lease_and_take()])
+    held = hold(monkeypatch, retry, "_REOPEN_ITEMS")
+    first = asyncio.create_task(bench.retry(job))
+    await held.reached()
+    second = asyncio.create_task(bench.retry(job))
+    await blocked_or_done(bench.store, second)
+    held.let_go()
+    assert await first == 1
+    with pytest.raises(WrongState):
+        await second
+    assert (await bench.row("SELECT round FROM jobs")).round == 2
+    assert await bench.violations() == []
+
+
+async def test_two_cancels_of_one_job_at_once_remove_its_pages_once(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    job = await bench.job(A, B)
+    held = hold(monkeypatch, cancel, "_END_VISITS")
+    first = asyncio.create_task(bench.cancel(job))
+    await held.reached()
+    second = asyncio.create_task(bench.cancel(job))
+    await blocked_or_done(bench.store, second)
+    held.let_go()
+    assert await first == 2
+    with pytest.raises(WrongState):
+        await second
+    assert await bench.violations() == []
+
+
+async def test_a_cancel_that_waits_for_a_flush_counts_only_what_the_flush_left(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    job = await bench.job(A, B)
+    worker = await bench.worker()
+    one, _other = await worker.lease_and_take()
+    held = hold(monkeypatch, flush, "store_documents")
+    flushing = asyncio.create_task(worker.flush(fetched(one)))
+    await held.reached()
+    cancelling = asyncio.create_task(bench.cancel(job))
+    await blocked_or_done(bench.store, cancelling)
+    held.let_go()
+    await flushing
+    assert await cancelling == 1
+    counts = await bench.counts(job)
+    assert (counts.done, counts.cancelled) == (1, 1)
+    assert await bench.violations() == []
+
+
+async def test_a_flush_that_waits_for_a_cancel_is_dropped(bench: Bench, monkeypatch: Patch) -> None:
+    job = await bench.job(A)
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    held = hold(monkeypatch, cancel, "_END_VISITS")
+    cancelling = asyncio.create_task(bench.cancel(job))
+    await held.reached()
+    flushing = asyncio.create_task(worker.flush(fetched(visit)))
+    await blocked_or_done(bench.store, flushing)
+    held.let_go()
+    assert await cancelling == 1
+    assert (await flushing).recorded == 0
+    assert await bench.violations() == []
+
+
+async def test_a_flush_that_waits_for_the_reap_of_its_worker_is_dropped(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    await bench.submit(A)
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    held = hold(monkeypatch, workers, "_FREE_ORPHANS")
+    reaping = asyncio.create_task(bench.bury(worker.name))
+    await held.reached()
+    flushing = asyncio.create_task(worker.flush(fetched(visit)))
+    assert await blocked_or_done(bench.store, flushing)
+    held.let_go()
+    await reaping
+    flushed = await flushing
+    assert (flushed.recorded, flushed.lost_sources) == (0, {visit.source_id})
+    assert await bench.violations() == []
+
+
+async def test_a_reap_that_waits_for_a_flush_leaves_what_the_flush_recorded(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    job = await bench.job(A)
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    held = hold(monkeypatch, flush, "store_documents")
+    flushing = asyncio.create_task(worker.flush(fetched(visit)))
+    await held.reached()
+    reaping = asyncio.create_task(bench.bury(worker.name))
+    assert await blocked_or_done(bench.store, reaping)
+    held.let_go()
+    assert (await flushing).recorded == 1
+    assert await reaping == [worker.name]
+    assert (await bench.counts(job)).state == "succeeded"
+    assert (await bench.source("a.example")).owner is None
+
+
+async def test_a_beat_that_commits_while_its_worker_is_being_buried_saves_it(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    worker = await bench.worker()
+    held = hold(monkeypatch, workers, "_DECLARE_DEAD")
+    burying = asyncio.create_task(bench.bury(worker.name))
+    await held.reached()
+    assert await worker.beat()
+    held.let_go()
+    assert await burying == []
+    assert await worker.beat()
+
+
+async def test_two_submits_that_see_a_host_for_the_first_time_share_its_source(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    held = hold(monkeypatch, admit, "_COUNT_CACHED")
+    first = asyncio.create_task(bench.submit(A))
+    await held.reached()
+    second = asyncio.create_task(bench.submit("https://a.example/2"))
+    await blocked_or_done(bench.store, second)
+    held.let_go()
+    await asyncio.gather(first, second)
+    assert len(await bench.rows("SELECT * FROM sources")) == 1
+    assert len(await bench.rows("SELECT * FROM visits")) == 2
+    assert await bench.violations() == []
+
+
+async def test_work_committed_while_its_source_was_released_empty_is_found_by_the_next_look(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    await bench.submit(A)
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    held = hold(monkeypatch, admit, "_COUNT_CACHED")
+    submitting = asyncio.create_task(bench.submit("https://a.example/2"))
+    await held.reached()
+    await worker.flush(fetched(visit))
+    assert await worker.take() == []
+    await worker.give_back(visit.source_id, looks=1)
+    held.let_go()
+    await submitting
+    bench.time.moves(1_000)
+    assert [v.url for v in await worker.lease_and_take()] == ["https://a.example/2"]
+
+
+async def test_pages_are_locked_in_one_order_whatever_the_databases_collation(
+    bench: Bench,
+) -> None:
+    """The wheel's PostgreSQL has only C locales, so the plan must say it: where the database
+    sorts text otherwise, a submit would lock in another order than a flush."""
+    for statement, values in (
+        (admit._UPSERT_PAGES, dict.fromkeys(("fingerprint", "url", "host", "scraper", "options"))),
+    ):
+        plan = await bench.store.read(
+            lambda c, s=statement, v=values: [
+                row[0] for row in c.exec_driver_sql("EXPLAIN " + literal(s.sql("postgresql"), v))
+            ]
+        )
+        sorts = [line for line in plan if "Sort Key" in line]
+        assert all('COLLATE "C"' in line for line in sorts), sorts
+
+
+def literal(sql: str, columns: dict[str, None]) -> str:
+    """The statement with empty arrays and a zero for its parameters."""
+    for column in columns:
+        sql = sql.replace(f":wanted_{column}", "'{}'")
+    return sql.replace(":now", "0")

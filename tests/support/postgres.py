@@ -1,4 +1,4 @@
-"""A real PostgreSQL of our own, from the wheel's binaries, that tests may stop, kill and restart."""
+"""A real PostgreSQL of our own, from the wheel: tests may stop, kill and restart it."""
 
 import asyncio
 import contextlib
@@ -83,11 +83,12 @@ class Postgres:
         while True:
             try:
                 asyncio.run(ask())
-                return
             except (OSError, asyncpg.PostgresError, TimeoutError):
                 if time.monotonic() > deadline:
                     raise RuntimeError((self._folder / "log").read_text()[-2000:]) from None
                 time.sleep(0.05)
+            else:
+                return
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """SIGINT ends it in order, SIGQUIT at once; SIGKILL leaves children to notice."""

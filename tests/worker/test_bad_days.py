@@ -96,7 +96,7 @@ async def test_a_worker_whose_loop_is_blocked_loses_its_sources_and_starts_nothi
 
         await until(some, 5, lambda: "nothing was fetched")
         [before] = await curtsy.ask("SELECT id, beat FROM workers")
-        time.sleep(3)  # blocks this loop, and the worker on it
+        time.sleep(3)  # noqa: ASYNC251 - blocks this loop, and the worker on it
         [after] = await curtsy.ask("SELECT id, beat FROM workers")
         assert after.beat <= before.beat + 2, "no renewals while the loop stood still"
         assert (await curtsy.ended(job)).done == 60
