@@ -20,13 +20,14 @@ from curtsy.model.jobs import Band
 from curtsy.model.outcome import Fetched
 from curtsy.store import Store
 from curtsy.worker.flusher import MOST_RESULTS
-from curtsy.worker.lane import READ_AHEAD
 from curtsy.worker.session import LEASE_AT_ONCE
 from curtsy.worker.slots import SHARES
 from curtsy.worker.taker import WISHES_AT_ONCE
 
 CONTENT = b"A few words stand for what was found on the page. " * 6
 LEASED_FOR = 3_600_000
+READ_AT_ONCE = 64
+"""The most that a lane reads ahead."""
 
 
 @dataclass(slots=True)
@@ -45,7 +46,7 @@ class _Lane:
         self._after: dict[int, tuple[int, int]] = {}
 
     def wish(self) -> Wish:
-        return Wish(self.lease.source_id, self._after, min(self._left, READ_AHEAD))
+        return Wish(self.lease.source_id, self._after, min(self._left, READ_AT_ONCE))
 
     def read(self, visits: list[Visit]) -> bool:
         """True when the source is to be given back."""

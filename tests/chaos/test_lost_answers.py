@@ -1,14 +1,17 @@
 """Commits whose answer is lost, and a database that can be reached but does not answer."""
 
-import asyncio
-import time
+from collections.abc import Callable
 
 import pytest
 from chaos.world import world
+from sqlalchemy import text
 from support.processes import Fleet
 from support.proxy import Proxy
 
+from curtsy.clock import Clock
 from curtsy.demo.process import PracticeProcess
+from curtsy.store import Store
+from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
 
 
 def of_a_flush(statements: list[str]) -> bool:
@@ -22,11 +25,11 @@ def of_a_name(statements: list[str]) -> bool:
 class Every:
     """Each n-th time that something is so."""
 
-    def __init__(self, n: int, so: object) -> None:
+    def __init__(self, n: int, so: Callable[[list[str]], bool]) -> None:
         self._n, self._so, self._seen = n, so, 0
 
     def __call__(self, statements: list[str]) -> bool:
-        if not self._so(statements):  # type: ignore[operator]
+        if not self._so(statements):
             return False
         self._seen += 1
         return self._seen % self._n == 0
@@ -61,3 +64,24 @@ async def test_a_source_under_suspicion_is_not_lost_with_the_answer_of_a_commit(
         assert reckoning.violations == []
         assert proxy.lost_answers >= 1
         assert fleet.crashes() == []
+
+
+def of_a_submit(statements: list[str]) -> bool:
+    return any("INSERT INTO jobs" in statement for statement in statements)
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+async def test_a_submit_whose_answer_is_lost_makes_one_job(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str, key: str | None
+) -> None:
+    async with Proxy(postgres_url) as proxy, Store(proxy.url) as store:
+        submitter = Submitter(store=store, clock=Clock(), limits=SubmitLimits(), delay_ms=100)
+        proxy.lose_answers(Every(2, of_a_submit))
+        for number in range(1, 11):
+            page = PageRequest(practice.url(0, f"/page/{number}"))
+            asked = JobRequest(door="fetch", pages=[page], idempotency_key=key and f"{key}{number}")
+            told = await submitter.submit(asked)
+            jobs = await store.read(lambda c: list(c.execute(text("SELECT public_id FROM jobs"))))
+            assert len(jobs) == number
+            assert told.job in {job.public_id for job in jobs}
+        assert proxy.lost_answers >= 3

@@ -64,7 +64,8 @@ class Repeats:
         inner = store_module.as_our_error
 
         def noting(error: BaseException) -> Any:
-            self.states.append(str(getattr(getattr(error, "orig", None), "sqlstate", error)))
+            if state := getattr(getattr(error, "orig", None), "sqlstate", None):
+                self.states.append(state)
             return inner(error)
 
         monkeypatch.setattr(store_module, "as_our_error", noting)

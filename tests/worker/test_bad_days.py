@@ -240,3 +240,20 @@ async def test_a_suspected_source_is_visited_one_page_at_a_time(
         await curtsy.ended(job)
     first = site.entries()[:3]
     assert most_at_once(first, "127.0.1.1") == 1
+
+
+async def test_sources_leased_by_an_answer_that_was_lost_are_given_back(
+    curtsy: Engine, site: PracticeSite
+) -> None:
+    job = await curtsy.submit(site.url(0, "/page/1"))
+    await curtsy.tell("UPDATE sources SET paused = true")
+    async with curtsy.worker():
+
+        async def registered() -> bool:
+            return len(await curtsy.ask("SELECT id FROM workers")) == 1
+
+        await until(registered, 5, lambda: "no worker")
+        await curtsy.tell(
+            "UPDATE sources SET owner = (SELECT id FROM workers), epoch = epoch + 1, paused = false"
+        )
+        assert (await curtsy.ended(job, 8)).state == "succeeded"

@@ -34,6 +34,14 @@ _GONE = Statement(
     """,
     held={"page_id": "bigint", "turn": "bigint"},
 )
+_OWNED = Statement("SELECT id, epoch FROM sources WHERE owner = :worker")
+_GIVE_BACK = Statement(
+    """
+    UPDATE sources SET owner = NULL, ready_at = {greatest}(:now, coalesce(next_fetch_at, 0))
+    WHERE (id, epoch) IN (SELECT id, epoch FROM {strays}) AND owner = :worker
+    """,
+    strays={"id": "bigint", "epoch": "bigint"},
+)
 _SUSPECT = Statement(
     """
     UPDATE sources SET suspect_page_id = :page_id
@@ -54,6 +62,19 @@ def news(connection: Connection, source_ids: Sequence[int]) -> dict[int, SourceN
 def gone(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
     """Pages among those held (page, turn) whose visit is no more, as after a cancel."""
     return set(_GONE(connection, held=held).scalars())
+
+
+def owned(connection: Connection, worker: str) -> dict[int, int]:
+    """The epoch of every source that is this worker's, whether or not it knows."""
+    return {row.id: row.epoch for row in _OWNED(connection, worker=worker)}
+
+
+def give_back(
+    connection: Connection, strays: Sequence[tuple[int, int]], *, worker: str, now: int
+) -> int:
+    """Free sources (id, epoch) that are ours but in no lane, as when the answer of a lease was
+    lost. Nothing was ever started there under that epoch."""
+    return _GIVE_BACK(connection, strays=strays, worker=worker, now=now).rowcount
 
 
 def suspect(

@@ -15,7 +15,7 @@ from functools import partial
 from curtsy import __version__, duty
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
-from curtsy.frontier.control import gone, news
+from curtsy.frontier.control import give_back, gone, news, owned
 from curtsy.frontier.lease import LowWater, lease, next_ready
 from curtsy.frontier.workers import WorkerRow, leave
 from curtsy.logs import logger
@@ -51,7 +51,7 @@ class Session:
         self._lanes: dict[int, Lane] = {}
         self._lane_ended = duty.Wake()
         self._over = asyncio.Event()
-        self._draining = False
+        self._draining = self._leasing = False
         self._low_water = LowWater()
         self._observer = Observer(store=store, clock=clock, ttl=settings.lease_ttl)
         self._flusher = Flusher(store=store, clock=clock, worker=self.id,
@@ -125,10 +125,14 @@ class Session:
             return 0.1
         wants = {int(band): max(1, round(at_once * SHARES[band])) for band in Band}
         now, version = self._clock.now(), self._clock.version
-        leases = await self._store.write(
-            lambda c: lease(c, worker=self.id, wants=wants, low_water=self._low_water,
-                            clock_version=version, now=now, doubt=self._clock.doubt)
-        )  # fmt: skip
+        self._leasing = True
+        try:
+            leases = await self._store.write(
+                lambda c: lease(c, worker=self.id, wants=wants, low_water=self._low_water,
+                                clock_version=version, now=now, doubt=self._clock.doubt)
+            )  # fmt: skip
+        finally:
+            self._leasing = False
         for leased in leases:
             self._lanes[leased.source_id] = lane = Lane(leased, self._crew)
             group.create_task(self._run_lane(lane))
@@ -158,4 +162,17 @@ class Session:
             for source_id, lane in lanes.items():
                 lane.hear(of_sources.get(source_id), self.id)
                 lane.drop(vanished)
+        await self._give_strays_back()
         return 0.9
+
+    async def _give_strays_back(self) -> None:
+        """A lease whose answer was lost left us sources that we do not know of."""
+        if self._leasing:
+            return
+        ours = await self._store.read(lambda c: owned(c, self.id))
+        strays = [(i, epoch) for i, epoch in ours.items() if i not in self._lanes]
+        if strays and not self._leasing:
+            now = self._clock.now()
+            freed = await self._store.write(lambda c: give_back(c, strays, worker=self.id, now=now))
+            if freed:
+                log.warning("strays_given_back", sources=freed, why="a lease's answer was lost")
