@@ -98,6 +98,9 @@ def _too_soon(entries: Sequence[Entry], gaps: dict[str, float], delay: float) ->
             of_host = [entry for entry in entries if entry.host == host]
             pairs = zip(of_host, of_host[1:], strict=False)
             before, after = min(pairs, key=lambda pair: pair[1].at - pair[0].at)
+            deaf = before.at - max((t for e in entries for t in (e.at, e.ended_at) if t and t < before.at), default=0)
+            around = [round((e.at - before.at) / 1e6, 2) for e in entries if abs(e.at - before.at) < 20e6]
+            print("DEAF", deaf / 1e6, around)
             found.append(
                 f"too soon: {host} after {gap * 1000:.1f} ms "
                 f"({before.path} at {before.at} from {before.port}, "

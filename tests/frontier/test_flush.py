@@ -88,7 +88,12 @@ async def test_a_failed_page_becomes_a_dead_letter(bench: Bench) -> None:
     assert (item.state, item.kind, item.error) == (2, "gone", "It did not work.")
     assert (item.document_version, item.fetched_at) == (None, None)
     letter = await bench.row("SELECT * FROM dead_letters")
-    assert (letter.kind, letter.family, letter.state, letter.attempts) == ("gone", "network", "open", 1)
+    assert (letter.kind, letter.family, letter.state, letter.attempts) == (
+        "gone",
+        "network",
+        "open",
+        1,
+    )
     assert await bench.rows("SELECT * FROM visits") == []
 
 

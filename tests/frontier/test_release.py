@@ -58,7 +58,10 @@ async def test_the_earliest_of_several_postponed_visits_decides(bench: Bench) ->
     worker = await bench.worker()
     one, two, three = await worker.lease_and_take()
     at = bench.time()
-    results = [retried(v, again_at=at + wait) for v, wait in ((one, 90_000), (two, 70_000), (three, 80_000))]
+    results = [
+        retried(v, again_at=at + wait)
+        for v, wait in ((one, 90_000), (two, 70_000), (three, 80_000))
+    ]
     await worker.flush(*results, release={one.source_id: empty(4)})
     assert (await bench.source("site.example")).ready_at == at + 70_000
 

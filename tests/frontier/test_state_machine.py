@@ -306,7 +306,9 @@ class Machine(RuleBasedStateMachine):
         known = self._run(self._bench.row("SELECT band FROM sources WHERE id = :i", i=source_id))
         release = Release(bool(waiting), band, known.band, 0 if waiting else looks)
         self._run(worker.flush(release={source_id: release}))
-        self._hands = [(w, v) for w, v in self._hands if w is not worker or v.source_id != source_id]
+        self._hands = [
+            (w, v) for w, v in self._hands if w is not worker or v.source_id != source_id
+        ]
         del worker.leases[source_id]
 
     @rule(which=st.integers(0, 1))
@@ -324,7 +326,9 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def items_and_visits_are_as_in_the_model(self) -> None:
         items, jobs, visits = self._run(self._bench.store.read(seen))
-        assert items == {(j, u): e for j, job in self._model.jobs.items() for u, e in job.items.items()}
+        assert items == {
+            (j, u): e for j, job in self._model.jobs.items() for u, e in job.items.items()
+        }
         assert jobs == {j: job.round for j, job in self._model.jobs.items()}
         assert visits == {u: p.closed + 1 for u, p in self._model.pages.items() if p.waits}
 
@@ -392,7 +396,9 @@ def explore(runner: asyncio.Runner, url: str, *, examples: int, steps: int) -> N
 
 
 @SHRINKING
-def test_random_histories_match_the_model_on_sqlite(runner: asyncio.Runner, sqlite_url: str) -> None:
+def test_random_histories_match_the_model_on_sqlite(
+    runner: asyncio.Runner, sqlite_url: str
+) -> None:
     explore(runner, sqlite_url, examples=40, steps=30)
 
 

@@ -22,7 +22,11 @@ async def test_a_submitted_job_is_queued_with_a_visit_for_every_page(bench: Benc
 
 @pytest.mark.parametrize(
     "other",
-    ["HTTPS://SITE.example:443/page", "https://site.example/page#part", "https://site.example/x/../page"],
+    [
+        "HTTPS://SITE.example:443/page",
+        "https://site.example/page#part",
+        "https://site.example/x/../page",
+    ],
 )
 async def test_two_spellings_of_one_page_in_a_job_are_refused(bench: Bench, other: str) -> None:
     with pytest.raises(BadRequest, match="same page as URL 1"):

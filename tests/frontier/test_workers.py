@@ -113,7 +113,9 @@ async def test_the_page_named_before_a_crash_is_blamed_for_it(bench: Bench) -> N
 
 
 @pytest.mark.parametrize("paused", [False, True])
-async def test_a_parked_source_with_visits_is_woken_unless_paused(bench: Bench, paused: bool) -> None:
+async def test_a_parked_source_with_visits_is_woken_unless_paused(
+    bench: Bench, paused: bool
+) -> None:
     await bench.submit(f"{SITE}/page")
     await bench.execute("UPDATE sources SET ready_at = NULL, paused = :paused", paused=paused)
     woken = await bench.store.write(lambda c: workers.wake_forgotten(c, now=bench.time()))

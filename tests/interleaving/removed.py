@@ -50,7 +50,9 @@ def later_statement(monkeypatch: pytest.MonkeyPatch) -> None:
         ended=_TURN,
     )
 
-    def move_visits(connection: Connection, results: Sequence[Result], _sources: Any) -> list[Result]:
+    def move_visits(
+        connection: Connection, results: Sequence[Result], _sources: Any
+    ) -> list[Result]:
         ended = [(r.visit.page_id, r.visit.turn) for r in results]
         rows = list(at_once(connection, ended=ended))
         ended_items[:] = [(row.job_id, row.page_id) for row in rows if row.job_id is not None]

@@ -1,27 +1,11 @@
 """Orders that reach a running worker, and the order in which it works."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
-import pytest
-
-from curtsy.clock import Clock
 from curtsy.demo.site import PracticeSite
 from curtsy.politeness.policy import Policy
-from curtsy.store import Store
 from curtsy.submit import cancel, retry_failures
-from support.engine import Engine, engine, settings, until
-
-
-@pytest.fixture
-async def site() -> AsyncIterator[PracticeSite]:
-    async with PracticeSite(hosts=4) as practice:
-        yield practice
-
-
-@pytest.fixture
-def curtsy(store: Store, clock: Clock) -> Engine:
-    return engine(store, clock)
+from support.engine import Engine, settings, until
 
 
 async def started(site: PracticeSite, number: int) -> None:

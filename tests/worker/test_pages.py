@@ -1,29 +1,16 @@
 """What becomes of pages, from the submit to the stored document, on both engines."""
 
-from collections.abc import AsyncIterator
-
-import pytest
 import zstandard
 
 from curtsy.clock import Clock
+from curtsy.demo.process import PracticeProcess
 from curtsy.demo.site import PracticeSite
 from curtsy.demo.truth import counts, most_at_once, smallest_gap
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store
 from support.engine import QUICK, Engine, engine, settings
 
-LATE = 0.003  # seconds by which the site's own clock may be late for a request
-
-
-@pytest.fixture
-async def site() -> AsyncIterator[PracticeSite]:
-    async with PracticeSite(hosts=4) as practice:
-        yield practice
-
-
-@pytest.fixture
-def curtsy(store: Store, clock: Clock) -> Engine:
-    return engine(store, clock)
+LATE = 0.005  # seconds by which the site's own clock may be late for a request
 
 
 async def test_a_page_is_fetched_once_and_stored_as_it_came(
@@ -90,17 +77,18 @@ async def test_a_429_rests_the_whole_source_for_as_long_as_it_asked(
 
 
 async def test_requests_to_a_source_keep_their_delay_and_their_number(
-    curtsy: Engine, site: PracticeSite
+    curtsy: Engine, site_apart: PracticeProcess
 ) -> None:
     policy = Policy(min_delay=40, concurrency=2)
     async with curtsy.worker(settings(policy)):
-        job = await curtsy.submit(*(site.url(n % 2, f"/slow/90/{n}") for n in range(24)))
+        job = await curtsy.submit(*(site_apart.url(n % 2, f"/slow/90/{n}") for n in range(24)))
         await curtsy.ended(job)
+    site_apart.stop()
     for host in ("127.0.1.1", "127.0.1.2"):
-        gap = smallest_gap(site.entries(), host)
+        gap = smallest_gap(site_apart.entries(), host)
         assert gap is not None
         assert gap >= 0.040 - LATE
-        assert most_at_once(site.entries(), host) == 2
+        assert most_at_once(site_apart.entries(), host) == 2
 
 
 async def test_a_dead_host_ends_its_jobs_and_later_ones_get_their_chance(
