@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.logs import logger
@@ -20,12 +21,15 @@ class Wake:
     def __call__(self) -> None:
         self._event.set()
 
-    async def wait(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
+    async def wait(self, seconds: float | None) -> None:
+        """Until a hint comes, or so long; None waits for the hint alone."""
+        if not self._event.is_set():
+            if seconds is None:
                 await self._event.wait()
-        except TimeoutError:
-            pass
+            else:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        await self._event.wait()
         self._event.clear()
 
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from chaos.server import Server
-from support.processes import Fleet
 
+from chaos.server import Server
 from curtsy.demo.process import PracticeProcess
 from curtsy.store import Store
 from curtsy.store.upgrade import upgrade
+from support.processes import Fleet
 
 TEMPLATE = "curtsy_template"
 HOSTS = 60

@@ -1,23 +1,27 @@
 """After the chaos: what the database says and what the site saw, held against the promises.
 
-A page may be *asked for* twice, when whoever asked first was killed or cut off before it could tell.
-It must never be *recorded* twice, and the site must never be asked too soon.
+A page may be *asked for* twice, when whoever asked first was killed or cut off before it could
+tell. It must never be *recorded* twice, and the site must never be asked too soon.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chaos.witness import testimony
 from sqlalchemy import text
-from support.promises import violations
 
-from curtsy.demo.truth import Entry, smallest_gaps
+from chaos.witness import testimony
+from curtsy.demo.truth import NANOSECONDS, Entry, smallest_gaps
 from curtsy.store import Connection
+from support.promises import violations
 
 STAMP_LATE = 0.005
 """The site notes an arrival a little after it: its stamps may be off by so many seconds."""
+DEAF_AT_MOST = 0.02
+BURST = 1_000_000
+"""Stamps closer than this (nanoseconds) were waiting together."""
 MUST_FAIL = "/missing/"
 
 _NOTHING_LEFT = {
@@ -36,12 +40,15 @@ _NOTHING_LEFT = {
         SELECT i.job_id, i.page_id, count(a.turn) FROM items i
         LEFT JOIN attempts a ON a.page_id = i.page_id AND a.ended_at = i.fetched_at
             AND a.outcome IN ('fetched', 'not_modified')
-        WHERE i.state = 1 AND NOT i.cached GROUP BY i.job_id, i.page_id HAVING count(a.turn) <> 1""",
+        WHERE i.state = 1 AND NOT i.cached
+        GROUP BY i.job_id, i.page_id HAVING count(a.turn) <> 1""",
 }  # fmt: skip
 _ITEMS = """
     SELECT p.url, i.state, i.kind, i.error FROM items i JOIN pages p ON p.id = i.page_id
     WHERE i.state IN (1, 2)
     """
+
+_RECORDED = "SELECT url, count(*) AS number FROM attempts GROUP BY url"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,40 +80,53 @@ def reckon(
 ) -> Reckoning:
     """Everything that is wrong, and the figures of the run."""
     gaps = smallest_gaps(entries)
-    found = [*_too_soon(entries, gaps, delay), *_left_over(connection), *violations(connection)]
+    found = [*too_soon(entries, delay), *_left_over(connection), *violations(connection)]
     found += [*_jobs(connection, jobs), *_outcomes(connection), *testimony(connection)]
-    recorded = connection.execute(text("SELECT url, count(*) FROM attempts GROUP BY url")).all()
-    found += _unasked(dict((url, number) for url, number in recorded), entries)
+    recorded = connection.execute(text(_RECORDED)).all()
+    found += _unasked({row.url: row.number for row in recorded}, entries)
     return Reckoning(
         violations=found,
         items=connection.execute(text("SELECT count(*) FROM items")).scalar_one(),
-        recorded=sum(number for _url, number in recorded),
+        recorded=sum(row.number for row in recorded),
         requests=len(entries),
         smallest_gap=min(gaps.values(), default=None),
     )
 
 
 def too_soon(entries: Sequence[Entry], delay: float) -> list[str]:
-    """Hosts that were asked twice within the delay."""
-    return _too_soon(entries, smallest_gaps(entries), delay)
+    """The shortest of the gaps that are too short, for each host.
+
+    A site that waits for the processor stamps late what arrives meanwhile. It then noted nothing
+    for as long: such a silence just before the first stamp is given as allowance.
+    """
+    noted = sorted(at for e in entries for at in (e.at, e.ended_at) if at is not None)
+    last: dict[str, Entry] = {}
+    worst: dict[str, tuple[Entry, Entry]] = {}
+    for entry in entries:
+        before, last[entry.host] = last.get(entry.host), entry
+        if before is None or entry.at - before.at >= delay * NANOSECONDS:
+            continue
+        allowed = STAMP_LATE + min(DEAF_AT_MOST, _deaf(noted, before.at) / NANOSECONDS)
+        pair = worst.get(entry.host)
+        if entry.at - before.at < (delay - allowed) * NANOSECONDS and (
+            pair is None or entry.at - before.at < pair[1].at - pair[0].at
+        ):
+            worst[entry.host] = before, entry
+    return [_sentence(before, after) for before, after in worst.values()]
 
 
-def _too_soon(entries: Sequence[Entry], gaps: dict[str, float], delay: float) -> list[str]:
-    found = []
-    for host, gap in gaps.items():
-        if gap < delay - STAMP_LATE:
-            of_host = [entry for entry in entries if entry.host == host]
-            pairs = zip(of_host, of_host[1:], strict=False)
-            before, after = min(pairs, key=lambda pair: pair[1].at - pair[0].at)
-            deaf = before.at - max((t for e in entries for t in (e.at, e.ended_at) if t and t < before.at), default=0)
-            around = [round((e.at - before.at) / 1e6, 2) for e in entries if abs(e.at - before.at) < 20e6]
-            print("DEAF", deaf / 1e6, around)
-            found.append(
-                f"too soon: {host} after {gap * 1000:.1f} ms "
-                f"({before.path} at {before.at} from {before.port}, "
-                f"{after.path} at {after.at} from {after.port})"
-            )
-    return found
+def _sentence(before: Entry, after: Entry) -> str:
+    gap = (after.at - before.at) / 1e6
+    seen = [f"{e.path} at {e.at} from {e.port}" for e in (before, after)]
+    return f"too soon: {after.host} after {gap:.1f} ms ({', '.join(seen)})"
+
+
+def _deaf(noted: Sequence[int], at: int) -> int:
+    """How long ago the site gave a sign of life before the burst to which this stamp belongs."""
+    first = bisect_left(noted, at)
+    while first > 0 and noted[first] - noted[first - 1] < BURST:
+        first -= 1
+    return at - noted[first - 1] if first else 0
 
 
 def _left_over(connection: Connection) -> list[str]:

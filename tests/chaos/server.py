@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import asyncpg
 import psutil
+
 from support.postgres import Postgres
 
 

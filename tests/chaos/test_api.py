@@ -4,11 +4,10 @@ import asyncio
 
 from chaos.client import Client
 from chaos.world import World, world
+from curtsy.demo.process import PracticeProcess
 from support.engine import until
 from support.postgres import free_port
 from support.processes import Fleet
-
-from curtsy.demo.process import PracticeProcess
 
 REQUESTS = 1_000
 

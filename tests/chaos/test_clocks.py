@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from chaos.conftest import upgraded
 from chaos.jumping_clock import JumpingClock
 from chaos.server import Server
 from chaos.world import World, world
-from support.processes import Fleet
-
 from curtsy.demo.process import PracticeProcess
+from support.processes import Fleet
 
 HOUR = 3_600
 

@@ -8,14 +8,14 @@ import asyncio
 
 import aiohttp
 import pytest
+
 from chaos.reckoning import Reckoning, too_soon
 from chaos.world import World, world
+from curtsy.demo.process import PracticeProcess
 from support.engine import until
 from support.postgres import free_port
-from support.processes import Fleet
+from support.processes import Fleet, Process
 from support.proxy import Proxy
-
-from curtsy.demo.process import PracticeProcess
 
 
 async def taken_over(made: World, *, without: str | None) -> None:
@@ -23,44 +23,61 @@ async def taken_over(made: World, *, without: str | None) -> None:
     answers; another takes them over; then the first goes on as if nothing had been."""
     fleet = made.fleet
     first = fleet.worker(without=without)
-    await until(lambda: _said(first, "worker_started"), 30, first.tail)
-    await made.submit([made.site.url(host, f"/slow/60/{n}") for n in range(400) for host in range(20)])
+    await said(first, "worker_started")
+    await made.submit(
+        [made.site.url(host, f"/slow/60/{n}") for n in range(400) for host in range(20)]
+    )
     await made.done(100)
     second = fleet.worker(without=without)
-    await until(lambda: _said(second, "worker_started"), 30, second.tail)
+    await said(second, "worker_started")
     first.pause()
-    await until(lambda: _said(second, "worker_died"), 20, second.tail)
+    await said(second, "worker_died")
     await made.reaches("SELECT count(DISTINCT source_id) FROM attempts WHERE worker IN "
                        "(SELECT id FROM workers)", 15, 20)  # fmt: skip
     first.resume()
-    await until(lambda: _said(first, "declared_dead"), 20, first.tail)
+    await said(first, "declared_dead")
     await asyncio.sleep(0.2)
 
 
-async def _said(process: object, event: str) -> bool:
-    return bool(process.said(event))  # type: ignore[attr-defined]
+async def said(process: Process, event: str) -> None:
+    async def fact() -> bool:
+        return bool(process.said(event))
+
+    await until(fact, 30, process.tail)
 
 
-@pytest.mark.parametrize("without", [None, "trust"])
-async def test_only_trust_keeps_a_worker_that_slept_from_asking_too_soon(
-    fleet: Fleet, practice: PracticeProcess, postgres_url: str, without: str | None
+async def test_a_worker_that_slept_through_its_lease_neither_asks_nor_tells(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
 ) -> None:
     async with world(postgres_url, fleet, practice) as made:
-        await taken_over(made, without=without)
+        await taken_over(made, without=None)
+        assert too_soon(made.entries(), fleet.delay) == []
+        assert told_by_strangers(await made.now_reckoned()) == []
+        assert fleet.said("results_dropped"), "it had something to tell"
+
+
+async def test_without_trust_it_asks_too_soon(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
+) -> None:
+    async with world(postgres_url, fleet, practice) as made:
+        await taken_over(made, without="trust")
         found = too_soon(made.entries(), fleet.delay)
-        print(f"without {without}: {len(found)} hosts asked too soon {found[:1]}")
-        assert bool(found) == (without is not None)
+        print(f"{len(found)} hosts asked too soon, as {found[:1]}")
+        assert found
 
 
-@pytest.mark.parametrize("without", [None, "epoch"])
-async def test_only_the_epoch_keeps_a_worker_that_slept_from_telling_of_what_is_not_its_own(
-    fleet: Fleet, practice: PracticeProcess, postgres_url: str, without: str | None
+async def test_without_the_epoch_it_tells_of_sources_that_are_anothers(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
 ) -> None:
     async with world(postgres_url, fleet, practice) as made:
-        await taken_over(made, without=without)
-        found = [v for v in (await made.now_reckoned()).violations if "does not own" in v]
-        print(f"without {without}: {found}")
-        assert bool(found) == (without is not None)
+        await taken_over(made, without="epoch")
+        found = told_by_strangers(await made.now_reckoned())
+        print(found)
+        assert found
+
+
+def told_by_strangers(reckoning: Reckoning) -> list[str]:
+    return [sentence for sentence in reckoning.violations if "does not own" in sentence]
 
 
 async def join_while_the_last_one_leaves(made: World, port: int, urls: list[str]) -> None:
@@ -94,7 +111,7 @@ async def test_only_the_lock_on_a_page_keeps_those_who_join_it_from_being_forgot
     async with world(postgres_url, fleet, practice) as made:
         port = free_port()
         api = fleet.api(port, without=without, db_pool_size=10)
-        await until(lambda: _said(api, "api_started"), 30, api.tail)
+        await said(api, "api_started")
         found: list[str] = []
         for _ in range(1 if without is None else 8):
             await join_while_the_last_one_leaves(made, port, made.pages(20, 5, plain=True))
@@ -144,8 +161,9 @@ async def test_only_begin_immediate_keeps_two_processes_from_undoing_each_others
     "database is locked" at once, however long it would wait; all its work was in vain."""
     async with world(sqlite_url, file_fleet, practice) as made:
         for _ in range(2):
-            worker = file_fleet.worker(without=without, min_delay_seconds=0.02)
-            await until(lambda: _said(worker, "worker_started"), 30, worker.tail)
+            file_fleet.worker(without=without, min_delay_seconds=0.02)
+        for worker in file_fleet.workers:
+            await said(worker, "worker_started")
         for _ in range(10):
             await made.submit(made.pages(60, 4, plain=True))
         await made.all_ended(60)

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 
 import pytest
-from chaos.world import world
 from sqlalchemy import text
-from support.processes import Fleet
-from support.proxy import Proxy
 
+from chaos.world import world
 from curtsy.clock import Clock
 from curtsy.demo.process import PracticeProcess
 from curtsy.store import Store
 from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
+from support.processes import Fleet
+from support.proxy import Proxy
 
 
 def of_a_flush(statements: list[str]) -> bool:

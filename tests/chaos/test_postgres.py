@@ -6,9 +6,8 @@ import signal
 from chaos.server import Server
 from chaos.trouble import Trouble
 from chaos.world import world
-from support.processes import Fleet
-
 from curtsy.demo.process import PracticeProcess
+from support.processes import Fleet
 
 WORKERS = 4
 SECONDS = 22

@@ -6,10 +6,9 @@ import sqlite3
 from chaos.client import Client
 from chaos.trouble import Trouble
 from chaos.world import world
+from curtsy.demo.process import PracticeProcess
 from support.postgres import free_port
 from support.processes import Fleet
-
-from curtsy.demo.process import PracticeProcess
 
 SECONDS = 12
 
@@ -30,7 +29,9 @@ async def test_processes_on_one_file_lose_nothing_whoever_dies(
         async with Client(port) as client, asyncio.TaskGroup() as group:
             group.create_task(made.keep_busy(seconds, pool, most_waiting=800))
             await made.done(20)
-            group.create_task(trouble.last(seconds, [trouble.kill, trouble.pause], every=(0.6, 1.4)))
+            group.create_task(
+                trouble.last(seconds, [trouble.kill, trouble.pause], every=(0.6, 1.4))
+            )
             urls = made.rng.sample(pool, 40)
             made.jobs += await asyncio.gather(*(client.submitted(url) for url in urls))
         reckoning = await made.reckoning(60)

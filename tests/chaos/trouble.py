@@ -14,9 +14,7 @@ Fault = Callable[[], Awaitable[None]]
 
 
 class Trouble:
-    def __init__(
-        self, fleet: Fleet, rng: random.Random, also: Sequence[Process] = ()
-    ) -> None:
+    def __init__(self, fleet: Fleet, rng: random.Random, also: Sequence[Process] = ()) -> None:
         self._fleet, self._rng = fleet, rng
         self._victims = [*fleet.workers, *also]
         self.made: Counter[str] = Counter()

@@ -8,12 +8,10 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from sqlalchemy import text
+
 from chaos.reckoning import Reckoning, reckon
 from chaos.witness import call_witness
-from sqlalchemy import text
-from support.engine import until
-from support.processes import Fleet
-
 from curtsy.clock import Clock
 from curtsy.demo.process import PracticeProcess
 from curtsy.demo.truth import Entry
@@ -28,6 +26,8 @@ from curtsy.submit import (
     cancel,
     retry_failures,
 )
+from support.engine import until
+from support.processes import Fleet
 
 LONG = 3_600_000
 _numbers = itertools.count(1)
@@ -174,16 +174,17 @@ class World:
 
 
 def _what_waits(connection: Connection) -> str:
-    sources = connection.execute(text(
-        "SELECT s.name, s.owner, s.epoch, s.ready_at, s.next_fetch_at, s.crash_streak, "
-        "count(*) AS waiting FROM visits v JOIN sources s ON s.id = v.source_id "
-        "GROUP BY s.id, s.name, s.owner, s.epoch, s.ready_at, s.next_fetch_at, s.crash_streak"
-    )).all()  # fmt: skip
-    workers = connection.execute(text("SELECT id, beat, pid FROM workers")).all()
-    visits = connection.execute(text("SELECT * FROM visits LIMIT 4")).mappings().all()
-    ranks = connection.execute(text("SELECT id, ranks, looks FROM sources LIMIT 20")).all()
-    items = connection.execute(text("SELECT count(*) FROM items WHERE state = 0")).scalar_one()
-    return f"{items} items wait; visits on {[tuple(s) for s in sources[:8]]}; workers {workers}; {visits} {ranks}"
+    """For whoever has to find out why something has not ended."""
+    asked = {
+        "items": "SELECT count(*) FROM items WHERE state = 0",
+        "visits": "SELECT page_id, source_id, turn, due_at, attempt, crashes FROM visits LIMIT 5",
+        "sources": """
+            SELECT id, name, owner, epoch, ready_at, next_fetch_at, looks, crash_streak FROM sources
+            WHERE id IN (SELECT source_id FROM visits) LIMIT 5""",
+        "workers": "SELECT id, beat, pid FROM workers",
+    }
+    found = {what: connection.execute(text(sql)).all() for what, sql in asked.items()}
+    return "; ".join(f"{what} {[tuple(row) for row in rows]}" for what, rows in found.items())
 
 
 @asynccontextmanager

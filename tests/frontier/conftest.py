@@ -1,7 +1,7 @@
 import pytest
-from support.frontier import Bench
 
 from curtsy.store import Store
+from support.frontier import Bench
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 """What a cancel promises: its own items end, nobody else's do, and no late result counts."""
 
 import pytest
-from support.frontier import Bench, failed, fetched, retried
 
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.control import gone, news
+from support.frontier import Bench, failed, fetched, retried
 
 SITE = "https://site.example"
 

@@ -1,5 +1,7 @@
 """What a flush promises about pages, visits, documents and attempts."""
 
+from curtsy.frontier.take import Visit
+from curtsy.model.kinds import Kind
 from support.frontier import (
     LONG,
     Bench,
@@ -13,9 +15,6 @@ from support.frontier import (
     retried,
     unasked,
 )
-
-from curtsy.frontier.take import Visit
-from curtsy.model.kinds import Kind
 
 PAGE = "https://site.example/page"
 

@@ -2,6 +2,7 @@
 
 import orjson
 import pytest
+
 from support.frontier import LONG, Bench, failed, fetched, retried
 
 PAGE = "https://site.example/page"

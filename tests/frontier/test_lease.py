@@ -3,10 +3,9 @@
 import asyncio
 from dataclasses import replace
 
-from support.frontier import Bench, fetched
-
 from curtsy.frontier.lease import LowWater, lease, next_ready
 from curtsy.frontier.results import Release
+from support.frontier import Bench, fetched
 
 
 async def test_a_lease_raises_the_epoch_and_names_the_owner(bench: Bench) -> None:

@@ -1,10 +1,10 @@
 """When a source that was given back is looked at next."""
 
 import pytest
-from support.frontier import Bench, ScriptedWorker, fetched, retried
 
 from curtsy.frontier.results import Release
 from curtsy.frontier.take import Visit
+from support.frontier import Bench, ScriptedWorker, fetched, retried
 
 SITE = "https://site.example"
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from support.frontier import Bench, ScriptedWorker, again, failed, fetched, moved, rested, retried
 
 from curtsy.errors import StoreAway
 from curtsy.frontier.results import Batch, Release, Result
 from curtsy.frontier.take import Visit
 from curtsy.submit import cancel
+from support.frontier import Bench, ScriptedWorker, again, failed, fetched, moved, rested, retried
 
 SITE = "https://site.example"
 

@@ -1,9 +1,9 @@
 """What a retry of failures promises: only those again, in a new round, all else as it was."""
 
 import pytest
-from support.frontier import Bench, ScriptedWorker, failed, fetched, moved
 
 from curtsy.errors import NotFound, WrongState
+from support.frontier import Bench, ScriptedWorker, failed, fetched, moved
 
 SITE = "https://site.example"
 

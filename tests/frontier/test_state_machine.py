@@ -17,6 +17,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from sqlalchemy import text
+
+from curtsy.errors import WrongState
+from curtsy.frontier.results import Batch, Release, Result
+from curtsy.frontier.take import Visit
+from curtsy.model.jobs import band_of
+from curtsy.store import Connection, Store
+from curtsy.store.schema import metadata
 from support.frontier import (
     LONG,
     Bench,
@@ -31,13 +38,6 @@ from support.frontier import (
     retried,
 )
 
-from curtsy.errors import WrongState
-from curtsy.frontier.results import Batch, Release, Result
-from curtsy.frontier.take import Visit
-from curtsy.model.jobs import band_of
-from curtsy.store import Connection, Store
-from curtsy.store.schema import metadata
-
 URLS = [f"https://{host}.example/{n}" for host in ("a", "b") for n in range(3)]
 ENDS = {"fetched": "done", "not_modified": "done", "failed": "failed"}
 PATIENT = settings(
@@ -48,7 +48,7 @@ PATIENT = settings(
     suppress_health_check=list(HealthCheck),
 )
 SHRINKING = pytest.mark.timeout(400)
-"""A failing history is made small before it is shown, which may take minutes; a good run does not."""
+"""A failing history is made small before it is shown, which may take minutes."""
 
 Ending = tuple[str, Any]
 """How an item ended: its state and the version of its document, or its failure's kind."""

@@ -3,10 +3,10 @@
 import asyncio
 
 import pytest
-from support.frontier import LONG, Bench, failed, fetched, retried
 
 from curtsy.errors import BadRequest, OverLimit
 from curtsy.submit import JobRequest, PageRequest, SubmitLimits
+from support.frontier import LONG, Bench, failed, fetched, retried
 
 PAGE = "https://site.example/page"
 

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from support.frontier import Bench, again, fetched, retried
-
 from curtsy.frontier.take import Visit
+from support.frontier import Bench, again, fetched, retried
 
 
 def paths(visits: list[Visit]) -> list[str]:

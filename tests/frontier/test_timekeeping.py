@@ -7,10 +7,9 @@ process whose monotonic clock moves against the database sees the same as when t
 import asyncio
 from typing import Any
 
-from support.frontier import Bench, ScriptedWorker, retried
-
 from curtsy.clock import Clock, boot_time
 from curtsy.frontier.timekeeping import synchronise
+from support.frontier import Bench, ScriptedWorker, retried
 
 HOUR = 3_600_000
 

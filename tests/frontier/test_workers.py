@@ -1,9 +1,9 @@
 """Death is observed: who is reaped, what becomes of its sources, and what was forgotten."""
 
 import pytest
-from support.frontier import DELAY, Bench, fetched
 
 from curtsy.frontier import control, workers
+from support.frontier import DELAY, Bench, fetched
 
 SITE = "https://site.example"
 

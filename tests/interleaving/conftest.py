@@ -1,10 +1,10 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from interleaving.holding import Repeats
-from support.frontier import Bench
 
 from curtsy.store import Store
+from interleaving.holding import Repeats
+from support.frontier import Bench
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Transactions that stop at a chosen statement, so that an interleaving is forced, not hoped for."""
+"""Transactions that stop at a chosen statement: an interleaving is forced, not hoped for."""
 
 import asyncio
 from collections.abc import Callable

@@ -6,11 +6,19 @@ import asyncio
 import itertools
 import random
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 from sqlalchemy import text
+
+from curtsy.clock import Clock
+from curtsy.errors import WrongState
+from curtsy.frontier import workers
+from curtsy.frontier.results import Release, Result
+from curtsy.frontier.take import Visit
+from curtsy.store import Connection, Statement, Store
+from curtsy.store.schema import metadata
 from support.frontier import (
     LONG,
     START,
@@ -23,14 +31,6 @@ from support.frontier import (
     rested,
     retried,
 )
-
-from curtsy.clock import Clock
-from curtsy.errors import WrongState
-from curtsy.frontier import workers
-from curtsy.frontier.results import Release, Result
-from curtsy.frontier.take import Visit
-from curtsy.store import Connection, Statement, Store
-from curtsy.store.schema import metadata
 
 URLS = [f"https://{host}.example/{n}" for host in "ab" for n in range(3)]
 TURNS = 7
@@ -118,10 +118,8 @@ class Race:
         rng = self._rng(name)
         for _ in range(2 * TURNS):
             if self.jobs:
-                try:
+                with suppress(WrongState):
                     await ask(bench, rng.choice(self.jobs[-6:]))
-                except WrongState:
-                    pass
             await asyncio.sleep(rng.uniform(0, 0.02))
 
     async def _sweeper(self, bench: Bench) -> None:

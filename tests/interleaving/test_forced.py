@@ -4,11 +4,11 @@ import asyncio
 from importlib import import_module
 
 import pytest
-from interleaving.holding import blocked_or_done, hold
-from support.frontier import Bench, failed, fetched
 
 from curtsy.errors import WrongState
 from curtsy.frontier import admit, flush, workers
+from interleaving.holding import blocked_or_done, hold
+from support.frontier import Bench, failed, fetched
 
 cancel = import_module("curtsy.submit.cancel")
 retry = import_module("curtsy.submit.retry")

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 
 import pytest
-from interleaving import removed
-from interleaving.holding import Repeats
-from interleaving.race import Race, emptied, hesitating
 from sqlalchemy.exc import IntegrityError
 
 from curtsy.store import Store
+from interleaving import removed
+from interleaving.holding import Repeats
+from interleaving.race import Race, emptied, hesitating
 
 PROCESSES = 9
 SEEDS = range(20)

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from interleaving import removed
-from interleaving.holding import Repeats, blocked_or_done, hold
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.util import await_only
-from support.frontier import Bench, fetched
 
 from curtsy.frontier import admit, counting, flush
 from curtsy.store import Connection
+from interleaving import removed
+from interleaving.holding import Repeats, blocked_or_done, hold
+from support.frontier import Bench, fetched
 
 PAGE = "https://site.example/page"
 

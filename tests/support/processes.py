@@ -90,7 +90,9 @@ class Process:
     def lines(self) -> list[dict[str, Any]]:
         """What it logged; lines that are no JSON, as of a traceback, come as `text`."""
         found = []
-        for line in self._log.read_text(errors="replace").splitlines() if self._log.exists() else ():
+        for line in (
+            self._log.read_text(errors="replace").splitlines() if self._log.exists() else ()
+        ):
             try:
                 found.append(json.loads(line))
             except json.JSONDecodeError:
@@ -154,13 +156,19 @@ class Fleet:
 
     def crashes(self) -> list[str]:
         """Errors of our own that somebody logged: there is no bad day that excuses one."""
-        events = ("duty_failed", "lane_failed", "flush_refused", "heartbeat_failed", "request_failed")
-        found = []
-        for process in self.processes:
-            for line in process.lines():
-                if line["event"] in events or line.get("text", "").startswith("Traceback"):
-                    found.append(f"{process._log.name}: {str(line)[:1500]}")
-        return found
+        events = (
+            "duty_failed",
+            "lane_failed",
+            "flush_refused",
+            "heartbeat_failed",
+            "request_failed",
+        )
+        return [
+            f"{process._log.name}: {str(line)[:1500]}"
+            for process in self.processes
+            for line in process.lines()
+            if line["event"] in events or line.get("text", "").startswith("Traceback")
+        ]
 
     async def stop(self) -> list[int]:
         """Ask all to end in order; returns their exit codes."""

@@ -74,6 +74,9 @@ class Flusher:
                               worker=self._worker, epoch=lane.lease.epoch)
         )  # fmt: skip
 
+    def has_room(self) -> bool:
+        return self._room.is_set()
+
     async def room(self) -> None:
         await self._room.wait()
 

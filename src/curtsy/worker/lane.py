@@ -6,7 +6,7 @@ Only this lane, on this loop, decides when a request to the source starts.
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from curtsy.clock import Clock
@@ -21,7 +21,6 @@ from curtsy.politeness.policy import Policy
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.reading import Reading
-from curtsy.worker.results import Span
 from curtsy.worker.slots import Slots
 from curtsy.worker.standing import Standing
 from curtsy.worker.taker import Taker
@@ -140,10 +139,11 @@ class Lane:
         async with asyncio.TaskGroup() as visits:
             while (visit := await self._next()) is not None:
                 band = self._band
-                await self._crew.slots.acquire(band)
-                if (visit := await self._still_best(visit)) is None:
-                    self._crew.slots.release(band)
-                    continue
+                if not self._crew.slots.acquire_now(band):
+                    await self._crew.slots.acquire(band)
+                    if (visit := await self._still_best(visit)) is None:
+                        self._crew.slots.release(band)
+                        continue
                 self._budget -= 1
                 self._pace.started(self._monotonic(), self._crew.rng)
                 self._crew.flusher.started(self, visit)
@@ -155,13 +155,16 @@ class Lane:
     async def _next(self) -> Visit | None:
         """The next visit, at the moment it may start; None when the lane is to end."""
         while not self._is_over():
-            await self._crew.flusher.room()
+            if not self._crew.flusher.has_room():
+                await self._crew.flusher.room()
             wait = self._pace.wait(self._monotonic())
-            if wait is None or not self._crew.trusted():
+            if wait is None:
+                await self._news.wait(None)  # one that is open will end, or leave
+            elif not self._crew.trusted():
                 await self._news.wait(1.0)
             elif wait > LONGEST_HOLD and not self._pace.in_flight and not self._gives_up():
                 return None
-            elif (visit := await self._read()) is None:
+            elif (visit := self._known() or await self._read()) is None:
                 if not self._reading.held:
                     return None
                 await self._news.wait(1.0)
@@ -195,8 +198,12 @@ class Lane:
     def _gives_up(self) -> bool:
         return self._standing.gave_up_at is not None
 
+    def _known(self) -> Visit | None:
+        """The best visit read before, while that is no more than a second ago."""
+        return None if self._view_is_stale() else self._reading.pop()
+
     async def _read(self) -> Visit | None:
-        """The best visit known, from a view no older than a second."""
+        """The best visit, from a view no older than a second."""
         stale = self._view_is_stale()
         if stale or not self._reading:
             if stale:
@@ -230,9 +237,9 @@ class Lane:
         except TrustEnded:
             return
         outcome, document = done
-        span = Span(started_at, self._crew.clock.now())
-        result = self._standing.judge(visit, outcome, span, began)
-        self._tell(replace(result, document=document))
+        ended_at = self._crew.clock.now()
+        result = Result(visit, outcome, started_at, ended_at, document=document)
+        self._tell(self._standing.judge(result, began))
 
     def _tell(self, result: Result) -> None:
         self._told.add(result.visit.page_id)

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from curtsy.frontier.results import Result
-from curtsy.frontier.take import Visit
 from curtsy.model.kinds import RULES, Kind
-from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified, Outcome
+from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
 from curtsy.model.urls import canonical
 from curtsy.politeness.consequence import GiveUp, HostHealth, Rest, Retry, consequence
 from curtsy.politeness.policy import Policy
+
+HEALTHY = HostHealth()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,34 +22,18 @@ class Judged:
     host_is_dead: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """When the visit began and ended, as instants."""
-
-    started_at: int
-    ended_at: int
-
-
-def judge(
-    visit: Visit,
-    outcome: Outcome,
-    span: Span,
-    *,
-    policy: Policy,
-    health: HostHealth,
-    rng: random.Random,
-) -> Judged:
-    """The result to record, without its document, and the host's health after it."""
-    result = Result(visit, outcome, span.started_at, span.ended_at)
+def judge(result: Result, *, policy: Policy, health: HostHealth, rng: random.Random) -> Judged:
+    """The result with what follows from it, and the host's health after it."""
+    outcome = result.outcome
     match outcome:
         case Fetched() | NotModified():
-            return Judged(result, HostHealth())
+            return Judged(result, HEALTHY)
         case Moved():
             host = canonical(outcome.url).host
-            moved = replace(result, again_at=span.ended_at, moved_to_host=host)
-            return Judged(moved, HostHealth())
+            moved = replace(result, again_at=result.ended_at, moved_to_host=host)
+            return Judged(moved, HEALTHY)
         case Again():
-            return Judged(replace(result, again_at=outcome.due_at), HostHealth())
+            return Judged(replace(result, again_at=outcome.due_at), HEALTHY)
         case Failed():
             return _judge_failure(result, outcome, policy, health, rng)
         case _:
@@ -62,14 +47,14 @@ def _judge_failure(
     follows = consequence(failed, result.visit.attempt, health.fail_streak, policy, rng)
     match follows:
         case GiveUp():
-            return Judged(result, health if RULES[failed.kind].hosts_fault else HostHealth())
+            return Judged(result, health if RULES[failed.kind].hosts_fault else HEALTHY)
         case Retry():
             again = replace(result, again_at=now + follows.wait, spends_attempt=True)
-            return Judged(again, HostHealth())
+            return Judged(again, HEALTHY)
         case Rest():
             after = health.after_rest(follows, now)
             if after.is_dead(policy, now):
-                return Judged(result, HostHealth(), host_is_dead=True)
+                return Judged(result, HEALTHY, host_is_dead=True)
             return Judged(replace(result, again_at=now), after, rest=follows)
         case _:
             assert_never(follows)

@@ -12,17 +12,20 @@ class Slots:
     """No slot stays empty while anyone waits. A band below its share goes before one above it."""
 
     def __init__(self, size: int) -> None:
-        self.size = size
+        self.size = self.free = size
         self._used = dict.fromkeys(Band, 0)
         self._waiting: dict[Band, deque[asyncio.Future[None]]] = {band: deque() for band in Band}
 
-    @property
-    def free(self) -> int:
-        return self.size - sum(self._used.values())
+    def acquire_now(self, band: Band) -> bool:
+        """A slot, if one is free: then nobody waits for it."""
+        if self.free <= 0:
+            return False
+        self.free -= 1
+        self._used[band] += 1
+        return True
 
     async def acquire(self, band: Band) -> None:
-        if self.free > 0:
-            self._used[band] += 1
+        if self.acquire_now(band):
             return
         place = asyncio.get_running_loop().create_future()
         self._waiting[band].append(place)
@@ -34,6 +37,7 @@ class Slots:
             raise
 
     def release(self, band: Band) -> None:
+        self.free += 1
         self._used[band] -= 1
         self._pass_on()
 
@@ -41,7 +45,7 @@ class Slots:
         while self.free > 0 and (band := self._next()) is not None:
             place = self._waiting[band].popleft()
             if not place.done():
-                self._used[band] += 1
+                self.acquire_now(band)
                 place.set_result(None)
 
     def _next(self) -> Band | None:

@@ -9,11 +9,11 @@ from curtsy.frontier.lease import Lease
 from curtsy.frontier.results import Release, Result, SourceReport
 from curtsy.frontier.take import Visit
 from curtsy.model.kinds import Kind
-from curtsy.model.outcome import Failed, Outcome
+from curtsy.model.outcome import Failed
 from curtsy.politeness.consequence import HostHealth
 from curtsy.politeness.pace import Pace
 from curtsy.politeness.policy import Policy
-from curtsy.worker.results import Span, judge
+from curtsy.worker.results import judge
 
 GUILTY_FROM = 3
 """So many workers died with a page in hand, and it is given up."""
@@ -49,13 +49,12 @@ class Standing:
             return Failed(kind, f"{self._lease.name} does not answer; it was given up.")
         return None
 
-    def judge(self, visit: Visit, outcome: Outcome, span: Span, began: int) -> Result:
-        """The result to record; what it says of the host holds from now on.
+    def judge(self, result: Result, began: int) -> Result:
+        """The result with what follows; what it says of the host holds from now on.
 
         Of requests that were open together when a host's trouble began, only the first counts.
         """
-        judged = judge(visit, outcome, span, policy=self.policy, health=self._health,
-                       rng=self._rng)  # fmt: skip
+        judged = judge(result, policy=self.policy, health=self._health, rng=self._rng)
         news = began >= self._rest_began
         if judged.rest is None:
             self.pace.resting = False
@@ -66,8 +65,8 @@ class Standing:
         if judged.rest is not None:
             self.pace.resting = True
             self.pace.rest(self._clock.monotonic() + judged.rest.wait)
-        if judged.host_is_dead and isinstance(outcome, Failed):
-            self.gave_up_at, self._gave_up_kind = span.ended_at, outcome.kind
+        if judged.host_is_dead and isinstance(result.outcome, Failed):
+            self.gave_up_at, self._gave_up_kind = result.ended_at, result.outcome.kind
         return judged.result
 
     def report(self, ranks: str, release: Release | None) -> SourceReport:
