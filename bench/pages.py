@@ -34,7 +34,7 @@ def run(sizes: Sizes, databases: Databases) -> list[Line]:
         }
         ways |= {engine: partial(_to_store, databases, urls, engine) for engine in ENGINES}
         contestants = {name: partial(_rate, way, urls, cpu[name]) for name, way in ways.items()}
-        measured = interleaved(contestants, sizes.rounds)
+        measured = interleaved(contestants, sizes.page_rounds)
     return [*_lines(measured), *_cpu_lines(cpu)]
 
 

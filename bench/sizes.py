@@ -6,6 +6,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Sizes:
     rounds: int = 3
+    page_rounds: int = 5
     pages: int = 5_000
     page_hosts: int = 100
     frontier_visits: int = 50_000
@@ -23,6 +24,7 @@ class Sizes:
 FULL = Sizes()
 QUICK = Sizes(
     rounds=1,
+    page_rounds=1,
     pages=300,
     page_hosts=20,
     frontier_visits=2_000,

@@ -22,8 +22,8 @@ from curtsy.errors import StoreFull
 from curtsy.store import Connection
 from curtsy.submit import JobRequest, PageRequest
 from support.engine import until
-from support.processes import Fleet
-from support.proxy import Proxy
+from support.processes import Fleet, Process
+from support.proxy import Proxy, of_a_flush
 
 TRUST = 0.8
 """Of a lease: so long after its last heartbeat may a worker start requests."""
@@ -53,7 +53,7 @@ async def test_while_the_database_is_frozen_requests_end_with_trust_and_then_wor
     async with world(postgres_url, fleet, practice) as made:
         for _ in range(2):
             fleet.worker()
-        await made.submit(made.pages(20, 50))
+        await made.submit(made.pages(20, 30))
         await made.done(100, 30)
         with postgres.frozen():
             await silent(made, fleet.lease + 1.5)
@@ -70,7 +70,7 @@ async def test_a_worker_cut_off_from_the_database_stops_in_time_and_goes_on_when
     """A black hole: connections stand, nothing passes. What it was about to say arrives late."""
     async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
         fleet.worker(database_url=proxy.url)
-        await made.submit(made.pages(20, 60))
+        await made.submit(made.pages(20, 40))
         await made.done(100, 30)
         proxy.stall()
         await silent(made, fleet.lease + 1)
@@ -84,27 +84,54 @@ async def test_a_worker_cut_off_from_the_database_stops_in_time_and_goes_on_when
         assert fleet.crashes() == []
 
 
-@pytest.mark.parametrize("lock", [
-    "LOCK TABLE visits IN ACCESS EXCLUSIVE MODE", "SELECT id FROM pages FOR UPDATE",
-])  # fmt: skip
-async def test_with_one_connection_and_a_lock_held_for_long_work_waits_and_goes_on(
-    fleet: Fleet, practice: PracticeProcess, postgres_url: str, lock: str
+async def test_with_one_connection_and_locks_held_for_long_work_waits_and_goes_on(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
 ) -> None:
     """The heartbeat has a connection of its own: nobody dies of this, nothing is asked twice."""
     async with world(postgres_url, fleet, practice) as made:
         fleet.worker(db_pool_size=1)
-        await made.submit(made.pages(20, 25))
+        await made.submit(made.pages(20, 30))
         await made.done(50, 30)
         holding = await asyncpg.connect(postgres_url)
-        await holding.execute(f"BEGIN; {lock}")
-        await asyncio.sleep(2 * fleet.lease)
-        await holding.execute("ROLLBACK")
+        for lock in ("LOCK TABLE visits", "SELECT id FROM pages FOR UPDATE"):
+            await holding.execute(f"BEGIN; {lock}")
+            await asyncio.sleep(1.5 * fleet.lease)
+            await holding.execute("ROLLBACK")
+            before = await made.count("SELECT count(*) FROM attempts")
+            await made.done(before + 50, 20)
         await holding.close()
         reckoning = await made.reckoning(40)
         print(reckoning)
         assert reckoning.violations == []
         assert reckoning.unrecorded == 0
         assert fleet.said("declared_dead") == fleet.crashes() == []
+
+
+async def test_a_worker_that_freezes_within_a_transaction_does_not_keep_its_sources_from_others(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
+) -> None:
+    """Its locks outlive it: nobody closes the connection of a machine that stands still."""
+    async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
+        frozen = fleet.worker(database_url=proxy.url)
+        await made.submit(made.pages(20, 40, plain=True))
+        await made.done(50, 30)
+        survivor = fleet.worker()
+        await until(lambda: _has_said(survivor, "worker_started"), 30, survivor.tail)
+        proxy.freeze_within(of_a_flush)
+        await asyncio.wait_for(proxy.frozen.wait(), 20)
+        frozen.pause()
+        began = time.monotonic()
+        await until(lambda: _has_said(survivor, "worker_died"), 60, survivor.tail)
+        took = time.monotonic() - began
+        print(f"taken over after {took:.1f} seconds")
+        frozen.kill()
+        reckoning = await made.reckoning(40)
+        assert reckoning.violations == []
+        assert took < fleet.lease + 5, "a source is leased again so soon after its worker's death"
+
+
+async def _has_said(process: Process, event: str) -> bool:
+    return bool(process.said(event))
 
 
 @pytest.fixture

@@ -39,12 +39,12 @@ def jumping_server(clock: JumpingClock, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 async def jumps_forth_and_back(made: World, clock: JumpingClock) -> None:
     """After each jump work goes on within seconds, and no source is asked too soon."""
-    await made.submit(made.pages(20, 110))
+    await made.submit(made.pages(20, 70))
     await made.done(100, 30)
     for ahead in (HOUR, 0, -HOUR):
         clock.jumps_to(ahead)
         before = await made.count("SELECT count(*) FROM attempts")
-        await made.done(before + 400, 12)
+        await made.done(before + 250, 12)
     reckoning = await made.reckoning(30)
     jumps = made.fleet.said("clock_jumped")
     print(f"{reckoning}; {len(jumps)} jumps noticed")

@@ -1,7 +1,5 @@
 """Commits whose answer is lost, and a database that can be reached but does not answer."""
 
-from collections.abc import Callable
-
 import pytest
 from sqlalchemy import text
 
@@ -11,28 +9,11 @@ from curtsy.demo.process import PracticeProcess
 from curtsy.store import Store
 from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
 from support.processes import Fleet
-from support.proxy import Proxy
-
-
-def of_a_flush(statements: list[str]) -> bool:
-    return any("INSERT INTO attempts" in statement for statement in statements)
+from support.proxy import Every, Proxy, of_a_flush
 
 
 def of_a_name(statements: list[str]) -> bool:
     return any("SET suspect_page_id = $" in statement for statement in statements)
-
-
-class Every:
-    """Each n-th time that something is so."""
-
-    def __init__(self, n: int, so: Callable[[list[str]], bool]) -> None:
-        self._n, self._so, self._seen = n, so, 0
-
-    def __call__(self, statements: list[str]) -> bool:
-        if not self._so(statements):
-            return False
-        self._seen += 1
-        return self._seen % self._n == 0
 
 
 async def test_a_flush_whose_answer_is_lost_is_told_again_and_counts_once(

@@ -10,7 +10,7 @@ from curtsy.demo.process import PracticeProcess
 from support.processes import Fleet
 
 WORKERS = 4
-SECONDS = 22
+SECONDS = 18
 
 
 async def test_nothing_is_lost_or_counted_twice_or_asked_too_soon_whoever_dies(

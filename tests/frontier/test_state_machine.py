@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from curtsy.frontier.take import Visit
 from curtsy.model.jobs import band_of
 from curtsy.store import Connection, Store
 from curtsy.store.schema import metadata
+from frontier.model import ENDS, URLS, Ending, Model
 from support.frontier import (
     LONG,
     Bench,
@@ -38,8 +38,6 @@ from support.frontier import (
     retried,
 )
 
-URLS = [f"https://{host}.example/{n}" for host in ("a", "b") for n in range(3)]
-ENDS = {"fetched": "done", "not_modified": "done", "failed": "failed"}
 PATIENT = settings(
     deadline=None,
     print_blob=True,
@@ -49,84 +47,6 @@ PATIENT = settings(
 )
 SHRINKING = pytest.mark.timeout(400)
 """A failing history is made small before it is shown, which may take minutes."""
-
-Ending = tuple[str, Any]
-"""How an item ended: its state and the version of its document, or its failure's kind."""
-WAITING: Ending = ("waiting", None)
-
-
-@dataclass
-class ModelPage:
-    closed: int = 0
-    """The last turn that ended."""
-    waits: bool = False
-    fresh: bool = False
-    contents: list[str] = field(default_factory=list)
-
-
-@dataclass
-class ModelJob:
-    items: dict[str, Ending]
-    round: int = 1
-
-    def urls_in(self, state: str) -> list[str]:
-        return [url for url, (is_in, _what) in self.items.items() if is_in == state]
-
-
-class Model:
-    """Pages, jobs and who holds which source: what the frontier should come to."""
-
-    def __init__(self) -> None:
-        self.pages = {url: ModelPage() for url in URLS}
-        self.jobs: dict[str, ModelJob] = {}
-
-    def submit(self, job: str, urls: list[str], use_cache: bool) -> None:
-        items = {}
-        for url in urls:
-            page = self.pages[url]
-            if use_cache and page.fresh:
-                items[url] = ("done", len(page.contents))
-            else:
-                items[url] = WAITING
-                page.waits = True
-        self.jobs[job] = ModelJob(items)
-
-    def counts(self, url: str, turn: int) -> bool:
-        page = self.pages[url]
-        return page.waits and turn == page.closed + 1
-
-    def result(self, url: str, what: str, content: str) -> None:
-        """A result that counts: the turn is over; unless it is to go on, so is the visit."""
-        page = self.pages[url]
-        page.closed += 1
-        if what in ("failed", "retried", "rested"):
-            page.fresh = False
-        if what == "fetched" and page.contents[-1:] != [content]:
-            page.contents.append(content)
-        if what in ENDS:
-            page.waits = False
-            page.fresh = what != "failed" and bool(page.contents)
-            ending = (ENDS[what], "gone" if what == "failed" else len(page.contents))
-            for job in self.jobs.values():
-                if job.items.get(url) == WAITING:
-                    job.items[url] = ending
-
-    def cancel(self, job: str) -> int:
-        waiting = self.jobs[job].urls_in("waiting")
-        for url in waiting:
-            self.jobs[job].items[url] = ("cancelled", "cancelled")
-            if not any(other.items.get(url) == WAITING for other in self.jobs.values()):
-                self.pages[url].waits = False
-                self.pages[url].closed += 1
-        return len(waiting)
-
-    def retry(self, job: str) -> int:
-        failures = self.jobs[job].urls_in("failed")
-        for url in failures:
-            self.jobs[job].items[url] = WAITING
-            self.pages[url].waits = True
-        self.jobs[job].round += bool(failures)
-        return len(failures)
 
 
 class Machine(RuleBasedStateMachine):

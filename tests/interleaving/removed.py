@@ -102,6 +102,21 @@ def turn_guard(monkeypatch: pytest.MonkeyPatch) -> None:
         ended=_TURN,
     )
     monkeypatch.setattr(recording, "_END_VISITS", by_page)
+    postponed_by_page = Statement(
+        """
+        UPDATE visits SET turn = visits.turn + 1, due_at = p.due_at,
+            attempt = visits.attempt + p.spent, priority = {least}(visits.priority, p.priority),
+            source_id = coalesce(p.source_id, visits.source_id), hops = visits.hops + p.hop,
+            current_url = coalesce(p.url, visits.current_url),
+            progress = coalesce(p.progress, visits.progress)
+        FROM (SELECT * FROM {postponed}) p WHERE visits.page_id = p.page_id
+        RETURNING visits.page_id
+        """,
+        postponed=_TURN
+        | {"due_at": "bigint", "spent": "smallint", "priority": "smallint",
+           "source_id": "bigint", "hop": "smallint", "url": "text", "progress": "text"},
+    )  # fmt: skip
+    monkeypatch.setattr(recording, "_POSTPONE_VISITS", postponed_by_page)
 
 
 def job_lock(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,6 +154,11 @@ class Fleet:
     def said(self, event: str) -> list[dict[str, Any]]:
         return [line for process in self.processes for line in process.said(event)]
 
+    def undone(self) -> list[dict[str, Any]]:
+        """Transactions on SQLite that found their file locked by another."""
+        repeated = self.said("transaction_repeated")
+        return [line for line in repeated if "database is locked" in line["reason"]]
+
     def crashes(self) -> list[str]:
         """Errors of our own that somebody logged: there is no bad day that excuses one."""
         events = (

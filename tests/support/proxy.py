@@ -15,6 +15,41 @@ from urllib.parse import urlsplit
 _SSL_REQUEST = 80_877_103
 
 
+Chosen = Callable[[list[str]], bool]
+"""Whether a transaction with these statements is meant."""
+
+
+def of_a_flush(statements: list[str]) -> bool:
+    """A flush that has results to record."""
+    return any("INSERT INTO attempts" in statement for statement in statements)
+
+
+class Every:
+    """Each n-th of those that are meant."""
+
+    def __init__(self, n: int, chosen: Chosen) -> None:
+        self._n, self._chosen, self._seen = n, chosen, 0
+
+    def __call__(self, statements: list[str]) -> bool:
+        if not self._chosen(statements):
+            return False
+        self._seen += 1
+        return self._seen % self._n == 0
+
+
+class First:
+    """The first few of those that are meant."""
+
+    def __init__(self, few: int, chosen: Chosen) -> None:
+        self._left, self._chosen = few, chosen
+
+    def __call__(self, statements: list[str]) -> bool:
+        if self._left <= 0 or not self._chosen(statements):
+            return False
+        self._left -= 1
+        return True
+
+
 class Conversation:
     """What a client says, message by message, and the statements of its transaction so far."""
 
@@ -23,6 +58,7 @@ class Conversation:
         self._greeted = False
         self._prepared: dict[str, str] = {}
         self.statements: list[str] = []
+        self.latest = ""
 
     def heard(self, data: bytes) -> Iterator[bool]:
         """For each whole message in the bytes: whether it is a COMMIT."""
@@ -48,8 +84,10 @@ class Conversation:
         if kind == b"P":
             self._prepared[words[0]] = words[1]
         elif kind == b"B":
-            self.statements.append(self._prepared.get(words[1], ""))
+            self.latest = self._prepared.get(words[1], "")
+            self.statements.append(self.latest)
         elif kind == b"Q":
+            self.latest = words[0]
             if words[0].startswith("BEGIN"):
                 self.statements.clear()
             return words[0].startswith("COMMIT")
@@ -70,7 +108,11 @@ class Proxy:
         self._relays: set[asyncio.Task[None]] = set()
         self._flows = asyncio.Event()
         self._flows.set()
-        self._loses: Callable[[list[str]], bool] = lambda _statements: False
+        self._held: set[str] = set()
+        self._let_go = asyncio.Event()
+        self._loses: Chosen = lambda _statements: False
+        self._freezes: Chosen = lambda _statements: False
+        self.frozen = asyncio.Event()
         self.lost_answers = 0
 
     async def __aenter__(self) -> Self:
@@ -105,10 +147,25 @@ class Proxy:
         """What was stalled arrives, late."""
         self._flows.set()
 
-    def lose_answers(self, to: Callable[[list[str]], bool]) -> None:
+    def hold(self, *fragments: str) -> None:
+        """A statement that contains one of these does not arrive; all others do."""
+        self._held |= set(fragments)
+
+    def let_go(self, *fragments: str) -> None:
+        """Now it does, late."""
+        self._held -= set(fragments)
+        self._let_go.set()
+        self._let_go = asyncio.Event()
+
+    def lose_answers(self, to: Chosen) -> None:
         """The COMMIT of each transaction whose statements satisfy this counts, but its client
         sees only a broken connection."""
         self._loses = to
+
+    def freeze_within(self, chosen: Chosen) -> None:
+        """When such a transaction is about to commit, everything stalls: its client has stopped,
+        and what it locked stays locked."""
+        self._freezes = chosen
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -149,9 +206,15 @@ class Proxy:
         said = Conversation()
         with suppress(OSError):
             while data := await reader.read(65_536):
-                if any(list(said.heard(data))) and self._loses(said.statements):
-                    deaf.set()
+                if any(list(said.heard(data))):
+                    if self._loses(said.statements):
+                        deaf.set()
+                    if self._freezes(said.statements):
+                        self.stall()
+                        self.frozen.set()
                 await self._flows.wait()
+                while any(fragment in said.latest for fragment in self._held):
+                    await self._let_go.wait()
                 writer.write(data)
                 await writer.drain()
 

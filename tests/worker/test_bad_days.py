@@ -14,7 +14,7 @@ from curtsy.politeness.policy import Policy
 from curtsy.store import Store
 from support.engine import Engine, engine, settings, until
 
-LATE = 0.005  # seconds by which the site's own clock may be late for a request
+LATE = 0.020  # seconds by which a busy site's own clock may be late for a request
 
 
 async def own_everything(curtsy: Engine, worker: str) -> None:
@@ -80,7 +80,7 @@ async def test_a_worker_whose_loop_is_blocked_loses_its_sources_and_starts_nothi
 ) -> None:
     """Its thread could go on renewing for ever; it must not."""
     job = await curtsy.submit(*(site_apart.url(0, f"/page/{n}") for n in range(60)))
-    async with curtsy.worker(settings(Policy(min_delay=50), lease_ttl=1_500)):
+    async with curtsy.worker(settings(Policy(min_delay=80), lease_ttl=1_500)):
 
         async def some() -> bool:
             return (await curtsy.job(job)).done >= 3
@@ -94,7 +94,7 @@ async def test_a_worker_whose_loop_is_blocked_loses_its_sources_and_starts_nothi
     site_apart.stop()
     gap = smallest_gap(site_apart.entries(), "127.0.1.1")
     assert gap is not None
-    assert gap >= 0.050 - LATE
+    assert gap >= 0.080 - LATE
 
 
 async def test_a_worker_declared_dead_starts_again_under_another_name(
@@ -172,18 +172,18 @@ async def test_two_workers_share_the_work_and_never_a_source(
         await synchronise(other_store, other_clock)
         other = engine(other_store, other_clock)
         async with (
-            curtsy.worker(settings(Policy(min_delay=30))),
-            other.worker(settings(Policy(min_delay=30))),
+            curtsy.worker(settings(Policy(min_delay=80))),
+            other.worker(settings(Policy(min_delay=80))),
         ):
-            job = await curtsy.submit(*(site_apart.url(n % 4, f"/page/{n}") for n in range(120)))
+            job = await curtsy.submit(*(site_apart.url(n % 4, f"/page/{n}") for n in range(80)))
             ended = await curtsy.ended(job)
-    assert ended.done == 120
+    assert ended.done == 80
     site_apart.stop()
-    assert len(site_apart.entries()) == 120
+    assert len(site_apart.entries()) == 80
     for host in range(1, 5):
         gap = smallest_gap(site_apart.entries(), f"127.0.1.{host}")
         assert gap is not None
-        assert gap >= 0.030 - LATE
+        assert gap >= 0.080 - LATE
 
 
 async def test_a_result_that_cannot_be_stored_costs_only_its_page(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from curtsy.store import Connection, Lookup
 
@@ -41,6 +41,8 @@ class Wish:
     source_id: int
     after: Mapping[int, Position]
     want: int
+    priorities: frozenset[int] | None = None
+    """Only these, with nothing that is due: to go on reading. None: all, and what is due."""
 
 
 _VISIT = (
@@ -62,6 +64,19 @@ _READY = Lookup(
     each={"source_id": "bigint", "want": "int"}
     | {f"{what}_{p}": "bigint" for p in PRIORITIES for what in ("rank", "page")},
 )
+_MORE = Lookup(
+    f"SELECT {_VISIT} "  # noqa: S608
+    """
+    FROM (
+        SELECT * FROM visits
+        WHERE source_id = {each_source_id} AND due_at IS NULL AND priority = {each_priority}
+          AND (rank, page_id) > ({each_rank}, {each_page_id})
+        ORDER BY rank, page_id LIMIT {each_want}) v
+    JOIN pages p ON p.id = v.page_id
+    """,
+    each={"source_id": "bigint", "priority": "smallint", "rank": "bigint", "page_id": "bigint",
+          "want": "int"},
+)  # fmt: skip
 _DUE = Lookup(
     f"SELECT {_VISIT} "  # noqa: S608
     """
@@ -77,9 +92,14 @@ _DUE = Lookup(
 
 def take(connection: Connection, wishes: Sequence[Wish], *, now: int) -> dict[int, list[Visit]]:
     """Each source's next visits, best first; more than wanted where several priorities wait."""
-    ready = [(w.source_id, w.want, *_places(w)) for w in wishes]
-    rows = _READY(connection, ready)
-    rows += _DUE(connection, [(w.source_id, w.want) for w in wishes], now=now)
+    whole = [w for w in wishes if w.priorities is None]
+    more = [
+        (w.source_id, p, *w.after.get(p, START), w.want) for w in wishes for p in w.priorities or ()
+    ]
+    rows: list[Any] = _MORE(connection, more) if more else []
+    if whole:
+        rows += _READY(connection, [(w.source_id, w.want, *_places(w)) for w in whole])
+        rows += _DUE(connection, [(w.source_id, w.want) for w in whole], now=now)
     taken: dict[int, list[Visit]] = {wish.source_id: [] for wish in wishes}
     for row in rows:
         visit = Visit._make(row)

@@ -92,6 +92,7 @@ hosts = Table(
     Column("robots_expires_at", BigInteger),
     Column("created_at", BigInteger, nullable=False),
     Index("hosts_source", "source_id"),
+    sqlite_with_rowid=False,
 )
 
 workers = Table(
@@ -162,6 +163,7 @@ items = Table(
     Column("ended_at", BigInteger),
     PrimaryKeyConstraint("job_id", "position"),
     _partial("items_waiting", "page_id", where="state = 0"),
+    sqlite_with_rowid=False,
 )
 
 pages = Table(
@@ -243,6 +245,7 @@ attempts = Table(
     Column("ended_at", BigInteger, nullable=False),
     PrimaryKeyConstraint("page_id", "turn"),
     Index("attempts_by_age", "ended_at", postgresql_using="brin").ddl_if(dialect="postgresql"),
+    sqlite_with_rowid=False,
 )
 
 dead_letters = Table(
@@ -317,4 +320,5 @@ submissions = Table(
     Column("request_hash", Text, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Index("submissions_expiry", "expires_at"),
+    sqlite_with_rowid=False,
 )

@@ -149,6 +149,7 @@ class Lane:
                 self._crew.flusher.started(self, visit)
                 self._open[visit.page_id] = task = visits.create_task(self._visit(visit))
                 task.add_done_callback(partial(self._ended, visit, band))
+                await asyncio.sleep(0)  # the other lanes' first requests go before our second
         if not self._lost:
             await self._crew.flusher.release(self, self._release())
 

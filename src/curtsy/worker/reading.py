@@ -6,7 +6,7 @@ the floor: a rank below which nothing can appear any more.
 """
 
 import heapq
-from collections import deque
+from collections import Counter, deque
 
 import orjson
 
@@ -24,6 +24,9 @@ class Reading:
         self._history: deque[tuple[int, dict[int, int]]] = deque([(now, dict(self._virtual))])
         self._top: dict[int, int] = {}
         self._cursor: dict[int, Position] = {}
+        self._asked = 0
+        self._unread: set[int] = set()
+        """Priorities of which the last reading did not reach the end."""
         self._heap: list[tuple[tuple[int, int, int], int, Visit]] = []
         self.held: dict[int, Visit] = {}
         """By page: read and not yet flushed."""
@@ -42,11 +45,15 @@ class Reading:
         elif rewind:
             self._cursor = {p: (floor, -1) for p, floor in self._floor.items()}
         reach = want + len(self.held) if rewind else want
-        return Wish(self._source_id, dict(self._cursor), reach)
+        self._asked = reach
+        more = None if rewind or not self._unread else frozenset(self._unread)
+        return Wish(self._source_id, dict(self._cursor), reach, more)
 
     def add(self, visits: list[Visit]) -> int:
         """Keep what is new; returns how many that were."""
         new = 0
+        found = Counter(visit.priority for visit in visits if visit.due_at is None)
+        self._unread = {p for p, number in found.items() if number >= self._asked}
         for visit in visits:
             if visit.due_at is None:
                 place = (visit.rank, visit.page_id)

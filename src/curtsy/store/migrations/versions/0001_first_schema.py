@@ -40,6 +40,7 @@ def upgrade() -> None:
         sa.Column("started_at", sa.BigInteger(), nullable=False),
         sa.Column("ended_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("page_id", "turn"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "clock",
@@ -127,6 +128,7 @@ def upgrade() -> None:
         sa.Column("robots_expires_at", sa.BigInteger(), nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("host"),
+        sqlite_with_rowid=False,
     )
     op.create_index("hosts_source", "hosts", ["source_id"], unique=False)
     op.create_table(
@@ -147,6 +149,7 @@ def upgrade() -> None:
         sa.Column("fetched_at", sa.BigInteger(), nullable=True),
         sa.Column("ended_at", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("job_id", "position"),
+        sqlite_with_rowid=False,
     )
     op.create_index(
         "items_waiting",
@@ -320,6 +323,7 @@ def upgrade() -> None:
         sa.Column("request_hash", sa.Text(), nullable=False),
         sa.Column("expires_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("key"),
+        sqlite_with_rowid=False,
     )
     op.create_index("submissions_expiry", "submissions", ["expires_at"], unique=False)
     op.create_table(
