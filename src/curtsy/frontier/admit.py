@@ -49,11 +49,13 @@ class Terms:
 _IS_FRESH = """(p.outcome IN ('fetched', 'not_modified') AND p.document_version > 0
                 AND p.fetched_at > :fresh_since)"""
 
+# The rows come sorted, as bytes are: that is the order in which everybody locks pages. The
+# database must not sort them again, since its own collation may be another.
 _UPSERT_PAGES = Statement(
     """
     INSERT INTO pages (fingerprint, url, host, scraper, options, reference_count, created_at)
     SELECT fingerprint, url, host, scraper, options, 1, :now FROM {wanted}
-    WHERE true ORDER BY fingerprint
+    WHERE true
     ON CONFLICT (fingerprint) DO UPDATE SET reference_count = pages.reference_count + 1
     """,
     wanted={"fingerprint": "text", "url": "text", "host": "text", "scraper": "text",

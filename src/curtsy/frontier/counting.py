@@ -116,15 +116,15 @@ def _after(row: Any, change: Change) -> _After:
     cancelled = row.cancelled + change.cancelled
     is_open = change.reopened or row.state in (JobState.QUEUED, JobState.RUNNING)
     finished = is_open and done + failed + cancelled == row.total
-    started = change.started or bool(change.done or change.failed)
+    started = change.started or change.done > 0 or change.failed > 0
+    if started and row.state == JobState.QUEUED:
+        change.events.insert(0, Event("job_started"))
     if finished:
         state: str = final_state(total=row.total, failed=failed, cancelled=cancelled)
     elif change.reopened:
         state = JobState.QUEUED
     elif is_open and started:
         state = JobState.RUNNING
-        if row.state == JobState.QUEUED:
-            change.events.insert(0, Event("job_started"))
     else:
         state = row.state
     number = row.round + 1 if change.reopened else row.round

@@ -50,11 +50,8 @@ def flush(connection: Connection, batch: Batch, *, worker: str, delay_ms: int, n
     reports = list(batch.reports.values())
     ours = fence(connection, reports, worker=worker, also_lock=source_of.values())
     reports = [report for report in reports if report.source_id in ours]
-    bands = {source_of[r.moved_to_host]: band_of(r.visit.priority)
-             for r in batch.results if r.moved_to_host}  # fmt: skip
-    if bands:
-        wake(connection, bands, now=now)
     results = [r for r in batch.results if r.visit.source_id in ours]
+    _wake_moved_to(connection, results, source_of, now=now)
     counted = _record(connection, results, source_of, worker=worker, now=now)
     store_pace(connection, reports, good={r.visit.source_id for r, _version in counted})
     changes = _changes(connection, counted, batch.started, now=now)
@@ -76,6 +73,18 @@ def _sources_moved_to(
         make_hosts(connection, missing, delay_ms=delay_ms, now=now)
         found |= known_hosts(connection, missing)
     return found
+
+
+def _wake_moved_to(
+    connection: Connection, results: Sequence[Result], source_of: dict[str, int], *, now: int
+) -> None:
+    bands: dict[int, int] = {}
+    for r in results:
+        if r.moved_to_host:
+            source_id, band = source_of[r.moved_to_host], band_of(r.visit.priority)
+            bands[source_id] = min(bands.get(source_id, band), band)
+    if bands:
+        wake(connection, bands, now=now)
 
 
 def _record(

@@ -16,7 +16,7 @@ _SHIFT = (
     Statement(
         """
         UPDATE sources SET ready_at = ready_at + :by, next_fetch_at = next_fetch_at + :by,
-            failing_since = failing_since + :by
+            failing_since = failing_since + :by, gave_up_at = gave_up_at + :by
         """
     ),
     Statement("UPDATE visits SET due_at = due_at + :by WHERE due_at IS NOT NULL"),

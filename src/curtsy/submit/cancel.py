@@ -11,8 +11,10 @@ _WAITING = Statement("SELECT page_id FROM items WHERE job_id = :job_id AND state
 _END_ITEMS = Statement(
     """
     UPDATE items SET state = 3, kind = 'cancelled', ended_at = :now
-    WHERE job_id = :job_id AND state = 0 RETURNING page_id
-    """
+    WHERE job_id = :job_id AND state = 0 AND page_id IN (SELECT page_id FROM {locked})
+    RETURNING page_id
+    """,
+    locked={"page_id": "bigint"},
 )
 _END_VISITS = Statement(
     """
@@ -33,8 +35,11 @@ def cancel(connection: Connection, job: str, *, now: int) -> int:
     found = _FIND(connection, job=job).one_or_none()
     if found is None:
         raise NotFound("job", job)
-    lock_pages(connection, list(_WAITING(connection, job_id=found.id).scalars()))
-    left = list(_END_ITEMS(connection, job_id=found.id, now=now).scalars())
+    waiting = list(_WAITING(connection, job_id=found.id).scalars())
+    lock_pages(connection, waiting)
+    left = list(
+        _END_ITEMS(connection, job_id=found.id, now=now, locked=[(i,) for i in waiting]).scalars()
+    )
     if not left or found.state not in OPEN_STATES:
         raise WrongState(f"Job {job}", _FIND(connection, job=job).one().state, "cancelled")
     ended = [tuple(row) for row in _END_VISITS(connection, dropped=[(i,) for i in left])]

@@ -26,14 +26,15 @@ class Pending:
         if self._counted_at is None or now - self._counted_at >= COUNT_EVERY:
             self._counted_at = now
             self._by_user = await self._store.read(_count)
-        self._by_user[user_id] = of_user = self._by_user.get(user_id, 0) + adding
-        in_all = sum(self._by_user.values())
+        of_user = self._by_user.get(user_id, 0) + adding
+        in_all = sum(self._by_user.values()) + adding
         if in_all > limits.pending:
             raise OverLimit(f"{in_all} pages would wait; the limit is {limits.pending}.")
         if user_id is not None and of_user > limits.pending_of_user:
             raise OverLimit(
                 f"{of_user} pages of {user_id} would wait; the limit is {limits.pending_of_user}."
             )
+        self._by_user[user_id] = of_user
 
 
 def _count(connection: Connection) -> dict[str | None, int]:

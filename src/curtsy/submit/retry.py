@@ -19,8 +19,10 @@ _FAILED = Statement(
 _REOPEN_ITEMS = Statement(
     """
     UPDATE items SET state = 0, kind = NULL, error = NULL, ended_at = NULL, fetched_at = NULL
-    WHERE job_id = :job_id AND state = 2 RETURNING page_id
-    """
+    WHERE job_id = :job_id AND state = 2 AND page_id IN (SELECT page_id FROM {locked})
+    RETURNING page_id
+    """,
+    locked={"page_id": "bigint"},
 )
 _INSERT_VISITS = Statement(
     """
@@ -52,7 +54,9 @@ def retry_failures(connection: Connection, job: str, *, now: int) -> int:
         bands[row.source_id] = min(bands.get(row.source_id, 3), band_of(row.priority))
     wake(connection, bands, now=now)
     lock_pages(connection, [row.page_id for row in failed])
-    reopened = set(_REOPEN_ITEMS(connection, job_id=found.id).scalars())
+    reopened = set(
+        _REOPEN_ITEMS(connection, job_id=found.id, locked=[(r.page_id,) for r in failed]).scalars()
+    )
     if not reopened:
         raise WrongState(f"Job {job}", f"{found.state} without failures", "retried")
     ranks = Ranks.read(connection, set(bands))
