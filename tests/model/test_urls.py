@@ -77,6 +77,6 @@ def test_any_text_is_a_url_or_refused_and_canonical_is_a_fixed_point(
 def test_a_fingerprint_depends_on_everything_that_changes_the_request() -> None:
     made = {
         fingerprint("http://a/", "raw"), fingerprint("http://b/", "raw"),
-        fingerprint("http://a/", "article"), fingerprint("http://a/", "raw", b"x"),
+        fingerprint("http://a/", "article"), fingerprint("http://a/", "raw", "x"),
     }  # fmt: skip
     assert len(made) == 4

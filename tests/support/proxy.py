@@ -58,11 +58,13 @@ class Conversation:
         self._greeted = False
         self._prepared: dict[str, str] = {}
         self.statements: list[str] = []
-        self.latest = ""
+        self.runs = ""
+        """The statement that the bytes heard last tell the server to run, if they do."""
 
     def heard(self, data: bytes) -> Iterator[bool]:
         """For each whole message in the bytes: whether it is a COMMIT."""
         self._unread += data
+        self.runs = ""
         while (message := self._next()) is not None:
             yield self._is_commit(*message)
 
@@ -84,10 +86,10 @@ class Conversation:
         if kind == b"P":
             self._prepared[words[0]] = words[1]
         elif kind == b"B":
-            self.latest = self._prepared.get(words[1], "")
-            self.statements.append(self.latest)
+            self.runs = self._prepared.get(words[1], "")
+            self.statements.append(self.runs)
         elif kind == b"Q":
-            self.latest = words[0]
+            self.runs = words[0]
             if words[0].startswith("BEGIN"):
                 self.statements.clear()
             return words[0].startswith("COMMIT")
@@ -213,7 +215,7 @@ class Proxy:
                         self.stall()
                         self.frozen.set()
                 await self._flows.wait()
-                while any(fragment in said.latest for fragment in self._held):
+                while any(fragment in said.runs for fragment in self._held):
                     await self._let_go.wait()
                 writer.write(data)
                 await writer.drain()

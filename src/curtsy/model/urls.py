@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from binascii import b2a_base64
 from typing import NamedTuple
 
 import can_ada
@@ -34,11 +35,13 @@ def canonical(text: str) -> Url:
         raise BadUrl("is not a URL") from None
     if url.protocol not in DEFAULT_PORTS:
         raise BadUrl("is neither http nor https")
-    if url.username or url.password:
+    if "@" in text and (url.username or url.password):
         raise BadUrl("carries a user name or password")
-    url.hash = ""
-    url.search = "&".join(sorted(url.search[1:].split("&")))
-    return Url(text=url.href, host=_host_key(url.hostname, url.port))
+    if "#" in text:
+        url.hash = ""
+    if "?" in text:
+        url.search = "&".join(sorted(url.search[1:].split("&")))
+    return Url(url.href, _host_key(url.hostname, url.port))
 
 
 def _host_key(hostname: str, port: str) -> str:
@@ -48,8 +51,7 @@ def _host_key(hostname: str, port: str) -> str:
     return f"{name}:{port}" if port else name
 
 
-def fingerprint(url: str, scraper: str, options: bytes = b"") -> bytes:
-    """Sixteen bytes that stand for one URL scraped one way."""
-    return hashlib.blake2b(
-        b"\0".join((url.encode(), scraper.encode(), options)), digest_size=16
-    ).digest()
+def fingerprint(url: str, scraper: str, options: str = "") -> str:
+    """Sixteen bytes, in base64, that stand for one URL scraped one way."""
+    digest = hashlib.blake2b(f"{url}\0{scraper}\0{options}".encode(), digest_size=16).digest()
+    return b2a_base64(digest, newline=False)[:22].decode()

@@ -1,6 +1,5 @@
 """What a door asks for, and the check that finds all its problems at once."""
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -84,7 +83,7 @@ def _wanted(position: int, page: PageRequest, scraper: str) -> Wanted:
     url = canonical(page.url)
     return Wanted(
         position,
-        base64.b64encode(fingerprint(url.text, scraper)).decode()[:22],
+        fingerprint(url.text, scraper),
         url.text,
         url.host,
         scraper,
