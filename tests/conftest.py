@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from support.postgres import Postgres
 
 from curtsy import logs
 from curtsy.clock import Clock
 from curtsy.frontier.timekeeping import synchronise
 from curtsy.store import Store
 from curtsy.store.upgrade import upgrade
+from support.postgres import Postgres
 
 TEMPLATE = "curtsy_template"
 

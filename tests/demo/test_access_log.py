@@ -12,7 +12,7 @@ from curtsy.demo.site import PracticeSite
 async def until(fact: Callable[[], bool]) -> None:
     """Wait for a fact that nothing announces."""
     async with asyncio.timeout(5):
-        while not fact():  # noqa: ASYNC110 - the site has no event to wait for
+        while not fact():
             await asyncio.sleep(0.001)
 
 
