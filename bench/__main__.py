@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import sys
 import time
 import traceback
@@ -53,4 +54,6 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    # A signal is an exit like any other, so that every `with` ends what it began.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main(sys.argv[1:]))

@@ -4,6 +4,7 @@ A page may be *asked for* twice, when whoever asked first was killed or cut off 
 tell. It must never be *recorded* twice, and the site must never be asked too soon.
 """
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
@@ -48,6 +49,7 @@ _ITEMS = """
     WHERE i.state IN (1, 2)
     """
 
+_TRIES = "SELECT worker, started_at, ended_at FROM attempts WHERE url LIKE :path ORDER BY turn"
 _RECORDED = "SELECT url, count(*) AS number FROM attempts GROUP BY url"
 
 
@@ -80,7 +82,8 @@ def reckon(
 ) -> Reckoning:
     """Everything that is wrong, and the figures of the run."""
     gaps = smallest_gaps(entries)
-    found = [*too_soon(entries, delay), *_left_over(connection), *violations(connection)]
+    found = [_with_tries(connection, sentence) for sentence in too_soon(entries, delay)]
+    found += [*_left_over(connection), *violations(connection)]
     found += [*_jobs(connection, jobs), *_outcomes(connection), *testimony(connection)]
     recorded = connection.execute(text(_RECORDED)).all()
     found += _unasked({row.url: row.number for row in recorded}, entries)
@@ -91,6 +94,15 @@ def reckon(
         requests=len(entries),
         smallest_gap=min(gaps.values(), default=None),
     )
+
+
+def _with_tries(connection: Connection, sentence: str) -> str:
+    """What the workers say of the same two requests: whether the site was late, or we too early."""
+    told = []
+    for path in re.findall(r"(/\S+) at \d+ from", sentence):
+        rows = connection.execute(text(_TRIES), {"path": f"%{path}"}).all()
+        told += [f"{path} {row.started_at} to {row.ended_at} by {row.worker}" for row in rows]
+    return f"{sentence}; recorded: {', '.join(told)}"
 
 
 def too_soon(entries: Sequence[Entry], delay: float) -> list[str]:

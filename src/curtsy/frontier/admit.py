@@ -5,13 +5,14 @@ is decided of a page, here by later statements, therefore holds until the transa
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import orjson
 
-from curtsy.frontier.sources import known_hosts, make_hosts, wake
+from curtsy.frontier.results import NEVER
+from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.jobs import band_of
 from curtsy.store import Connection, Statement
 
@@ -44,6 +45,11 @@ class Terms:
     delay_ms: int
     """Of a host never seen before."""
     now: int
+
+    @property
+    def fresh_since(self) -> int:
+        """Of what was fetched after this, a copy will do; without a `max_age`, of nothing."""
+        return self.now - self.max_age if self.max_age > 0 else NEVER
 
 
 _IS_FRESH = """(p.outcome IN ('fetched', 'not_modified') AND p.document_version > 0
@@ -110,8 +116,11 @@ class Ranks:
                 self._next[source_id, int(priority)] = virtual_time
 
     @classmethod
-    def read(cls, connection: Connection, source_ids: set[int]) -> "Ranks":
-        rows = _RANKS(connection, wanted=[(i,) for i in sorted(source_ids)])
+    def read(cls, connection: Connection, source_ids: Collection[int]) -> "Ranks":
+        """Of a source that is not asked for, virtual time stands at its beginning."""
+        if not source_ids:
+            return cls({})
+        rows = _RANKS(connection, wanted=[(i,) for i in source_ids])
         return cls({i: orjson.loads(ranks) for i, ranks in rows if ranks != "{}"})
 
     def take(self, source_id: int, priority: int) -> int:
@@ -122,13 +131,15 @@ class Ranks:
 
 def admit(connection: Connection, job_id: int, wanted: Sequence[Wanted], terms: Terms) -> int:
     """Write the job's items and the visits they need; returns how many were fresh enough."""
-    source_of = _sources_of(connection, wanted, terms)
-    bands: dict[int, int] = {}
+    band_of_host: dict[str, int] = {}
     for page in wanted:
-        source_id, band = source_of[page.host], band_of(page.priority)
-        bands[source_id] = min(bands.get(source_id, band), band)
+        band = band_of(page.priority)
+        band_of_host[page.host] = min(band_of_host.get(page.host, band), band)
+    sources = sources_for(connection, band_of_host, delay_ms=terms.delay_ms, now=terms.now)
+    source_of = sources.by_host
+    bands = {source_of[h]: b for h, b in band_of_host.items() if source_of[h] not in sources.made}
     wake(connection, bands, now=terms.now)
-    ranks = Ranks.read(connection, set(bands))
+    ranks = Ranks.read(connection, bands)
     ranked = [
         (page, source_of[page.host], ranks.take(source_of[page.host], page.priority))
         for page in wanted
@@ -138,6 +149,8 @@ def admit(connection: Connection, job_id: int, wanted: Sequence[Wanted], terms: 
         rows = [(p.fingerprint, p.url, p.host, p.scraper, p.options) for p, _s, _r in chunk]
         _UPSERT_PAGES(connection, wanted=rows, now=terms.now)
     _add_visits_and_items(connection, job_id, ranked, terms)
+    if terms.max_age <= 0:
+        return 0
     cached: int = _COUNT_CACHED(connection, job_id=job_id).scalar_one()
     return cached
 
@@ -149,7 +162,7 @@ Ranked = tuple[Wanted, int, int]
 def _add_visits_and_items(
     connection: Connection, job_id: int, ranked: Sequence[Ranked], terms: Terms
 ) -> None:
-    fresh_since = terms.now - terms.max_age
+    fresh_since = terms.fresh_since
     for chunk in _chunks(ranked):
         visits = [(p.fingerprint, source_id, p.priority, rank) for p, source_id, rank in chunk]
         _INSERT_VISITS(connection, wanted=visits, fresh_since=fresh_since, now=terms.now)
@@ -164,12 +177,3 @@ def _add_visits_and_items(
 def _chunks(ranked: Sequence[Ranked]) -> Iterator[Sequence[Ranked]]:
     for start in range(0, len(ranked), CHUNK):
         yield ranked[start : start + CHUNK]
-
-
-def _sources_of(connection: Connection, wanted: Sequence[Wanted], terms: Terms) -> dict[str, int]:
-    hosts = {page.host for page in wanted}
-    found = known_hosts(connection, hosts)
-    if missing := hosts - found.keys():
-        make_hosts(connection, missing, delay_ms=terms.delay_ms, now=terms.now)
-        found |= known_hosts(connection, missing)
-    return found

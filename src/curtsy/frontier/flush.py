@@ -19,7 +19,7 @@ from curtsy.frontier.recording import (
     update_pages,
 )
 from curtsy.frontier.results import Batch, Flushed, Result, outcome_name
-from curtsy.frontier.sources import known_hosts, make_hosts, wake
+from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.jobs import ItemState, band_of
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
 from curtsy.store import Connection, Statement
@@ -67,12 +67,10 @@ def flush(connection: Connection, batch: Batch, *, worker: str, delay_ms: int, n
 def _sources_moved_to(
     connection: Connection, results: Sequence[Result], *, delay_ms: int, now: int
 ) -> dict[str, int]:
-    hosts = {r.moved_to_host for r in results if r.moved_to_host}
-    found = known_hosts(connection, hosts) if hosts else {}
-    if missing := hosts - found.keys():
-        make_hosts(connection, missing, delay_ms=delay_ms, now=now)
-        found |= known_hosts(connection, missing)
-    return found
+    bands = {r.moved_to_host: band_of(r.visit.priority) for r in results if r.moved_to_host}
+    if not bands:
+        return {}
+    return sources_for(connection, bands, delay_ms=delay_ms, now=now).by_host
 
 
 def _wake_moved_to(
@@ -83,8 +81,7 @@ def _wake_moved_to(
         if r.moved_to_host:
             source_id, band = source_of[r.moved_to_host], band_of(r.visit.priority)
             bands[source_id] = min(bands.get(source_id, band), band)
-    if bands:
-        wake(connection, bands, now=now)
+    wake(connection, bands, now=now)
 
 
 def _record(

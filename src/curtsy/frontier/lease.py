@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from curtsy.model.jobs import Band
-from curtsy.store import Connection, Statement
+from curtsy.store import Connection, Lookup, Statement
 
 PROBE_EVERY = 5_000
 LATE_COMMIT = 60_000
@@ -33,15 +33,16 @@ class Lease:
     gave_up_kind: str | None
 
 
-_PICK = Statement(
+_PICK = Lookup(
     """
     SELECT id FROM sources
     WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused
-      AND band = :band AND ready_at <= :now AND ready_at >= :low
+      AND band = {each_band} AND ready_at <= :now AND ready_at >= {each_low}
       AND EXISTS (SELECT 1 FROM clock WHERE version = :clock_version)
       AND EXISTS (SELECT 1 FROM workers WHERE id = :worker)
-    ORDER BY ready_at LIMIT :want {lock_skip}
-    """
+    ORDER BY ready_at LIMIT {each_want} {lock_skip}
+    """,
+    each={"band": "smallint", "want": "int", "low": "bigint"},
 )
 _LEASE = Statement(
     """
@@ -108,14 +109,14 @@ def lease(
     None at all if this worker was declared dead or if time was shifted since it last looked.
     `doubt` is by how much `now` may be late: sources wait that much longer.
     """
-    picked: list[int] = []
-    for band, want in sorted(wants.items()):
-        low = low_water.of(connection, band, now=now, clock_version=clock_version)
-        picked += _PICK(connection, worker=worker, band=band, want=want, low=low, now=now,
-                        clock_version=clock_version).scalars()  # fmt: skip
+    asked = [
+        (band, want, low_water.of(connection, band, now=now, clock_version=clock_version))
+        for band, want in sorted(wants.items())
+    ]
+    picked = _PICK(connection, asked, worker=worker, clock_version=clock_version, now=now)
     if not picked:
         return []
-    rows = _LEASE(connection, worker=worker, picked=[(i,) for i in picked])
+    rows = _LEASE(connection, worker=worker, picked=[(row.id,) for row in picked])
     return sorted((_lease(row, now - doubt) for row in rows), key=lambda leased: leased.band)
 
 

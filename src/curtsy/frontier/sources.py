@@ -1,6 +1,7 @@
 """Hosts and their sources: found or made, and woken when work arrives."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from curtsy.store import Connection, Statement
 
@@ -11,11 +12,11 @@ _KNOWN = Statement(
 )
 _MAKE_SOURCES = Statement(
     """
-    INSERT INTO sources (name, delay_ms, created_at)
-    SELECT host, :delay_ms, :now FROM {wanted} WHERE true ORDER BY host
-    ON CONFLICT (name) DO NOTHING
+    INSERT INTO sources (name, delay_ms, band, ready_at, created_at)
+    SELECT host, :delay_ms, band, :now, :now FROM {wanted} WHERE true ORDER BY host
+    ON CONFLICT (name) DO NOTHING RETURNING id, name
     """,
-    wanted=_HOST,
+    wanted={"host": "text", "band": "smallint"},
 )
 _MAKE_HOSTS = Statement(
     """
@@ -58,15 +59,37 @@ def known_hosts(connection: Connection, hosts: Iterable[str]) -> dict[str, int]:
     return {row.host: row.source_id for row in rows}
 
 
-def make_hosts(connection: Connection, hosts: Iterable[str], *, delay_ms: int, now: int) -> None:
-    """A source of its own for each host; one that another transaction makes at once is kept."""
-    rows = [(host,) for host in sorted(hosts)]
-    _MAKE_SOURCES(connection, wanted=rows, delay_ms=delay_ms, now=now)
-    _MAKE_HOSTS(connection, wanted=rows, now=now)
+@dataclass(frozen=True, slots=True)
+class Sources:
+    by_host: dict[str, int]
+    made: frozenset[int]
+    """New with this transaction, and ready as soon as it commits."""
+
+
+def sources_for(
+    connection: Connection, bands: Mapping[str, int], *, delay_ms: int, now: int
+) -> Sources:
+    """The source of each host (given with the band of its work), made where the host is new.
+
+    One that another transaction makes in the same moment is waited for and kept.
+    """
+    found = known_hosts(connection, bands)
+    missing = sorted(bands.keys() - found.keys())
+    if not missing:
+        return Sources(found, frozenset())
+    rows = [(host, int(bands[host])) for host in missing]
+    made = {row.name: row.id for row in
+            _MAKE_SOURCES(connection, wanted=rows, delay_ms=delay_ms, now=now)}  # fmt: skip
+    _MAKE_HOSTS(connection, wanted=[(host,) for host in missing], now=now)
+    others = [host for host in missing if host not in made]
+    theirs = known_hosts(connection, others) if others else {}
+    return Sources(found | made | theirs, frozenset(made.values()))
 
 
 def wake(connection: Connection, bands: Mapping[int, int], *, now: int) -> None:
     """These sources have work of these bands. Writes, and so locks, only where that is news."""
+    if not bands:
+        return
     news = _LOCK_NEWS(connection, wanted=list(bands.items()), now=now).scalars().all()
     if news:
         _SET_READY(connection, wanted=[(i, bands[i]) for i in news], now=now)

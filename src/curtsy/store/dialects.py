@@ -89,12 +89,12 @@ class Lookup:
 
     def __init__(self, sql: str, each: Columns) -> None:
         self._columns = each
-        lateral = sql.format(**{f"each_{c}": f"wish.{c}" for c in each})
+        lateral = sql.format(**{f"each_{c}": f"wish.{c}" for c in each}, **Postgres.words)
         source = Postgres.rows_sql("wish", each)
         self._lateral = text(
             f"SELECT found.* FROM {source} CROSS JOIN LATERAL ({lateral}) found"  # noqa: S608
         )
-        self._single = text(sql.format(**{f"each_{c}": f":{c}" for c in each}))
+        self._single = text(sql.format(**{f"each_{c}": f":{c}" for c in each}, **Sqlite.words))
 
     def __call__(
         self, connection: Connection, rows: Sequence[Sequence[Any]], /, **values: Any

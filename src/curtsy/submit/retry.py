@@ -59,7 +59,7 @@ def retry_failures(connection: Connection, job: str, *, now: int) -> int:
     )
     if not reopened:
         raise WrongState(f"Job {job}", f"{found.state} without failures", "retried")
-    ranks = Ranks.read(connection, set(bands))
+    ranks = Ranks.read(connection, bands)
     wanted = [
         (row.page_id, row.source_id, row.priority, ranks.take(row.source_id, row.priority))
         for row in failed

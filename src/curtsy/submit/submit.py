@@ -87,8 +87,14 @@ class Submitter:
         wanted = check(request, self._limits)
         await self._pending.check(request.user_id, len(wanted), self._limits)
         public_id = new_job_id()
+        asked_before = False
 
         def work(connection: Connection) -> Submitted:
+            nonlocal asked_before
+            row = _EXISTING(connection, job=public_id).one_or_none() if asked_before else None
+            asked_before = True
+            if row is not None:
+                return Submitted(row.public_id, row.total, row.cached)
             return self._in_transaction(connection, request, wanted, public_id)
 
         try:
@@ -102,8 +108,6 @@ class Submitter:
         self, connection: Connection, request: JobRequest, wanted: Sequence[Wanted], public_id: str
     ) -> Submitted:
         now = self._clock.now()
-        if row := _EXISTING(connection, job=public_id).one_or_none():
-            return Submitted(row.public_id, row.total, row.cached)
         if winner := self._winner(connection, request, public_id, now):
             return winner
         self._limit_new_sources(connection, wanted)
