@@ -1,8 +1,8 @@
 """The same visits drained from a small backlog and from a large one: the cost may not grow.
 
-Two shapes. Wide: as many sources in both backlogs, one visit of each; deep: as many visits to a
-source in both, so the large backlog has more sources. The large one is loaded once, through the
-Submitter, and loses about a hundredth with each round; the small one is new every time.
+Two shapes. Wide: as many sources in both backlogs, one visit of each is drained; deep: as many
+visits to a source in both, all drained before it is given back. The large one is loaded once,
+through the Submitter, and loses a hundredth with each round; the small one is new every time.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,16 +23,14 @@ def run(sizes: Sizes, databases: Databases) -> list[Line]:
 
 
 def _on(engine: str, sizes: Sizes, databases: Databases) -> Iterator[Line]:
+    visits = sizes.small_backlog
     deep = sizes.large_backlog // sizes.backlog_sources
-    small_sources = {"wide": sizes.backlog_sources, "deep": sizes.small_backlog // deep}
-    per_lease = {"wide": 1, "deep": deep}
     with databases.fresh(engine) as large:
         _load(large, sizes.large_backlog, sizes.backlog_sources)
-        for shape in ("wide", "deep"):
-            small = (sizes.small_backlog, small_sources[shape])
+        for shape, of_each in (("deep", deep), ("wide", 1)):
             contestants: dict[str, Callable[[], float]] = {
-                "small": partial(_small, databases, engine, small, per_lease[shape]),
-                "large": partial(_rate, large, sizes.small_backlog, per_lease[shape]),
+                "small": partial(_small, databases, engine, visits, of_each),
+                "large": partial(_rate, large, visits, of_each),
             }
             measured = interleaved(contestants, sizes.backlog_rounds)
             rates = medians(measured)
@@ -48,16 +46,19 @@ def _load(url: str, visits: int, sources: int) -> None:
     print(f"  {visits:,} visits were submitted in {loaded['seconds']:.0f} s", flush=True)
 
 
-def _small(databases: Databases, engine: str, size: tuple[int, int], per_lease: int) -> float:
-    visits, sources = size
+def _small(databases: Databases, engine: str, visits: int, of_each: int) -> float:
+    """A backlog of just what is drained, with its warming up."""
+    backlog = visits + WARM_UP
     with databases.fresh(engine) as url:
-        children.run("curtsy_load", database=url, visits=visits + 2 * WARM_UP, sources=sources)
-        return _rate(url, visits, per_lease)
+        children.run("curtsy_load", database=url, visits=backlog, sources=backlog // of_each)
+        return _rate(url, visits, of_each)
 
 
-def _rate(url: str, visits: int, per_lease: int) -> float:
+def _rate(url: str, visits: int, of_each: int) -> float:
     measured = children.run(
-        "curtsy_drain", database=url, visits=visits, per_lease=per_lease, drainers=1,
+        "curtsy_drain", database=url, visits=visits, per_lease=of_each, drainers=1,
         warm_up=WARM_UP,
     )  # fmt: skip
-    return float(measured["visits"]) / float(measured["seconds"])
+    if measured["visits"] != visits:
+        raise children.ContestantFailed(f"{measured['visits']} of {visits} visits were drained")
+    return visits / float(measured["seconds"])

@@ -6,6 +6,7 @@ left out, and each visit comes to a small document of its own.
 
 import secrets
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 import orjson
@@ -26,13 +27,14 @@ from curtsy.worker.taker import WISHES_AT_ONCE
 
 CONTENT = b"A few words stand for what was found on the page. " * 6
 LEASED_FOR = 3_600_000
+EVERYTHING = 2**62
 READ_AT_ONCE = 64
 """The most that a lane reads ahead."""
 
 
 @dataclass(slots=True)
 class Quota:
-    """Visits still to be drained, shared by all who drain."""
+    """Visits that may still be drained, shared by all who drain; what is leased is spent."""
 
     left: int
 
@@ -42,18 +44,25 @@ class _Lane:
 
     def __init__(self, lease: Lease, per_lease: int) -> None:
         self.lease = lease
-        self._left = per_lease
+        self.left = per_lease
+        self.more = True
         self._after: dict[int, tuple[int, int]] = {}
 
     def wish(self) -> Wish:
-        return Wish(self.lease.source_id, self._after, min(self._left, READ_AT_ONCE))
+        """One more than its share, to know whether something stays behind."""
+        return Wish(self.lease.source_id, self._after, min(self.left + 1, READ_AT_ONCE))
 
-    def read(self, visits: list[Visit]) -> bool:
-        """True when the source is to be given back."""
-        self._left -= len(visits)
+    def share_of(self, found: list[Visit]) -> list[Visit]:
+        visits = found[: self.left]
+        self.more = len(found) > len(visits) or (bool(visits) and len(visits) < self.left)
+        self.left -= len(visits)
         if visits:
             self._after = {visits[-1].priority: (visits[-1].rank, visits[-1].page_id)}
-        return not visits or self._left <= 0
+        return visits
+
+    @property
+    def ended(self) -> bool:
+        return self.left <= 0 or not self.more
 
 
 class Drainer:
@@ -84,17 +93,20 @@ class Drainer:
 
     async def _leases(self) -> list[Lease]:
         """As many sources as one take reads, by as many leases as the worker needs for that."""
-        wants = {int(band): max(1, round(LEASE_AT_ONCE * SHARES[band])) for band in Band}
+        shares = {int(band): max(1, round(LEASE_AT_ONCE * SHARES[band])) for band in Band}
         leases: list[Lease] = []
-        while len(leases) < WISHES_AT_ONCE:
+        while len(leases) < WISHES_AT_ONCE and self._quota.left > 0:
+            most = -(-self._quota.left // self._per_lease)
+            wants = {band: min(share, most) for band, share in shares.items()}
             now, version = self._clock.now(), self._clock.version
             found = await self._store.write(
-                lambda c: lease(c, worker=self._worker, wants=wants, low_water=self._low_water,
-                                clock_version=version, now=now)  # noqa: B023 - awaited at once
+                partial(lease, worker=self._worker, wants=wants, low_water=self._low_water,
+                        clock_version=version, now=now)
             )  # fmt: skip
             if not found:
                 break
             leases += found
+            self._quota.left -= len(found) * self._per_lease
         return leases
 
     async def _visit(self, leases: list[Lease]) -> int:
@@ -103,27 +115,29 @@ class Drainer:
         while lanes:
             some = [lane.wish() for lane in islice(lanes.values(), WISHES_AT_ONCE)]
             now = self._clock.now()
-            taken = await self._store.read(lambda c: take(c, some, now=now))  # noqa: B023
-            for source_id, visits in taken.items():
-                ended = lanes[source_id].read(visits)
-                self._add(lanes[source_id].lease, visits, ended=ended)
-                if ended:
+            taken = await self._store.read(partial(take, wishes=some, now=now))
+            for source_id, found in taken.items():
+                lane = lanes[source_id]
+                self._add(lane, lane.share_of(found))
+                if lane.ended:
+                    self._quota.left += lane.left
                     del lanes[source_id]
                 if len(self._results) >= MOST_RESULTS:
                     recorded += await self._flush(MOST_RESULTS)
         return recorded + await self._flush(len(self._results))
 
-    def _add(self, leased: Lease, visits: list[Visit], *, ended: bool) -> None:
-        now, more = self._clock.now(), bool(visits)
-        self._quota.left -= len(visits)
+    def _add(self, lane: _Lane, visits: list[Visit]) -> None:
+        now, leased = self._clock.now(), lane.lease
         self._results += [_result(visit, now) for visit in visits]
         rank = visits[-1].rank if visits else 0
-        release = Release(more=more, band=leased.band, known_band=leased.band, looks=int(not more))
+        release = Release(
+            more=lane.more, band=leased.band, known_band=leased.band, looks=int(not lane.more)
+        )
         self._reports[leased.source_id] = SourceReport(
             source_id=leased.source_id, epoch=leased.epoch, next_fetch_at=now, delay_ms=0,
             ranks=orjson.dumps({"5": [rank, 0]}).decode(), pace="{}", fail_streak=0,
             failing_since=None, gave_up_at=None, gave_up_kind=None,
-            release=release if ended else None,
+            release=release if lane.ended else None,
         )  # fmt: skip
 
     async def _flush(self, size: int) -> int:

@@ -54,7 +54,7 @@ def _drain(databases: Databases, engine: str, visits: int, sources: int) -> floa
     with databases.fresh(engine) as url:
         children.run("curtsy_load", database=url, visits=visits, sources=sources)
         measured = children.run(
-            "curtsy_drain", database=url, visits=visits, per_lease=PER_LEASE, drainers=DRAINERS
+            "curtsy_drain", database=url, visits=None, per_lease=PER_LEASE, drainers=DRAINERS
         )
     return _checked("curtsy_drain", measured["visits"], visits) / float(measured["seconds"])
 

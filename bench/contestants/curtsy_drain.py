@@ -7,13 +7,14 @@ from typing import Any
 import uvloop
 
 from bench.children import contestant
-from bench.draining import Drainer, Quota
+from bench.draining import EVERYTHING, Drainer, Quota
 from bench.setting_up import opened
 
 
 async def run(
-    database: str, visits: int, per_lease: int, drainers: int, warm_up: int = 0
+    database: str, visits: int | None, per_lease: int, drainers: int, warm_up: int = 0
 ) -> dict[str, Any]:
+    """So many visits, or all there are."""
     async with opened(database) as (store, clock):
         quota = Quota(0)
         crew = [
@@ -31,8 +32,8 @@ async def run(
         return {"visits": drained, "seconds": seconds}
 
 
-async def _drained(crew: list[Drainer], quota: Quota, visits: int) -> int:
-    quota.left = visits
+async def _drained(crew: list[Drainer], quota: Quota, visits: int | None) -> int:
+    quota.left = EVERYTHING if visits is None else visits
     return sum(await asyncio.gather(*(drainer.run() for drainer in crew)))
 
 

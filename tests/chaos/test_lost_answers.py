@@ -9,7 +9,7 @@ from curtsy.demo.process import PracticeProcess
 from curtsy.store import Store
 from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
 from support.processes import Fleet
-from support.proxy import Every, Proxy, of_a_flush
+from support.proxy import Every, First, Proxy, of_a_flush
 
 
 def of_a_name(statements: list[str]) -> bool:
@@ -67,3 +67,21 @@ async def test_a_submit_whose_answer_is_lost_makes_one_job(
             assert len(jobs) == number
             assert told.job in {job.public_id for job in jobs}
         assert proxy.lost_answers >= 3
+
+
+def of_a_beginning(statements: list[str]) -> bool:
+    return any("INSERT INTO workers" in statement for statement in statements)
+
+
+@pytest.mark.xfail(strict=True, reason="BUG: it registers again and meets its own row")
+async def test_a_worker_whose_registration_got_no_answer_begins_all_the_same(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
+) -> None:
+    async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
+        proxy.lose_answers(First(1, of_a_beginning))
+        fleet.worker(database_url=proxy.url)
+        await made.submit(made.pages(5, 2, plain=True))
+        reckoning = await made.reckoning(30)
+        assert reckoning.violations == []
+        assert proxy.lost_answers == 1
+        assert fleet.crashes() == []

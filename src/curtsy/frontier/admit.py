@@ -55,8 +55,9 @@ class Terms:
 _IS_FRESH = """(p.outcome IN ('fetched', 'not_modified') AND p.document_version > 0
                 AND p.fetched_at > :fresh_since)"""
 
-# The rows come sorted, as bytes are: that is the order in which everybody locks pages. The
-# database must not sort them again, since its own collation may be another.
+# The rows come sorted by host and fingerprint, as bytes are: that is the order in which everybody
+# locks pages, and it lays the pages of a host side by side. The database must not sort them
+# again, since its own collation may be another.
 _UPSERT_PAGES = Statement(
     """
     INSERT INTO pages (fingerprint, url, host, scraper, options, reference_count, created_at)
@@ -144,7 +145,7 @@ def admit(connection: Connection, job_id: int, wanted: Sequence[Wanted], terms: 
         (page, source_of[page.host], ranks.take(source_of[page.host], page.priority))
         for page in wanted
     ]
-    ranked.sort(key=lambda row: row[0].fingerprint)
+    ranked.sort(key=lambda row: (row[0].host, row[0].fingerprint))
     for chunk in _chunks(ranked):
         rows = [(p.fingerprint, p.url, p.host, p.scraper, p.options) for p, _s, _r in chunk]
         _UPSERT_PAGES(connection, wanted=rows, now=terms.now)

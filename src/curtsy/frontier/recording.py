@@ -18,7 +18,7 @@ _TURN = {"page_id": "bigint", "turn": "bigint"}
 _LOCK_PAGES = Statement(
     """
     SELECT id, document_version, document_hash FROM pages
-    WHERE id IN (SELECT page_id FROM {wanted}) ORDER BY fingerprint {lock}
+    WHERE id IN (SELECT page_id FROM {wanted}) ORDER BY host, fingerprint {lock}
     """,
     wanted={"page_id": "bigint"},
 )
