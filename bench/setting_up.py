@@ -25,7 +25,7 @@ async def opened(database: str) -> AsyncIterator[tuple[Store, Clock]]:
 
 
 def submitter(store: Store, clock: Clock) -> Submitter:
-    return Submitter(store=store, clock=clock, limits=SubmitLimits(), delay_ms=0)
+    return Submitter(store=store, clock=clock, limits=SubmitLimits(new_sources=100_000), delay_ms=0)
 
 
 async def submit(store: Store, clock: Clock, urls: Iterable[str]) -> list[str]:

@@ -46,6 +46,11 @@ class Clock:
     def now(self) -> int:
         return self.monotonic() + self._ahead
 
+    @property
+    def offset(self) -> int:
+        """What turns a monotonic time into an instant."""
+        return self._ahead
+
     def jump(self, database_now: int, asked_at: int, answered_at: int) -> int:
         """How far the database's clock moved against ours; 0 within the doubt of the question."""
         at = (asked_at + answered_at) // 2

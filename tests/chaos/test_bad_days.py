@@ -107,9 +107,6 @@ async def test_with_one_connection_and_locks_held_for_long_work_waits_and_goes_o
         assert fleet.said("declared_dead") == fleet.crashes() == []
 
 
-@pytest.mark.xfail(
-    strict=True, reason="BUG: its locks stay for 30 s (idle_in_transaction_session_timeout)"
-)
 async def test_a_worker_that_freezes_within_a_transaction_does_not_keep_its_sources_from_others(
     fleet: Fleet, practice: PracticeProcess, postgres_url: str
 ) -> None:

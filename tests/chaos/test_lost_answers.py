@@ -33,7 +33,6 @@ async def test_a_flush_whose_answer_is_lost_is_told_again_and_counts_once(
         assert len(fleet.said("flush_waits_for_store")) >= 3
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: StoreAway in Flusher.suspect ends the lane")
 async def test_a_source_under_suspicion_is_not_lost_with_the_answer_of_a_commit(
     fleet: Fleet, practice: PracticeProcess, postgres_url: str
 ) -> None:
@@ -73,7 +72,6 @@ def of_a_beginning(statements: list[str]) -> bool:
     return any("INSERT INTO workers" in statement for statement in statements)
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: it registers again and meets its own row")
 async def test_a_worker_whose_registration_got_no_answer_begins_all_the_same(
     fleet: Fleet, practice: PracticeProcess, postgres_url: str
 ) -> None:

@@ -37,7 +37,9 @@ _GONE = Statement(
 _OWNED = Statement("SELECT id, epoch FROM sources WHERE owner = :worker")
 _GIVE_BACK = Statement(
     """
-    UPDATE sources SET owner = NULL, ready_at = {greatest}(:now, coalesce(next_fetch_at, 0))
+    UPDATE sources SET owner = NULL,
+        next_fetch_at = {greatest}(coalesce(next_fetch_at, 0), :now + delay_ms),
+        ready_at = {greatest}(coalesce(next_fetch_at, 0), :now + delay_ms)
     WHERE (id, epoch) IN (SELECT id, epoch FROM {strays}) AND owner = :worker
     """,
     strays={"id": "bigint", "epoch": "bigint"},
@@ -73,7 +75,7 @@ def give_back(
     connection: Connection, strays: Sequence[tuple[int, int]], *, worker: str, now: int
 ) -> int:
     """Free sources (id, epoch) that are ours but in no lane, as when the answer of a lease was
-    lost. Nothing was ever started there under that epoch."""
+    lost or a lane failed; whatever was started there, the delay is kept from now."""
     return _GIVE_BACK(connection, strays=strays, worker=worker, now=now).rowcount
 
 

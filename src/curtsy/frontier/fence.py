@@ -16,6 +16,7 @@ _LOCK = Statement(
     """,
     wanted={"id": "bigint"},
 )
+_CLOCK_VERSION = Statement("SELECT version FROM clock")
 _PACE = Statement(
     """
     UPDATE sources SET next_fetch_at = r.next_fetch_at, delay_ms = r.delay_ms, ranks = r.ranks,
@@ -57,6 +58,17 @@ def fence(
     wanted = [(i,) for i in sorted({*epochs, *also_lock})]
     rows = _LOCK(connection, wanted=wanted)
     return frozenset(r.id for r in rows if r.owner == worker and r.epoch == epochs.get(r.id))
+
+
+class TimeShifted(Exception):
+    """The stored waits were shifted since the instants that we bring were made."""
+
+
+def require_same_time(connection: Connection, clock_version: int | None) -> None:
+    """Raise unless our instants are of the time that the store goes by. Asked after the fence: a
+    shift has to wait for the sources that this transaction holds, or was there before."""
+    if clock_version is not None and _CLOCK_VERSION(connection).scalar() != clock_version:
+        raise TimeShifted
 
 
 def store_pace(connection: Connection, reports: Sequence[SourceReport], *, good: Set[int]) -> None:

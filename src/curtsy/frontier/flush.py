@@ -9,7 +9,7 @@ from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.frontier.counting import Change, Changes, Event, count
-from curtsy.frontier.fence import fence, release, store_pace
+from curtsy.frontier.fence import fence, release, require_same_time, store_pace
 from curtsy.frontier.recording import (
     bury,
     lock_pages,
@@ -44,11 +44,20 @@ _WAITING_ITEMS = Statement(
 )
 
 
-def flush(connection: Connection, batch: Batch, *, worker: str, delay_ms: int, now: int) -> Flushed:
+def flush(
+    connection: Connection,
+    batch: Batch,
+    *,
+    worker: str,
+    delay_ms: int,
+    now: int,
+    clock_version: int | None = None,
+) -> Flushed:
     """Record the results that count; say which sources are no longer this worker's."""
     source_of = _sources_moved_to(connection, batch.results, delay_ms=delay_ms, now=now)
     reports = list(batch.reports.values())
     ours = fence(connection, reports, worker=worker, also_lock=source_of.values())
+    require_same_time(connection, clock_version)
     reports = [report for report in reports if report.source_id in ours]
     results = [r for r in batch.results if r.visit.source_id in ours]
     _wake_moved_to(connection, results, source_of, now=now)

@@ -1,6 +1,6 @@
 """What a worker has to tell the store: results of visits, and how its sources stand."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from curtsy.frontier.take import Visit
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified, Outcome
@@ -73,6 +73,32 @@ class Batch:
 
     def __bool__(self) -> bool:
         return bool(self.results or self.reports or self.started)
+
+
+def in_time_of(result: Result, by: int) -> Result:
+    """The same result, its instants moved by a jump of the clock since it was made."""
+    if not by:
+        return result
+    again_at = None if result.again_at is None else result.again_at + by
+    return replace(result, started_at=result.started_at + by, ended_at=result.ended_at + by,
+                   again_at=again_at)  # fmt: skip
+
+
+def shifted(batch: Batch, by: int) -> Batch:
+    """The same batch in another time: every instant moved, every wait as long as before."""
+
+    def moved(instant: int | None) -> int | None:
+        return None if instant is None else instant + by
+
+    return Batch(
+        [in_time_of(r, by) for r in batch.results],
+        {
+            i: replace(r, next_fetch_at=r.next_fetch_at + by, gave_up_at=moved(r.gave_up_at),
+                       failing_since=moved(r.failing_since))
+            for i, r in batch.reports.items()
+        },
+        batch.started,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

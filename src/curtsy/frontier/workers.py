@@ -24,6 +24,7 @@ _REGISTER = Statement(
     """
     INSERT INTO workers (id, beat, lease_until, machine, pid, program, started_at)
     VALUES (:id, 0, :lease_until, :machine, :pid, :program, :now)
+    ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
     """
 )
 _BEAT = Statement(
@@ -51,7 +52,7 @@ _LOCK_ORPHANS = Statement(
     """
     SELECT id, name, suspect_page_id FROM sources
     WHERE owner IS NOT NULL AND owner NOT IN (SELECT id FROM workers)
-    ORDER BY id {lock}
+    ORDER BY id {lock_skip}
     """
 )
 _FREE_ORPHANS = Statement(

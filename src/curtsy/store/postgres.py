@@ -17,7 +17,7 @@ SESSION = {
     "jit": "off",  # compiling costs more than any of our statements
     "lock_timeout": "15s",
     "statement_timeout": "30s",
-    "idle_in_transaction_session_timeout": "30s",
+    "idle_in_transaction_session_timeout": "4s",  # a frozen process must not hold its rows
 }
 
 

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.frontier.control import suspect
+from curtsy.frontier.fence import TimeShifted
 from curtsy.frontier.flush import flush
-from curtsy.frontier.results import Batch, Flushed, Release, Result
+from curtsy.frontier.results import Batch, Flushed, Release, Result, in_time_of, shifted
 from curtsy.frontier.take import Visit
+from curtsy.frontier.timekeeping import synchronise
 from curtsy.logs import logger
 from curtsy.store import Store
 from curtsy.worker.results import unrecorded
@@ -36,6 +38,8 @@ class Flusher:
     def __init__(self, *, store: Store, clock: Clock, worker: str, delay_ms: int) -> None:
         self._store, self._clock, self._worker, self._delay_ms = store, clock, worker, delay_ms
         self._results: list[tuple[Lane, Result]] = []
+        self._offsets: list[int] = []
+        """Of the clock when each result was made: it may jump before they are told."""
         self._started: dict[int, tuple[Lane, Visit]] = {}
         self._releases: dict[int, tuple[Lane, Release, asyncio.Future[None]]] = {}
         self._something = asyncio.Event()
@@ -49,6 +53,7 @@ class Flusher:
     def add(self, lane: "Lane", result: Result) -> None:
         self._started.pop(result.visit.page_id, None)
         self._results.append((lane, result))
+        self._offsets.append(self._clock.offset)
         if len(self._results) >= MOST_UNSAID:
             self._room.clear()
         self._hurry()
@@ -67,12 +72,17 @@ class Flusher:
         self._hurry()
         await told
 
-    async def suspect(self, lane: "Lane", visit: Visit) -> None:
+    async def suspect(self, lane: "Lane", visit: Visit) -> bool:
         """Name the page before it is visited, on a source whose owners keep dying."""
-        await self._store.write(
-            lambda c: suspect(c, source_id=lane.lease.source_id, page_id=visit.page_id,
-                              worker=self._worker, epoch=lane.lease.epoch)
-        )  # fmt: skip
+        try:
+            return await self._store.write(
+                lambda c: suspect(c, source_id=lane.lease.source_id, page_id=visit.page_id,
+                                  worker=self._worker, epoch=lane.lease.epoch)
+            )  # fmt: skip
+        except (StoreAway, StoreFull) as away:
+            log.warning("naming_waits_for_store", reason=str(away))
+            await asyncio.sleep(AFTER_FAILURE_SECONDS)
+            return False
 
     def has_room(self) -> bool:
         return self._room.is_set()
@@ -105,6 +115,11 @@ class Flusher:
         self._something.clear()
         self._urgent.clear()
         results, self._results = self._results[:MOST_RESULTS], self._results[MOST_RESULTS:]
+        offsets, self._offsets = self._offsets[:MOST_RESULTS], self._offsets[MOST_RESULTS:]
+        results = [
+            (lane, in_time_of(result, self._clock.offset - offset))
+            for (lane, result), offset in zip(results, offsets, strict=True)
+        ]
         started, self._started = self._started, {}
         still = {id(lane) for lane, _result in self._results}
         releases = {i: r for i, r in self._releases.items() if id(r[0]) not in still}
@@ -150,11 +165,16 @@ class Flusher:
         )
 
     async def _tell_whole(self, batch: Batch) -> Flushed:
+        offset = self._clock.offset
         while True:
             work = partial(flush, batch=batch, worker=self._worker, delay_ms=self._delay_ms,
-                           now=self._clock.now())  # fmt: skip
+                           now=self._clock.now(), clock_version=self._clock.version)  # fmt: skip
             try:
                 return await self._store.write(work)
+            except TimeShifted:
+                await synchronise(self._store, self._clock)
+                batch = shifted(batch, self._clock.offset - offset)
+                offset = self._clock.offset
             except (StoreAway, StoreFull) as away:
                 log.warning("flush_waits_for_store", results=len(batch.results), reason=str(away))
                 await asyncio.sleep(AFTER_FAILURE_SECONDS)

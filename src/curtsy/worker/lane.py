@@ -231,8 +231,8 @@ class Lane:
 
     async def _visit(self, visit: Visit) -> None:
         started_at, began = self._crew.clock.now(), self._monotonic()
-        if self._suspected:
-            await self._crew.flusher.suspect(self, visit)
+        if self._suspected and not await self._crew.flusher.suspect(self, visit):
+            return
         try:
             done = await self._crew.pipeline.run(visit, partial(self._may_start, visit))
         except TrustEnded:

@@ -70,7 +70,7 @@ class Standing:
         return judged.result
 
     def report(self, ranks: str, release: Release | None) -> SourceReport:
-        ahead = self._clock.now() - self._clock.monotonic() + self._clock.doubt
+        ahead = self._clock.offset + self._clock.doubt
         return SourceReport(
             source_id=self._lease.source_id,
             epoch=self._lease.epoch,
