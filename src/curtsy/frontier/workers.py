@@ -52,7 +52,7 @@ _LOCK_ORPHANS = Statement(
     """
     SELECT id, name, suspect_page_id FROM sources
     WHERE owner IS NOT NULL AND owner NOT IN (SELECT id FROM workers)
-    ORDER BY id {lock_skip}
+    ORDER BY id {lock}
     """
 )
 _FREE_ORPHANS = Statement(
