@@ -5,7 +5,6 @@ tell. It must never be *recorded* twice, and the site must never be asked too so
 """
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,15 +13,13 @@ from typing import Any
 from sqlalchemy import text
 
 from chaos.witness import testimony
+from curtsy.demo.access_log import TICK_MS
 from curtsy.demo.truth import NANOSECONDS, Entry, smallest_gaps
 from curtsy.store import Connection
 from support.promises import violations
 
-STAMP_LATE = 0.005
-"""The site notes an arrival a little after it: its stamps may be off by so many seconds."""
-DEAF_AT_MOST = 0.02
-BURST = 1_000_000
-"""Stamps closer than this (nanoseconds) were waiting together."""
+STAMP_LATE = 2 * TICK_MS / 1000
+"""The site's stamps may be late by so many seconds."""
 MUST_FAIL = "/missing/"
 
 _NOTHING_LEFT = {
@@ -106,23 +103,15 @@ def _with_tries(connection: Connection, sentence: str) -> str:
 
 
 def too_soon(entries: Sequence[Entry], delay: float) -> list[str]:
-    """The shortest of the gaps that are too short, for each host.
-
-    A site that waits for the processor stamps late what arrives meanwhile. It then noted nothing
-    for as long: such a silence just before the first stamp is given as allowance.
-    """
-    noted = sorted(at for e in entries for at in (e.at, e.ended_at) if at is not None)
+    """The shortest of the gaps that are too short, for each host."""
     last: dict[str, Entry] = {}
     worst: dict[str, tuple[Entry, Entry]] = {}
     for entry in entries:
         before, last[entry.host] = last.get(entry.host), entry
-        if before is None or entry.at - before.at >= delay * NANOSECONDS:
+        if before is None or entry.at - before.at >= (delay - STAMP_LATE) * NANOSECONDS:
             continue
-        allowed = STAMP_LATE + min(DEAF_AT_MOST, _deaf(noted, before.at) / NANOSECONDS)
         pair = worst.get(entry.host)
-        if entry.at - before.at < (delay - allowed) * NANOSECONDS and (
-            pair is None or entry.at - before.at < pair[1].at - pair[0].at
-        ):
+        if pair is None or entry.at - before.at < pair[1].at - pair[0].at:
             worst[entry.host] = before, entry
     return [_sentence(before, after) for before, after in worst.values()]
 
@@ -131,14 +120,6 @@ def _sentence(before: Entry, after: Entry) -> str:
     gap = (after.at - before.at) / 1e6
     seen = [f"{e.path} at {e.at} from {e.port}" for e in (before, after)]
     return f"too soon: {after.host} after {gap:.1f} ms ({', '.join(seen)})"
-
-
-def _deaf(noted: Sequence[int], at: int) -> int:
-    """How long ago the site gave a sign of life before the burst to which this stamp belongs."""
-    first = bisect_left(noted, at)
-    while first > 0 and noted[first] - noted[first - 1] < BURST:
-        first -= 1
-    return at - noted[first - 1] if first else 0
 
 
 def _left_over(connection: Connection) -> list[str]:

@@ -1,11 +1,12 @@
 """The access log tells what happened, also when a client goes away in the middle."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from curtsy.demo import truth
-from curtsy.demo.access_log import monotonic_ns
+from curtsy.demo.access_log import TICK_MS, monotonic_ns
 from curtsy.demo.site import PracticeSite
 
 
@@ -68,3 +69,15 @@ async def test_the_file_has_a_request_soon_after_it_was_made(client, tmp_path: P
         assert monotonic_ns() - entry.at < 2_000_000_000
         assert [entry] == site.entries()
     assert [entry] == site.entries()
+
+
+async def test_a_site_that_was_held_up_knows_when_the_request_came(dial, site):
+    async with dial() as (reader, writer):
+        writer.write(b"GET /page/1 HTTP/1.1\r\nHost: a\r\n\r\n")
+        await reader.readuntil(b"</html>")
+        sent_at = monotonic_ns()
+        writer.write(b"GET /page/2 HTTP/1.1\r\nHost: a\r\n\r\n")
+        time.sleep(0.2)  # noqa: ASYNC251 - holding up the loop is the point
+        await reader.readuntil(b"</html>")
+    entry = site.entries()[-1]
+    assert -1 <= (entry.at - sent_at) / 1e6 <= 2 * TICK_MS + 1

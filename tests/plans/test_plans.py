@@ -165,6 +165,8 @@ class Holding:
         self._context = self._store._engine._connect()  # type: ignore[attr-defined]
         self._connection = await self._context.__aenter__()
         await self._connection.execution_options(isolation_level="REPEATABLE READ")
+        # A forgotten transaction of ours is ended after seconds; one of somebody else's is not.
+        await self._connection.execute(text("SET idle_in_transaction_session_timeout = 0"))
         await self._connection.execute(text("SELECT count(*) FROM visits"))
 
     async def __aexit__(self, *_: object) -> None:

@@ -3,6 +3,7 @@
 import zstandard
 
 from curtsy.clock import Clock
+from curtsy.demo.access_log import TICK_MS
 from curtsy.demo.process import PracticeProcess
 from curtsy.demo.site import PracticeSite
 from curtsy.demo.truth import counts, most_at_once, smallest_gap
@@ -10,7 +11,7 @@ from curtsy.politeness.policy import Policy
 from curtsy.store import Store
 from support.engine import QUICK, Engine, engine, settings
 
-LATE = 0.020  # seconds by which the site's own clock may be late for a request
+LATE = 2 * TICK_MS / 1000  # seconds by which the site's stamps may be late
 
 
 async def test_a_page_is_fetched_once_and_stored_as_it_came(

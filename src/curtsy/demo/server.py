@@ -1,9 +1,10 @@
 """One HTTP/1.1 connection: requests in, one after the other, answers out in their order."""
 
 import asyncio
+import socket
 from typing import assert_never, cast
 
-from curtsy.demo.access_log import monotonic_ns
+from curtsy.demo.access_log import arrived_ns, monotonic_ns
 from curtsy.demo.answers import Answer, Delivery, matches, not_modified, plain
 from curtsy.demo.heads import LARGEST_HEAD, BadHead, Request, parse
 from curtsy.demo.pages import Place
@@ -23,6 +24,7 @@ class Connection(asyncio.Protocol):
         self._log = reception.log
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport = cast("asyncio.Transport", None)
+        self._socket: socket.socket = cast("socket.socket", None)
         self._peer_port = 0
         self._unread = b""
         self._arrived_at = 0  # when the bytes that are being read came
@@ -37,6 +39,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._socket = transport.get_extra_info("socket")
         peer = transport.get_extra_info("peername")
         self._peer_port = peer[1] if peer else 0
         self._reception.arrived(self)
@@ -56,11 +59,11 @@ class Connection(asyncio.Protocol):
             return
         if not self._unread:
             self._unread = data
-            self._arrived_at = monotonic_ns()
+            self._arrived_at = arrived_ns(self._socket)
         else:
             self._unread += data
             if self._asked is None:
-                self._arrived_at = monotonic_ns()
+                self._arrived_at = arrived_ns(self._socket)
         self._read()
         if len(self._unread) > LARGEST_HEAD and not self._last:
             self._transport.pause_reading()

@@ -1,6 +1,7 @@
 """What really happened, as the site saw it: the access log and questions to it. Pure.
 
-The log is JSON, one record to a line, of two kinds. The moment the head of a request is complete:
+The log is JSON, one record to a line, of two kinds. When the head of a request is complete, with
+the instant at which it reached the machine (by the kernel's account, late by 8 ms at most):
 
     {"n": 7, "at": 81236549871234, "host": "127.0.1.3", "path": "/page/1", "port": 51234}
 
