@@ -7,18 +7,16 @@ import struct
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientConnectorDNSError, ClientConnectorError
-from aiohttp.client_reqrep import ConnectionKey
 
 from curtsy.fetch import Request
 from curtsy.fetch.failures import failure
+from curtsy.fetch.trouble import NameUnknown, NoConnection
 from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed
 from fetch.sites import Script, Serve, Site, fetcher, get, once, page
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 SELF_SIGNED = Path(__file__).with_name("self_signed.pem")
-KEY = ConnectionKey("example.org", 443, True, True, None, None, None, None)
 
 
 async def silent(site: Site, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -55,7 +53,9 @@ async def test_a_name_that_does_not_exist_is_final() -> None:
 
 def test_a_name_server_that_does_not_answer_is_not_final() -> None:
     error = socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
-    outcome = failed(failure(ClientConnectorDNSError(KEY, error), "example.org"), Kind.DNS)
+    trouble = NameUnknown(error.strerror)
+    trouble.__cause__ = error
+    outcome = failed(failure(trouble, "example.org"), Kind.DNS)
     assert not outcome.final
     assert outcome.error == (
         "The name example.org could not be looked up: Temporary failure in name resolution."
@@ -77,8 +77,9 @@ async def test_a_host_that_never_finishes_connecting_is_no_connection(serve: Ser
 
 
 async def test_running_out_of_files_is_our_fault_and_not_the_hosts() -> None:
-    error = ClientConnectorError(KEY, OSError(errno.EMFILE, "Too many open files"))
-    assert failure(error, "example.org").kind is Kind.INTERNAL
+    trouble = NoConnection("Too many open files")
+    trouble.__cause__ = OSError(errno.EMFILE, "Too many open files")
+    assert failure(trouble, "example.org").kind is Kind.INTERNAL
 
 
 def test_an_unknown_error_keeps_its_traceback() -> None:

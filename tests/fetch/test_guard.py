@@ -92,7 +92,7 @@ def test_a_host_is_refused_when_all_its_addresses_are() -> None:
 
 
 def test_the_system_is_asked_for_names() -> None:
-    assert "127.0.0.1" in addresses_of("localhost", 0)
+    assert "127.0.0.1" in addresses_of("localhost")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 import asyncio
 
-import aiohttp
 import pytest
 
 from curtsy.fetch import Request, TrustEnded
@@ -69,15 +68,6 @@ async def test_a_dead_kept_connection_is_not_answered_by_a_second_request(serve:
         assert isinstance(outcome, Failed)
         assert outcome.kind is Kind.RESET
     assert (len(site.requests), len(asked)) == (2, 2)
-
-
-async def test_the_library_alone_would_have_sent_it_again(serve: Serve) -> None:
-    site = await serve(hang_up_at_the_second)
-    async with aiohttp.ClientSession() as session:
-        for _ in range(2):
-            async with session.get(site.url) as response:
-                await response.read()
-    assert len(site.requests) == 3
 
 
 async def test_a_connection_seen_to_be_closed_costs_no_page(serve: Serve) -> None:

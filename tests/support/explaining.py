@@ -1,17 +1,18 @@
 """Every statement of a transaction explained while it runs: how many buffers, which scans."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
-
-from curtsy.store import dialects
+from sqlalchemy import Connection, TextClause, text
 
 BIG = ("visits", "pages", "items", "sources", "documents", "attempts", "events", "jobs", "hosts")
+
+Run = Callable[[Any, Any], Any]
 
 
 @dataclass
@@ -43,30 +44,36 @@ def explained(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plans]:
     """Within this, each statement is explained in a savepoint, undone, and then really run."""
     plans = Plans()
 
-    def watching(statement: Any, values: dict[str, Any], connection: Connection) -> None:
+    execute, execute_raw = Connection.execute, Connection.exec_driver_sql
+
+    @contextmanager
+    def undone(connection: Connection) -> Iterator[None]:
         with connection.begin_nested() as savepoint:
-            if connection.dialect.name == "sqlite":
-                plans.seen.append(_sqlite_plan(connection, str(statement), values))
-            else:
-                plans.seen.append(_postgres_plan(connection, str(statement), values))
+            yield
             savepoint.rollback()
 
-    real = Connection.execute
-
-    def execute(self: Connection, statement: Any, values: Any = None, **more: Any) -> Any:
-        explainable = isinstance(statement, dialects.TextClause) and isinstance(values, dict)
+    def watching(self: Connection, statement: Any, values: Any = None, **more: Any) -> Any:
+        explainable = isinstance(statement, TextClause) and isinstance(values, dict)
         if explainable and not str(statement).startswith("EXPLAIN"):
-            watching(statement, values, self)
-        return real(self, statement, values, **more)
+            with undone(self):
+                plan = _sqlite_plan if self.dialect.name == "sqlite" else _postgres_plan
+                plans.seen.append(plan(str(statement), values, partial(execute, self)))
+        return execute(self, statement, values, **more)
+
+    def watching_raw(self: Connection, sql: str, values: Any = None, **more: Any) -> Any:
+        if values and self.dialect.name == "sqlite":
+            with undone(self):
+                plans.seen.append(_sqlite_plan(sql, values, partial(execute_raw, self)))
+        return execute_raw(self, sql, values, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Connection, "execute", execute)
+        patch.setattr(Connection, "execute", watching)
+        patch.setattr(Connection, "exec_driver_sql", watching_raw)
         yield plans
 
 
-def _postgres_plan(connection: Connection, sql: str, values: dict[str, Any]) -> Plan:
-    rows = connection.execute(text(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}"), values)
-    [top] = rows.scalar_one()
+def _postgres_plan(sql: str, values: Any, run: Run) -> Plan:
+    [top] = run(text(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}"), values).scalar_one()
     plan = top["Plan"]
     buffers = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
     scanned = {n["Relation Name"] for n in _nodes(plan) if n["Node Type"] == "Seq Scan"}
@@ -79,8 +86,9 @@ def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _nodes(child)
 
 
-def _sqlite_plan(connection: Connection, sql: str, values: dict[str, Any]) -> Plan:
-    rows = connection.execute(text(f"EXPLAIN QUERY PLAN {sql}"), values)
+def _sqlite_plan(sql: str, values: Any, run: Run) -> Plan:
+    explain = f"EXPLAIN QUERY PLAN {sql}"
+    rows = run(text(explain) if isinstance(values, dict) else explain, values)
     details = [row.detail for row in rows]
     found = (re.match(r"SCAN (\w+)(?! USING)", detail) for detail in details)
     aliases = {"p": "pages", "s": "sources", "i": "items", "h": "hosts"}

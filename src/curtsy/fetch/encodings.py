@@ -3,19 +3,13 @@
 import zlib
 from collections.abc import Callable
 
+from curtsy.fetch.trouble import BadEncoding, TooLarge
+
 GZIP_MAGIC = b"\x1f\x8b"
 STEP = 64 * 1024
 MAX_MEMBERS = 1_000
 
 _GZIP, _ZLIB, _RAW = 31, 15, -15  # how zlib names the three formats
-
-
-class BadEncoding(Exception):
-    """The body is not what its Content-Encoding says; the text says why."""
-
-
-class TooLarge(Exception):
-    """A cap was passed; the text says which."""
 
 
 def decoded(encoding: str, wire: bytes, cap: int) -> bytes:

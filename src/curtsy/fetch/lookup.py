@@ -3,52 +3,65 @@
 import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
-
-from aiohttp.abc import AbstractResolver, ResolveResult
+from ipaddress import ip_address
 
 from curtsy.fetch.guard import AddressRefused, Network, refusal
 
 # Slow name servers must hold up only their own hosts: the loop's default has 4 to 32 threads
 # for everything that the process does.
 LOOKUPS_AT_ONCE = 64
+ADDRESSES_KEPT_SECONDS = 60.0
+HOSTS_KEPT = 10_000
 
 
-class Lookup(AbstractResolver):
+class Lookup:
     """Leaves refused addresses out, so that a host fails as refused only if all of its are."""
 
     def __init__(self, *, allow: tuple[Network, ...]) -> None:
         self._allow = allow
         self._threads = ThreadPoolExecutor(LOOKUPS_AT_ONCE, thread_name_prefix="lookup")
+        self._known: dict[str, tuple[float, list[str]]] = {}
+        self._asking: dict[str, asyncio.Task[list[str]]] = {}
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
+    async def addresses(self, host: str) -> list[str]:
+        """At least one address; raises `AddressRefused` or `socket.gaierror` where there is none.
+
+        Those who ask for the same name at the same time share one answer.
+        """
+        if _is_address(host):
+            return permitted([host], self._allow)
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._threads, addresses_of, host, family)
-        return [
-            ResolveResult(
-                hostname=host,
-                host=address,
-                port=port,
-                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-                proto=socket.IPPROTO_TCP,
-                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-            )
-            for address in permitted(found, self._allow)
-        ]
+        until, addresses = self._known.get(host, (0.0, []))
+        if until > loop.time():
+            return addresses
+        if (asking := self._asking.get(host)) is None:
+            asking = self._asking[host] = loop.create_task(self._ask(host))
+            asking.add_done_callback(lambda _: self._asking.pop(host, None))
+        return await asyncio.shield(asking)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
+        for asking in self._asking.values():
+            asking.cancel()
+
+    async def _ask(self, host: str) -> list[str]:
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(self._threads, addresses_of, host)
+        addresses = permitted(found, self._allow)
+        if len(self._known) >= HOSTS_KEPT:
+            self._known.pop(next(iter(self._known)))
+        self._known[host] = loop.time() + ADDRESSES_KEPT_SECONDS, addresses
+        return addresses
 
 
-def addresses_of(host: str, family: socket.AddressFamily) -> list[str]:
+def addresses_of(host: str) -> list[str]:
     """Ask the system. Blocks.
 
     As bytes, because Python's own IDNA step raises for names that are merely not in the DNS.
     Without AI_ADDRCONFIG, because with it a machine that is offline is told "no such name",
     which would be final for the page.
     """
-    found = socket.getaddrinfo(host.encode(), None, family=family, type=socket.SOCK_STREAM)
+    found = socket.getaddrinfo(host.encode(), None, type=socket.SOCK_STREAM)
     return [_spelled(sockaddr) for _, _, _, _, sockaddr in found]
 
 
@@ -57,6 +70,14 @@ def _spelled(sockaddr: tuple[str, int] | tuple[str, int, int, int] | tuple[int, 
     if len(sockaddr) == 4 and sockaddr[3] and "%" not in address:
         return f"{address}%{sockaddr[3]}"
     return address
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def permitted(addresses: list[str], allow: tuple[Network, ...]) -> list[str]:

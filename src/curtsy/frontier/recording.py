@@ -131,12 +131,11 @@ def store_documents(
         page = pages[r.visit.page_id]
         if page.document_hash != r.document.hash:
             versions[page.id] += 1
-            made.append({
-                "page_id": page.id, "version": versions[page.id], "content": r.document.content,
-                "hash": r.document.hash, "content_type": r.document.content_type,
-                "charset": r.document.charset, "status": r.outcome.status, "url": r.outcome.url,
-                "bytes": r.document.bytes, "fetched_at": r.ended_at,
-            })  # fmt: skip
+            made.append((
+                page.id, versions[page.id], r.document.content, r.document.hash,
+                r.document.content_type, r.document.charset, r.outcome.status, r.outcome.url,
+                r.document.bytes, r.ended_at,
+            ))  # fmt: skip
     insert_documents(connection, made)
     return versions
 

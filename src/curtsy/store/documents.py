@@ -1,15 +1,13 @@
-"""Documents carry bytes, which cannot travel in JSON: on SQLite they go in one by one."""
+"""Documents: the one table whose rows carry bytes."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
-from curtsy.store.dialects import Postgres, Statement
-from curtsy.store.schema import documents
+from curtsy.store.dialects import Sqlite, Statement
 
-_INSERT_ONE = insert(documents)
-_INSERT_ALL = Statement(
+_INSERT = Statement(
     """
     INSERT INTO documents (page_id, version, content, hash, content_type, charset, status, url,
                            bytes, fetched_at)
@@ -22,11 +20,7 @@ _INSERT_ALL = Statement(
 )  # fmt: skip
 
 
-def insert_documents(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Rows with the table's columns, in its order."""
-    if not rows:
-        return
-    if connection.dialect.name == Postgres.name:
-        _INSERT_ALL(connection, made=[tuple(row.values()) for row in rows])
-    else:
-        connection.execute(_INSERT_ONE, rows)
+def insert_documents(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Rows with these columns, in this order."""
+    for start in range(0, len(rows), Sqlite.MOST_VALUES):  # bytes cannot travel in JSON
+        _INSERT(connection, made=rows[start : start + Sqlite.MOST_VALUES])

@@ -28,6 +28,8 @@ log = logger("worker")
 
 PAUSE = 0.04
 """Seconds between two flushes, so that a batch can gather under load; none when idle."""
+ENOUGH = 200
+"""So many results are worth a flush at once."""
 STARTS_WAIT = 0.2
 MOST_RESULTS = 500
 MOST_UNSAID = 1_500
@@ -105,7 +107,8 @@ class Flusher:
                 except TimeoutError:
                     pass
             await self.flush_once()
-            await asyncio.sleep(PAUSE)
+            if len(self._results) < ENOUGH:
+                await asyncio.sleep(PAUSE)
 
     async def drained(self) -> None:
         """Wait until everything added so far was told."""

@@ -1,0 +1,64 @@
+"""Connections that stand ready for another request to their origin."""
+
+import asyncio
+
+from curtsy.fetch.connection import Connection
+from curtsy.fetch.request import Origin
+
+# Shorter than the 5 seconds after which many servers close an idle connection. A request that
+# meets the closing on its way is lost: it has started, so it may not simply be sent again.
+KEPT_SECONDS = 4.0
+MOST_KEPT = 1_000
+_SWEEP_SECONDS = 1.0
+
+
+class Kept:
+    def __init__(self) -> None:
+        self._idle: dict[Origin, list[tuple[float, Connection]]] = {}
+        self._count = 0
+        self._loop = asyncio.get_running_loop()
+        self._sweep: asyncio.TimerHandle | None = None
+
+    def take(self, origin: Origin) -> Connection | None:
+        """The one that was used last, which is the least likely to be closed on the way."""
+        waiting = self._idle.get(origin)
+        oldest = self._loop.time() - KEPT_SECONDS
+        while waiting:
+            since, connection = waiting.pop()
+            self._count -= 1
+            if since > oldest and connection.usable:
+                return connection
+            connection.close()
+        return None
+
+    def keep(self, connection: Connection) -> None:
+        if not connection.usable:
+            return
+        if self._count >= MOST_KEPT:
+            connection.close()
+            return
+        self._idle.setdefault(connection.origin, []).append((self._loop.time(), connection))
+        self._count += 1
+        if self._sweep is None:
+            self._sweep = self._loop.call_later(_SWEEP_SECONDS, self._close_old)
+
+    def close(self) -> None:
+        if self._sweep is not None:
+            self._sweep.cancel()
+        self._close_until(float("inf"))
+
+    def _close_old(self) -> None:
+        self._close_until(self._loop.time() - KEPT_SECONDS)
+        self._sweep = self._loop.call_later(_SWEEP_SECONDS, self._close_old) if self._idle else None
+
+    def _close_until(self, last: float) -> None:
+        for origin, waiting in list(self._idle.items()):
+            young = [(since, one) for since, one in waiting if since > last and one.usable]
+            for since, one in waiting:
+                if since <= last:
+                    one.close()
+            self._count -= len(waiting) - len(young)
+            if young:
+                self._idle[origin] = young
+            else:
+                del self._idle[origin]
