@@ -127,9 +127,11 @@ class Incoming:
             self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
 
     def on_headers_complete(self) -> None:
+        if self.is_over():
+            return
         status = self._parser.get_status_code()
         self._interim = status // 100 == 1 and status != SWITCHING_PROTOCOLS
-        if self._interim or self.trouble is not None:
+        if self._interim:
             return
         self.status, self._head_complete = status, True
         self._cap = ERROR_BODY_BYTES if self.is_error else self._caps.body_bytes
@@ -138,7 +140,7 @@ class Incoming:
             self.trouble = self._body_too_large()
 
     def on_body(self, piece: bytes) -> None:
-        if self.trouble is not None:
+        if self.is_over():
             return
         if len(self._body) + len(piece) > self._cap:
             self.trouble = self._body_too_large()
@@ -153,7 +155,7 @@ class Incoming:
         if self._interim:
             self.headers.clear()
             self._interim = False
-        elif self.trouble is None:
+        elif not self.is_over():
             self.complete = True
             self._stays_open = self._parser.should_keep_alive()
 

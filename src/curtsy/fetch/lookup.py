@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from ipaddress import ip_address
 
 from curtsy.fetch.guard import AddressRefused, Network, refusal
@@ -36,13 +37,18 @@ class Lookup:
             return addresses
         if (asking := self._asking.get(host)) is None:
             asking = self._asking[host] = loop.create_task(self._ask(host))
-            asking.add_done_callback(lambda _: self._asking.pop(host, None))
+            asking.add_done_callback(partial(self._asked, host))
         return await asyncio.shield(asking)
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
         for asking in self._asking.values():
             asking.cancel()
+
+    def _asked(self, host: str, asking: asyncio.Task[list[str]]) -> None:
+        self._asking.pop(host, None)
+        if not asking.cancelled():
+            asking.exception()  # somebody has to look at it, even where nobody waits any more
 
     async def _ask(self, host: str) -> list[str]:
         loop = asyncio.get_running_loop()

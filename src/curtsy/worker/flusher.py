@@ -32,7 +32,11 @@ ENOUGH = 200
 """So many results are worth a flush at once."""
 STARTS_WAIT = 0.2
 MOST_RESULTS = 500
+MOST_BYTES = 16 * 2**20
+"""In one transaction: at most so many results, or documents of so many bytes together."""
 MOST_UNSAID = 1_500
+MOST_UNSAID_BYTES = 64 * 2**20
+"""Lanes start nothing more while so much waits to be told."""
 AFTER_FAILURE_SECONDS = 0.5
 
 
@@ -42,6 +46,7 @@ class Flusher:
         self._results: list[tuple[Lane, Result]] = []
         self._offsets: list[int] = []
         """Of the clock when each result was made: it may jump before they are told."""
+        self._unsaid_bytes = 0
         self._started: dict[int, tuple[Lane, Visit]] = {}
         self._releases: dict[int, tuple[Lane, Release, asyncio.Future[None]]] = {}
         self._something = asyncio.Event()
@@ -56,7 +61,8 @@ class Flusher:
         self._started.pop(result.visit.page_id, None)
         self._results.append((lane, result))
         self._offsets.append(self._clock.offset)
-        if len(self._results) >= MOST_UNSAID:
+        self._unsaid_bytes += _size(result)
+        if len(self._results) >= MOST_UNSAID or self._unsaid_bytes >= MOST_UNSAID_BYTES:
             self._room.clear()
         self._hurry()
 
@@ -117,12 +123,7 @@ class Flusher:
     async def flush_once(self) -> None:
         self._something.clear()
         self._urgent.clear()
-        results, self._results = self._results[:MOST_RESULTS], self._results[MOST_RESULTS:]
-        offsets, self._offsets = self._offsets[:MOST_RESULTS], self._offsets[MOST_RESULTS:]
-        results = [
-            (lane, in_time_of(result, self._clock.offset - offset))
-            for (lane, result), offset in zip(results, offsets, strict=True)
-        ]
+        results = self._take_results()
         started, self._started = self._started, {}
         still = {id(lane) for lane, _result in self._results}
         releases = {i: r for i, r in self._releases.items() if id(r[0]) not in still}
@@ -134,10 +135,25 @@ class Flusher:
         if not batch:
             return
         flushed = await self._tell(batch)
-        self._room.set()
+        if len(self._results) < MOST_UNSAID and self._unsaid_bytes < MOST_UNSAID_BYTES:
+            self._room.set()
         self._spread(flushed, results, releases)
         if not self._results and not self._releases:
             self._all_told.set()
+
+    def _take_results(self) -> "list[tuple[Lane, Result]]":
+        """As many as go into one transaction, in the clock's time of now."""
+        number = room = 0
+        while number < min(MOST_RESULTS, len(self._results)) and room < MOST_BYTES:
+            room += _size(self._results[number][1])
+            number += 1
+        results, self._results = self._results[:number], self._results[number:]
+        offsets, self._offsets = self._offsets[:number], self._offsets[number:]
+        self._unsaid_bytes -= room
+        return [
+            (lane, in_time_of(result, self._clock.offset - offset))
+            for (lane, result), offset in zip(results, offsets, strict=True)
+        ]
 
     def _batch(
         self,
@@ -201,6 +217,10 @@ class Flusher:
         for _lane, _release, told in releases.values():
             if not told.done():
                 told.set_result(None)
+
+
+def _size(result: Result) -> int:
+    return len(result.document.content) if result.document is not None else 0
 
 
 def _halves(batch: Batch) -> tuple[Batch, Batch]:
