@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from itertools import islice
 
 from curtsy import logs
+from curtsy.app.opening import collect_garbage_less_often
 from curtsy.clock import Clock
 from curtsy.frontier.timekeeping import synchronise
 from curtsy.store import Store
@@ -17,6 +18,7 @@ URLS_PER_JOB = 100_000
 @asynccontextmanager
 async def opened(database: str) -> AsyncIterator[tuple[Store, Clock]]:
     logs.configure("WARNING", "text")
+    collect_garbage_less_often()  # as every process of ours does at its start
     async with Store(database) as store:
         await upgrade(store)
         clock = Clock()

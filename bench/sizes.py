@@ -18,7 +18,7 @@ class Sizes:
     submit_urls: int = 100_000
     submit_hosts: int = 1_000
     latency_samples: int = 100
-    memory_marks: tuple[int, ...] = (2_000, 10_000, 20_000)
+    memory_marks: tuple[int, ...] = (2_000, 20_000, 40_000)
 
 
 FULL = Sizes()

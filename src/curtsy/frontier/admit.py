@@ -16,7 +16,7 @@ from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.jobs import band_of
 from curtsy.store import Connection, Statement
 
-CHUNK = 10_000
+CHUNK = 1_024
 
 
 class Wanted(NamedTuple):

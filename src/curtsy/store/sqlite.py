@@ -22,11 +22,12 @@ PRAGMAS = (
     "PRAGMA busy_timeout = 10000",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
-    "PRAGMA cache_size = -65536",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA wal_autocheckpoint = 4000",
     "PRAGMA journal_size_limit = 67108864",
 )
+WRITER_CACHE_KIB, READER_CACHE_KIB = 16 * 1024, 4 * 1024
+"""What a connection keeps of the file; beneath it the system keeps as much as it can."""
 BEGIN_WRITING = "BEGIN IMMEDIATE"
 
 
@@ -45,8 +46,12 @@ class SqliteEngine:
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
 
     async def open(self) -> None:
-        self._writer = _engine(self._url, begin=BEGIN_WRITING, size=1)
-        self._reader = _engine(self._url, begin="BEGIN", size=READERS)
+        self._writer = _engine(
+            self._url, begin=BEGIN_WRITING, size=1, cache_kib=WRITER_CACHE_KIB
+        )
+        self._reader = _engine(
+            self._url, begin="BEGIN", size=READERS, cache_kib=READER_CACHE_KIB
+        )
 
     async def close(self) -> None:
         await asyncio.to_thread(self._close)
@@ -91,7 +96,7 @@ def _synchronous(connection: Connection, mode: str) -> None:
     raw.execute(f"PRAGMA synchronous = {mode}")
 
 
-def _engine(url: URL, *, begin: str, size: int) -> SqlEngine:
+def _engine(url: URL, *, begin: str, size: int, cache_kib: int) -> SqlEngine:
     engine = create_engine(
         url,
         poolclass=QueuePool,
@@ -106,6 +111,7 @@ def _engine(url: URL, *, begin: str, size: int) -> SqlEngine:
         raw.isolation_level = None  # we say BEGIN ourselves
         for pragma in PRAGMAS:
             raw.execute(pragma)
+        raw.execute(f"PRAGMA cache_size = -{cache_kib}")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
