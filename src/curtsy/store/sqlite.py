@@ -46,12 +46,8 @@ class SqliteEngine:
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
 
     async def open(self) -> None:
-        self._writer = _engine(
-            self._url, begin=BEGIN_WRITING, size=1, cache_kib=WRITER_CACHE_KIB
-        )
-        self._reader = _engine(
-            self._url, begin="BEGIN", size=READERS, cache_kib=READER_CACHE_KIB
-        )
+        self._writer = _engine(self._url, begin=BEGIN_WRITING, size=1, cache_kib=WRITER_CACHE_KIB)
+        self._reader = _engine(self._url, begin="BEGIN", size=READERS, cache_kib=READER_CACHE_KIB)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._close)
