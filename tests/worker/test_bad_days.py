@@ -197,7 +197,7 @@ async def test_a_result_that_cannot_be_stored_costs_only_its_page(
         bad = "text/\ud800" if reply.url.endswith("/13") else "text/html"
         return Record(reply.body, bad, None)
 
-    monkeypatch.setitem(scrapers.SCRAPERS, "raw", hostile)
+    monkeypatch.setitem(scrapers.SIMPLE, "raw", hostile)
     async with curtsy.worker(settings(Policy(min_delay=0))):
         job = await curtsy.submit(*(site.url(0, f"/page/{n}") for n in range(30)))
         ended = await curtsy.ended(job)

@@ -3,19 +3,23 @@
 import traceback
 from collections.abc import Callable
 
+from curtsy.extract import Pool
 from curtsy.fetch import Fetcher, Request, TrustEnded
 from curtsy.frontier.results import Document
 from curtsy.frontier.take import Visit
 from curtsy.model.kinds import Kind
-from curtsy.model.outcome import Failed, Fetched, Moved, Outcome
+from curtsy.model.outcome import Failed, Fetched, Moved, Outcome, Record, Reply
 from curtsy.politeness.classify import classify
-from curtsy.scrapers import SCRAPERS
+from curtsy.scrapers import PARSING, SIMPLE
 from curtsy.worker.documents import document_of
 
 
 class Pipeline:
-    def __init__(self, *, fetcher: Fetcher, now: Callable[[], int], max_redirects: int) -> None:
-        self._fetcher, self._now, self._max_redirects = fetcher, now, max_redirects
+    def __init__(
+        self, *, fetcher: Fetcher, pool: Pool, now: Callable[[], int], max_redirects: int
+    ) -> None:
+        self._fetcher, self._pool = fetcher, pool
+        self._now, self._max_redirects = now, max_redirects
 
     async def run(
         self, visit: Visit, may_start: Callable[[], bool]
@@ -42,7 +46,7 @@ class Pipeline:
             return Failed(Kind.REDIRECT_LOOP, sentence, verdict.status), None
         if verdict is not None:
             return verdict, None
-        record = SCRAPERS[visit.scraper](reply)
+        record = await self._scraped(visit.scraper, reply)
         if isinstance(record, Failed):
             return record, None
         fetched = Fetched(
@@ -53,3 +57,10 @@ class Pipeline:
             wire_bytes=reply.wire_bytes,
         )
         return fetched, await document_of(record)
+
+    async def _scraped(self, scraper: str, reply: Reply) -> Record | Failed:
+        if (simple := SIMPLE.get(scraper)) is not None:
+            return simple(reply)
+        if scraper in PARSING:
+            return await self._pool.extract(scraper, reply)
+        return Failed(Kind.NOT_SUPPORTED, f"This worker has no scraper named {scraper}.")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from curtsy.extract import ExtractLimits
 from curtsy.fetch import Limits
 from curtsy.fetch.guard import Network
 from curtsy.politeness.policy import Policy
@@ -16,6 +17,7 @@ class WorkerSettings:
     policy: Policy = field(default_factory=Policy)
     """For sources that nobody described."""
     limits: Limits = field(default_factory=Limits)
+    extract: ExtractLimits = field(default_factory=ExtractLimits)
     max_redirects: int = 10
     user_agent: str = "curtsy"
     allow: tuple[Network, ...] = ()

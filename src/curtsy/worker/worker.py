@@ -2,6 +2,7 @@
 
 from curtsy.clock import Clock
 from curtsy.duty import Wake
+from curtsy.extract import Pool
 from curtsy.fetch import Fetcher
 from curtsy.store import Store
 from curtsy.worker.pipeline import Pipeline
@@ -26,10 +27,9 @@ class Worker:
             user_agent=settings.user_agent,
             allow=settings.allow,
         )
-        async with fetcher:
-            pipeline = Pipeline(
-                fetcher=fetcher, now=self._clock.now, max_redirects=settings.max_redirects
-            )
+        async with fetcher, Pool(settings.extract) as pool:
+            pipeline = Pipeline(fetcher=fetcher, pool=pool, now=self._clock.now,
+                                max_redirects=settings.max_redirects)  # fmt: skip
             while not self._stopping:
                 self._session = Session(store=self._store, clock=self._clock, pipeline=pipeline,
                                         settings=settings, wake=self.wake)  # fmt: skip

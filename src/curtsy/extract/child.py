@@ -1,0 +1,50 @@
+"""In the child: page after page through a scraper, until the parent is gone or has had enough."""
+
+import os
+import resource
+import socket
+import traceback
+from typing import Any
+
+from curtsy.extract.confinement import confine
+from curtsy.extract.frames import frame, receive
+from curtsy.model.kinds import Kind
+from curtsy.model.outcome import Failed, Record, Reply
+from curtsy.scrapers import load
+
+OUT_OF_MEMORY = 77
+"""The status with which a child ends that could not even say so."""
+_FRAMES_SHOWN = 30
+
+
+def serve(channel: socket.socket, *, memory_bytes: int) -> None:
+    confine(memory_bytes=memory_bytes)
+    while (asked := receive(channel)) is not None:
+        said = _answer(*asked)
+        del asked
+        channel.sendall(said)
+
+
+def _answer(asked: dict[str, Any], body: bytes) -> bytes:
+    reply = Reply(asked["status"], asked["url"], asked["headers"], body, len(body))
+    try:
+        record = load(asked["scraper"])(reply)
+    except MemoryError:
+        record = Failed(Kind.EXTRACT_MEMORY, "The scraper needed more memory than it may have.")
+    except Exception as error:
+        sentence = f"The scraper failed: {type(error).__name__}: {error}"[:300]
+        trace = "".join(traceback.format_exception(error, limit=-_FRAMES_SHOWN))
+        record = Failed(Kind.EXTRACT_FAILED, f"{sentence.rstrip('.')}.", traceback=trace)
+    try:
+        return _frame(record)
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+
+
+def _frame(record: Record | Failed) -> bytes:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    if isinstance(record, Failed):
+        return frame({"kind": record.kind, "error": record.error, "traceback": record.traceback,
+                      "peak": peak})  # fmt: skip
+    said = {"content_type": record.content_type, "charset": record.charset, "peak": peak}
+    return frame(said, record.content)

@@ -1,0 +1,71 @@
+"""From bytes to text, whatever a page says or hides of its charset. Never raises."""
+
+import codecs
+import re
+
+import cchardet
+
+# The first bytes are where a page says what it is; nobody may make us look further.
+_LOOKED_AT = 4_096
+_DETECTED_IN = 64 * 1024
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_IN_HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_IN_META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.I)
+_IN_XML = re.compile(rb"^\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{1,40})")
+# What pages mean by these names is what browsers take them for.
+_MEANT = {
+    "iso8859-1": "cp1252", "ascii": "cp1252", "latin-1": "cp1252", "iso8859-9": "cp1254",
+    "iso8859-11": "cp874", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}  # fmt: skip
+_NOT_TEXT = {"base64", "bz2", "hex", "quopri", "rot13", "uu", "zlib", "idna", "punycode", "mbcs",
+             "raw-unicode-escape", "unicode-escape", "undefined", "utf-7"}  # fmt: skip
+
+
+def text_of(body: bytes, content_type: str | None) -> tuple[str, str]:
+    """The text and the name of its charset: by header, mark, declaration, and then by its looks."""
+    for bom, charset in _BOMS:
+        if body.startswith(bom):
+            body, marked = body[len(bom) :], charset
+            break
+    else:
+        marked = None
+    charset = _known(_said(content_type)) or marked or _declared(body) or _by_looks(body)
+    return body.decode(charset, errors="replace"), charset
+
+
+def _said(content_type: str | None) -> str | None:
+    found = _IN_HEADER.search(content_type or "")
+    return found[1] if found else None
+
+
+def _declared(body: bytes) -> str | None:
+    start = body[:_LOOKED_AT]
+    found = _IN_META.search(start) or _IN_XML.search(start)
+    charset = _known(found[1].decode("ascii")) if found else None
+    # We could read the declaration, so it is in no charset of two bytes.
+    return "utf-8" if charset is not None and charset.startswith("utf-16") else charset
+
+
+def _by_looks(body: bytes) -> str:
+    sample = body[:_DETECTED_IN]
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)  # may end within a character
+    except UnicodeDecodeError:
+        return _known(cchardet.detect(sample)["encoding"]) or "cp1252"
+    return "utf-8"
+
+
+def _known(name: str | None) -> str | None:
+    """The codec of that name, if it makes text of bytes."""
+    if not name:
+        return None
+    try:
+        codec = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return None
+    return None if codec in _NOT_TEXT else _MEANT.get(codec, codec)

@@ -1,0 +1,43 @@
+"""A scraper that does what the page's body tells it to: for the children of the tests' pools."""
+
+import ctypes
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+from curtsy.model.outcome import Record, Reply
+
+
+def evil_scraper(reply: Reply) -> Record:
+    order, _, rest = reply.body.decode().partition(" ")
+    match order:
+        case "hang":
+            while True:
+                pass
+        case "sleep":
+            time.sleep(float(rest))
+        case "eat":
+            hoard = [bytearray(10_000_000) for _ in range(int(rest))]
+            return Record(str(len(hoard)).encode(), "text/plain", None)
+        case "crash":
+            ctypes.string_at(0)
+        case "exit":
+            os._exit(int(rest))
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "raise":
+            raise ValueError(rest)
+        case "connect":
+            host, _, port = rest.partition(":")
+            socket.create_connection((host, int(port)), 1)
+        case "connect-in-c":
+            libc = ctypes.CDLL(None, use_errno=True)
+            made = libc.socket(socket.AF_INET, socket.SOCK_STREAM, 0)
+            return Record(f"{made} {ctypes.get_errno()}".encode(), "text/plain", None)
+        case "write":
+            Path(rest).write_bytes(b"x" * 10)
+        case "recurse":
+            return evil_scraper(reply)
+    return Record(f"{os.getpid()} {order}".encode(), "text/plain", None)

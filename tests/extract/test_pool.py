@@ -1,0 +1,248 @@
+"""Whatever a page does to its reader costs only that page."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from curtsy.extract import ExtractLimits, Pool
+from curtsy.extract import pool as pool_module
+from curtsy.model.kinds import Kind
+from curtsy.model.outcome import Failed, Record, Reply
+
+
+def pool(**limits: float) -> Pool:
+    return Pool(ExtractLimits(**({"processes": 2, "seconds": 10} | limits)), nursery="evil_nursery")
+
+
+async def told(readers: Pool, order: str) -> Record | Failed:
+    body = order.encode()
+    reply = Reply(200, "http://a.example/", {"content-type": "text/html"}, body, len(body))
+    return await readers.extract("evil_scraper", reply)
+
+
+async def ok(readers: Pool) -> int:
+    """A normal page; returns which process read it."""
+    record = await told(readers, "fine")
+    assert isinstance(record, Record), record
+    return int(record.content.split()[0])
+
+
+def kind_of(outcome: Record | Failed) -> Kind:
+    assert isinstance(outcome, Failed), outcome
+    assert outcome.error.endswith("."), outcome.error
+    return outcome.kind
+
+
+async def until_gone(number: int) -> None:
+    async with asyncio.timeout(10):
+        while psutil.pid_exists(number):
+            await asyncio.sleep(0.01)
+
+
+async def test_pages_are_read_one_after_the_other_by_the_same_process() -> None:
+    async with pool() as readers:
+        first = await ok(readers)
+        assert first != os.getpid()
+        assert [await ok(readers) for _ in range(5)] == [first] * 5
+
+
+async def test_pages_are_read_side_by_side_by_no_more_processes_than_allowed() -> None:
+    async with pool(processes=3) as readers:
+        await ok(readers)
+        began = time.monotonic()
+        records = await asyncio.gather(*(told(readers, "sleep 0.2") for _ in range(9)))
+        seconds = time.monotonic() - began
+    assert len({r.content.split()[0] for r in records}) == 3
+    assert 0.6 <= seconds < 1.8, "three at a time, and not one"
+
+
+@pytest.mark.parametrize(
+    ("order", "kind"),
+    [
+        ("hang", Kind.EXTRACT_TIMEOUT),
+        ("sleep 30", Kind.EXTRACT_TIMEOUT),
+        ("eat 100", Kind.EXTRACT_MEMORY),
+        ("kill", Kind.EXTRACT_MEMORY),
+        ("crash", Kind.EXTRACT_FAILED),
+        ("exit 3", Kind.EXTRACT_FAILED),
+        ("exit 0", Kind.EXTRACT_FAILED),
+        ("raise nonsense", Kind.EXTRACT_FAILED),
+        ("recurse", Kind.EXTRACT_FAILED),
+    ],
+)
+async def test_a_page_that_harms_its_reader_fails_alone(order: str, kind: Kind) -> None:
+    async with pool(seconds=1.0, memory_bytes=256 * 2**20) as readers:
+        await ok(readers)
+        outcomes = await asyncio.gather(
+            told(readers, order), *(told(readers, "fine") for _ in range(20))
+        )
+        assert kind_of(outcomes[0]) is kind
+        assert all(isinstance(outcome, Record) for outcome in outcomes[1:])
+        await ok(readers)
+
+
+async def test_the_time_limit_does_not_count_the_wait_for_a_reader() -> None:
+    async with pool(processes=1, seconds=1.0) as readers:
+        await ok(readers)
+        outcomes = await asyncio.gather(*(told(readers, "sleep 0.4") for _ in range(5)))
+    assert all(isinstance(outcome, Record) for outcome in outcomes)
+
+
+async def test_pages_that_take_long_do_not_hold_up_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool_module, "ASIDE_AFTER_SECONDS", 0.1)
+    async with pool(processes=2, seconds=4) as readers:
+        await ok(readers)
+        slow = [asyncio.ensure_future(told(readers, "hang")) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        began = time.monotonic()
+        await asyncio.gather(*(ok(readers) for _ in range(50)))
+        assert time.monotonic() - began < 3
+        assert not any(one.done() for one in slow)
+        third = [asyncio.ensure_future(told(readers, "hang")) for _ in range(9)]
+        outcomes = await asyncio.gather(*slow, *third)
+        assert {kind_of(one) for one in outcomes} == {Kind.EXTRACT_TIMEOUT}
+        await ok(readers)
+        assert readers._aside == 2
+        assert not readers._places.locked()
+
+
+async def test_there_are_never_more_than_twice_as_many_readers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool_module, "ASIDE_AFTER_SECONDS", 0.05)
+    async with pool(processes=2, seconds=1) as readers:
+        await ok(readers)
+        hanging = [asyncio.ensure_future(told(readers, "hang")) for _ in range(10)]
+        await asyncio.sleep(0.6)
+        assert readers._link is not None
+        assert len(readers._link._readers) == 4
+        for one in hanging:
+            one.cancel()
+        await asyncio.gather(*hanging, return_exceptions=True)
+
+
+async def test_what_was_raised_is_told_with_its_traceback() -> None:
+    async with pool() as readers:
+        outcome = await told(readers, "raise nonsense")
+        assert isinstance(outcome, Failed)
+        assert outcome.error == "The scraper failed: ValueError: nonsense."
+        assert outcome.traceback is not None
+        assert "evil_scraper" in outcome.traceback
+
+
+async def test_memory_that_is_allowed_may_be_used() -> None:
+    async with pool(memory_bytes=512 * 2**20) as readers:
+        assert isinstance(await told(readers, "eat 20"), Record)
+
+
+async def test_a_reader_is_replaced_after_so_many_pages_or_so_much_memory() -> None:
+    async with pool(processes=1, pages_per_process=3) as readers:
+        numbers = [await ok(readers) for _ in range(7)]
+        assert len(set(numbers)) == 3
+        await until_gone(numbers[0])
+    async with pool(processes=1, keep_below_bytes=150 * 2**20) as readers:
+        first = await ok(readers)
+        assert await ok(readers) == first
+        assert isinstance(await told(readers, "eat 20"), Record)
+        assert await ok(readers) != first
+        await until_gone(first)
+
+
+async def test_a_reader_has_no_network_neither_in_python_nor_in_c() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as canary:
+        canary.settimeout(0.2)
+        host, port = canary.getsockname()
+        async with pool() as readers:
+            outcome = await told(readers, f"connect {host}:{port}")
+            assert kind_of(outcome) is Kind.EXTRACT_FAILED
+            assert "no network" in outcome.error
+            in_c = await told(readers, "connect-in-c")
+        with pytest.raises(TimeoutError):
+            canary.accept()
+    assert isinstance(in_c, Record)
+    assert in_c.content == b"-1 1", "the kernel refuses: not permitted"
+
+
+async def test_a_reader_cannot_fill_the_disk(tmp_path: Path) -> None:
+    async with pool() as readers:
+        outcome = await told(readers, f"write {tmp_path / 'x'}")
+        assert kind_of(outcome) is Kind.EXTRACT_FAILED
+        await ok(readers)
+    assert not (tmp_path / "x").exists() or (tmp_path / "x").stat().st_size == 0
+
+
+async def test_a_cancelled_page_ends_its_reader_and_frees_the_place() -> None:
+    async with pool(processes=1) as readers:
+        number = await ok(readers)
+        reading = asyncio.ensure_future(told(readers, "hang"))
+        await asyncio.sleep(0.1)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        await until_gone(number)
+        await ok(readers)
+
+
+async def test_when_the_nursery_dies_its_readers_do_and_the_next_page_has_another() -> None:
+    async with pool(processes=2) as readers:
+        number = await ok(readers)
+        reading = asyncio.ensure_future(told(readers, "hang"))
+        await asyncio.sleep(0.1)
+        assert readers._link is not None
+        os.kill(readers._link._process.pid, signal.SIGKILL)
+        assert kind_of(await reading) is Kind.INTERNAL
+        assert await ok(readers) != number
+        await until_gone(number)
+
+
+async def test_nothing_is_left_behind() -> None:
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    async with pool() as readers:
+        await asyncio.gather(ok(readers), ok(readers))
+        hanging = asyncio.ensure_future(told(readers, "hang"))
+        await asyncio.sleep(0.1)
+        hanging.cancel()
+    async with asyncio.timeout(10):
+        while {c.pid for c in psutil.Process().children(recursive=True)} - before:
+            await asyncio.sleep(0.01)
+
+
+async def test_without_a_page_nothing_is_started() -> None:
+    before = len(psutil.Process().children())
+    async with pool():
+        assert len(psutil.Process().children()) == before
+
+
+_WORKER = """
+import asyncio
+from curtsy.extract import ExtractLimits, Pool
+from curtsy.model.outcome import Reply
+
+async def main():
+    async with Pool(ExtractLimits(processes=1), nursery="evil_nursery") as readers:
+        record = await readers.extract("evil_scraper", Reply(200, "http://a/", {}, b"fine", 4))
+        print(record.content.split()[0].decode(), flush=True)
+        await readers.extract("evil_scraper", Reply(200, "http://a/", {}, b"hang", 4))
+
+asyncio.run(main())
+"""
+
+
+def test_the_readers_of_a_killed_worker_end_with_it() -> None:
+    worker = subprocess.Popen([sys.executable, "-c", _WORKER], stdout=subprocess.PIPE)
+    assert worker.stdout is not None
+    with worker.stdout:
+        number = int(worker.stdout.readline())
+    worker.kill()
+    worker.wait()
+    asyncio.run(until_gone(number))
