@@ -2,7 +2,9 @@ import contextlib
 import gzip
 import zlib
 
+import brotli
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,20 +24,57 @@ def test_deflate_is_read_with_and_without_its_frame(body: bytes, wbits: int, lev
     assert decoded("deflate", zlib.compress(body, level, wbits), ROOM) == body
 
 
-@given(st.binary(min_size=1, max_size=300), st.sampled_from(["gzip", "deflate"]))
+_CODINGS = {
+    "gzip": lambda body: gzip.compress(body, 1),
+    "deflate": lambda body: zlib.compress(body, 1),
+    "br": lambda body: brotli.compress(body, quality=1),
+    "zstd": zstandard.compress,
+}
+
+
+@given(st.binary(max_size=3000), st.lists(st.sampled_from(sorted(_CODINGS)), max_size=3))
+def test_codings_are_undone_in_the_opposite_order(body: bytes, names: list[str]) -> None:
+    wire = body
+    for name in names:
+        wire = _CODINGS[name](wire)
+    assert decoded(", ".join(names), wire, ROOM) == body
+
+
+@given(st.lists(st.binary(max_size=3000), min_size=1, max_size=5))
+def test_zstd_frames_follow_each_other(parts: list[bytes]) -> None:
+    wire = b"".join(zstandard.compress(part) for part in parts)
+    assert decoded("zstd", wire, ROOM) == b"".join(parts)
+
+
+def test_a_zstd_window_that_would_take_much_memory_is_refused() -> None:
+    wide = zstandard.ZstdCompressionParameters(window_log=27, write_content_size=False)
+    wire = zstandard.ZstdCompressor(compression_params=wide).compressobj()
+    with pytest.raises(BadEncoding, match="zstd"):
+        decoded("zstd", wire.compress(b"words" * 9999) + wire.flush(), ROOM)
+
+
+@given(st.binary(min_size=1, max_size=300), st.sampled_from(sorted(_CODINGS)))
 def test_any_bytes_are_read_or_refused(wire: bytes, encoding: str) -> None:
     with contextlib.suppress(BadEncoding, TooLarge):
         assert len(decoded(encoding, wire, 1000)) <= 1000
 
 
-@given(st.integers(0, 200_000), st.integers(0, 200_000))
-def test_what_comes_out_never_passes_the_cap(size: int, cap: int) -> None:
-    wire = gzip.compress(b"a" * size, 1)
+@given(st.integers(0, 200_000), st.integers(0, 200_000), st.sampled_from(sorted(_CODINGS)))
+def test_what_comes_out_never_passes_the_cap(size: int, cap: int, name: str) -> None:
+    wire = _CODINGS[name](b"a" * size)
     if size <= cap:
-        assert decoded("gzip", wire, cap) == b"a" * size
+        assert decoded(name, wire, cap) == b"a" * size
     else:
         with pytest.raises(TooLarge):
-            decoded("gzip", wire, cap)
+            decoded(name, wire, cap)
+
+
+@pytest.mark.parametrize("name", sorted(_CODINGS))
+def test_every_cut_is_noticed(name: str) -> None:
+    wire = _CODINGS[name](bytes((n * n) % 251 for n in range(3_000)))
+    for length in range(1, len(wire)):
+        with pytest.raises(BadEncoding):
+            decoded(name, wire[:length], ROOM)
 
 
 @pytest.mark.parametrize("rest", [b"\0" * 8, b"\n", b"rubbish"])

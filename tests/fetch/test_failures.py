@@ -6,7 +6,9 @@ import ssl
 import struct
 from pathlib import Path
 
+import brotli
 import pytest
+import zstandard
 
 from curtsy.fetch import Request
 from curtsy.fetch.failures import failure
@@ -188,8 +190,19 @@ async def test_an_answer_that_is_not_http_is_the_servers_error(serve: Serve, ans
         CHUNKED + b"1f5\r\n" + b"a" * 501 + b"\r\n1f4\r\n" + b"a" * 500 + b"\r\n0\r\n\r\n",
         page(gzip.compress(b"a" * 1001), b"Content-Encoding: gzip"),
         page(gzip.compress(b"a" * 10_000_000), b"Content-Encoding: gzip"),
+        page(brotli.compress(b"a" * 10_000_000), b"Content-Encoding: br"),
+        page(zstandard.compress(b"a" * 10_000_000), b"Content-Encoding: zstd"),
+        page(gzip.compress(gzip.compress(b"a" * 10_000_000)), b"Content-Encoding: gzip, gzip"),
     ],
-    ids=["declared", "chunked", "just over when unpacked", "a bomb"],
+    ids=[
+        "declared",
+        "chunked",
+        "just over when unpacked",
+        "a bomb",
+        "a bomb of brotli",
+        "a bomb of zstd",
+        "a bomb in a bomb",
+    ],
 )
 async def test_a_body_over_the_cap_is_too_large(serve: Serve, answer: bytes) -> None:
     outcome = await get((await serve(answer)).url, body_bytes=1000, wire_bytes=20_000)
@@ -254,10 +267,24 @@ async def test_a_header_that_never_ends_is_too_large(serve: Serve) -> None:
         (b"gzip", b"\x1f"),
         (b"deflate", b"\xff\xff\xff"),
         (b"br", b"anything"),
+        (b"br", brotli.compress(b"words" * 99)[:-3]),
         (b"zstd", b"anything"),
-        (b"gzip, gzip", gzip.compress(gzip.compress(b"twice"))),
+        (b"zstd", zstandard.compress(b"words" * 99)[:-3]),
+        (b"compress", b"anything"),
+        (b"gzip, gzip, gzip, gzip", gzip.compress(b"often")),
     ],
-    ids=["not gzip", "cut gzip", "one byte", "not deflate", "brotli", "zstd", "twice"],
+    ids=[
+        "not gzip",
+        "cut gzip",
+        "one byte",
+        "not deflate",
+        "not brotli",
+        "cut brotli",
+        "not zstd",
+        "cut zstd",
+        "unknown",
+        "too often",
+    ],
 )
 async def test_a_body_that_cannot_be_decompressed_is_badly_encoded(
     serve: Serve, encoding: bytes, body: bytes

@@ -1,7 +1,9 @@
 import gzip
 import zlib
 
+import brotli
 import pytest
+import zstandard
 
 from curtsy.fetch import Request
 from curtsy.model.outcome import Failed, Reply
@@ -80,7 +82,7 @@ async def test_the_request_says_who_asks_and_what_it_can_read(serve: Serve) -> N
     lines = site.requests[0].split(b"\r\n")
     assert b"Host: 127.0.0.1:%d" % site.port in lines
     assert b"User-Agent: curtsy-test" in lines
-    assert b"Accept-Encoding: gzip, deflate" in lines
+    assert b"Accept-Encoding: gzip, deflate, br, zstd" in lines
     assert b"X-Key: k" in lines
 
 
@@ -120,8 +122,11 @@ async def test_a_connection_is_used_again_and_carries_no_cookies(serve: Serve) -
         (b"deflate", zlib.compress(b"words " * 900)),
         (b"deflate", zlib.compress(b"words " * 900, wbits=-15)),
         (b"identity", b"words " * 900),
+        (b"br", brotli.compress(b"words " * 900)),
+        (b"zstd", zstandard.compress(b"words " * 900)),
+        (b"deflate, gzip", gzip.compress(zlib.compress(b"words " * 900))),
     ],
-    ids=["gzip", "x-gzip", "zlib", "bare deflate", "identity"],
+    ids=["gzip", "x-gzip", "zlib", "bare deflate", "identity", "brotli", "zstd", "twice"],
 )
 async def test_a_compressed_page_comes_back_plain(
     serve: Serve, encoding: bytes, wire: bytes

@@ -41,6 +41,11 @@ async def test_all_problems_of_a_request_are_said_at_once(bench: Bench) -> None:
     assert len(refused.value.problems) == 3
 
 
+async def test_a_scraper_that_nobody_knows_is_refused(bench: Bench) -> None:
+    with pytest.raises(BadRequest, match="no scraper 'magic': there are article, raw"):
+        await bench.submit(PAGE, scraper="magic")
+
+
 async def test_a_job_without_urls_is_refused(bench: Bench) -> None:
     with pytest.raises(BadRequest, match="no URLs"):
         await bench.submit()

@@ -1,5 +1,6 @@
 """Every setting with its default and its bounds. The table is the reference."""
 
+import os
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -41,6 +42,9 @@ class Settings(BaseSettings):
     api_port: int = Field(8000, ge=0, le=65_535)
     """0 takes any free port."""
     worker_slots: int = Field(100, ge=1, le=10_000)
+    extract_processes: int = Field(os.cpu_count() or 1, ge=1, le=1_000)
+    extract_seconds: float = Field(20, gt=0, le=600)
+    extract_memory_bytes: int = Field(512 * 2**20, ge=64 * 2**20, le=64 * 2**30)
     lease_seconds: float = Field(15, ge=1, le=600)
     min_delay_seconds: float = Field(1.0, ge=0, le=86_400)
     source_concurrency: int = Field(1, ge=1, le=1_000)

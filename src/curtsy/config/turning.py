@@ -1,6 +1,7 @@
 """From settings as people write them (seconds) to what the rooms work with (milliseconds)."""
 
 from curtsy.config.settings import Settings
+from curtsy.extract import ExtractLimits
 from curtsy.fetch import Limits, parse_networks
 from curtsy.politeness.policy import Policy
 from curtsy.worker import WorkerSettings
@@ -38,8 +39,13 @@ def worker_settings(settings: Settings) -> WorkerSettings:
             body_bytes=settings.max_body_bytes,
             wire_bytes=settings.max_body_bytes,
         ),
+        extract=ExtractLimits(
+            processes=settings.extract_processes,
+            seconds=settings.extract_seconds,
+            memory_bytes=settings.extract_memory_bytes,
+        ),
         max_redirects=settings.max_redirects,
         user_agent=settings.user_agent,
         allow=parse_networks(settings.allow_addresses),
-        drain_seconds=settings.scrape_timeout + DRAIN_MARGIN_SECONDS,
+        drain_seconds=(settings.scrape_timeout + settings.extract_seconds + DRAIN_MARGIN_SECONDS),
     )

@@ -3,26 +3,40 @@
 import zlib
 from collections.abc import Callable
 
+import brotli
+import zstandard
+
 from curtsy.fetch.trouble import BadEncoding, TooLarge
 
 GZIP_MAGIC = b"\x1f\x8b"
 STEP = 64 * 1024
 MAX_MEMBERS = 1_000
+MAX_CODINGS = 3
+ZSTD_WINDOW = 8 * 2**20
+ZSTD_STEP = 256
+"""Bytes fed at a time: one of them can become 128 KB, and all of that comes out at once."""
 
 _GZIP, _ZLIB, _RAW = 31, 15, -15  # how zlib names the three formats
 
 
 def decoded(encoding: str, wire: bytes, cap: int) -> bytes:
-    """The body as it was before it was compressed, at most `cap` bytes of it."""
-    if not wire:
-        return wire
-    name = encoding.strip().lower()
-    if (decode := _DECODERS.get(name)) is None:
-        raise BadEncoding(f"its encoding {name!r} is not one we asked for")
-    try:
-        return decode(wire, cap)
-    except zlib.error as error:
-        raise BadEncoding(f"it is not valid {name} ({error})") from None
+    """The body as it was before it was compressed, at most `cap` bytes of it.
+
+    Codings are named in the order in which they were applied.
+    """
+    names = [name.strip().lower() for name in encoding.split(",")]
+    if len(names) > MAX_CODINGS:
+        raise BadEncoding(f"it was encoded {len(names)} times")
+    for name in reversed(names):
+        if not wire:
+            return wire
+        if (decode := _DECODERS.get(name)) is None:
+            raise BadEncoding(f"its encoding {name[:40]!r} is not one we asked for")
+        try:
+            wire = decode(wire, cap)
+        except (zlib.error, brotli.error, zstandard.ZstdError) as error:
+            raise BadEncoding(f"it is not valid {name} ({error})") from None
+    return wire
 
 
 def _identity(wire: bytes, cap: int) -> bytes:
@@ -54,7 +68,7 @@ def _inflate(wire: bytes, cap: int, wbits: int) -> bytes:
         pieces.append(stream.decompress(step, room + 1))
         room -= len(pieces[-1])
         if room < 0:
-            raise TooLarge(f"its body is larger than {cap} bytes when decompressed")
+            raise _over(cap)
         at += len(step) - len(stream.unused_data)
         if stream.eof:
             if wbits != _GZIP or not wire.startswith(GZIP_MAGIC, at):
@@ -68,11 +82,53 @@ def _inflate(wire: bytes, cap: int, wbits: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
+def _brotli(wire: bytes, cap: int) -> bytes:
+    """Its steps give back a little more than they are asked for, at most one block of it."""
+    stream = brotli.Decompressor()
+    pieces, room, fed = [], cap, wire
+    while not stream.is_finished():
+        piece = stream.process(fed, output_buffer_limit=STEP)
+        if not (piece or stream.is_finished()) and stream.can_accept_more_data():
+            raise BadEncoding("its compressed data ends too early")
+        fed = b""
+        pieces.append(piece)
+        room -= len(piece)
+        if room < 0:
+            raise _over(cap)
+    return b"".join(pieces)
+
+
+def _zstd(wire: bytes, cap: int) -> bytes:
+    """Frame after frame; a window above 8 MB, which HTTP does not allow, is refused."""
+    pieces, room, left = [], cap, wire
+    while left:
+        stream = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).decompressobj()
+        for start in range(0, len(left), ZSTD_STEP):
+            pieces.append(stream.decompress(left[start : start + ZSTD_STEP]))
+            room -= len(pieces[-1])
+            if room < 0:
+                raise _over(cap)
+            if stream.eof:
+                left = stream.unused_data + left[start + ZSTD_STEP :]
+                break
+        else:
+            raise BadEncoding("its compressed data ends too early")
+        if len(pieces) > MAX_MEMBERS + len(wire) // ZSTD_STEP:
+            raise BadEncoding(f"it has more than {MAX_MEMBERS} zstd frames")
+    return b"".join(pieces)
+
+
+def _over(cap: int) -> TooLarge:
+    return TooLarge(f"its body is larger than {cap} bytes when decompressed")
+
+
 _DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
     "": _identity,
     "identity": _identity,
     "gzip": _gzip,
     "x-gzip": _gzip,
     "deflate": _deflate,
+    "br": _brotli,
+    "zstd": _zstd,
 }
-ACCEPT_ENCODING = "gzip, deflate"
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"

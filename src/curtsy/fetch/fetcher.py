@@ -16,6 +16,7 @@ from curtsy.fetch.request import Request, spelled
 from curtsy.model.outcome import Failed, Reply
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+UNPACK_IN_THREAD_FROM = 64 * 1024
 
 
 class TrustEnded(Exception):
@@ -83,7 +84,7 @@ class Fetcher:
                 incoming.status,
                 request.url,
                 incoming.headers,
-                self._plain(incoming),
+                await self._plain(incoming),
                 len(incoming.body),
             )
         except TrustEnded:
@@ -107,7 +108,10 @@ class Fetcher:
         if incoming.trouble is not None:
             raise incoming.trouble
 
-    def _plain(self, incoming: Incoming) -> bytes:
-        """The body without its Content-Encoding."""
-        encoding = incoming.headers.get("content-encoding", "")
-        return decoded(encoding, incoming.body, self._limits.body_bytes)
+    async def _plain(self, incoming: Incoming) -> bytes:
+        """The body without its Content-Encoding; a large one is unpacked off the loop."""
+        encoding, wire = incoming.headers.get("content-encoding", ""), incoming.body
+        cap = self._limits.body_bytes
+        if encoding and len(wire) > UNPACK_IN_THREAD_FROM:
+            return await asyncio.to_thread(decoded, encoding, wire, cap)
+        return decoded(encoding, wire, cap)

@@ -34,6 +34,8 @@ def article(reply: Reply) -> Record | Failed:
 
 
 def _extracted(page: str, url: str) -> dict[str, Any]:
+    if "html" not in page[:50].lower():  # the tag may be left out, and the parser insists on it
+        page = f"<!DOCTYPE html><html>{page}"
     tree = load_html(page)
     if tree is None:
         return {"title": _title(page), "text": ""}

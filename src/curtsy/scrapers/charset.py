@@ -22,8 +22,13 @@ _MEANT = {
     "iso8859-11": "cp874", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
     "euc_kr": "cp949",
 }  # fmt: skip
-_NOT_TEXT = {"base64", "bz2", "hex", "quopri", "rot13", "uu", "zlib", "idna", "punycode", "mbcs",
-             "raw-unicode-escape", "unicode-escape", "undefined", "utf-7"}  # fmt: skip
+_TEXT = {
+    "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp866", "koi8-r", "koi8-u",
+    "mac-roman", "mac-cyrillic", "cp874", "gb18030", "big5", "big5hkscs", "euc_jp", "iso2022_jp",
+    "cp932", "cp949", *(f"cp{n}" for n in range(1250, 1259)),
+    *(f"iso8859-{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
+}  # fmt: skip
+"""What browsers know, and no more: among Python's codecs are some that are no charsets."""
 
 
 def text_of(body: bytes, content_type: str | None) -> tuple[str, str]:
@@ -61,11 +66,12 @@ def _by_looks(body: bytes) -> str:
 
 
 def _known(name: str | None) -> str | None:
-    """The codec of that name, if it makes text of bytes."""
+    """The codec that is meant by a name, if it is one of a charset."""
     if not name:
         return None
     try:
         codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return None
-    return None if codec in _NOT_TEXT else _MEANT.get(codec, codec)
+    meant = _MEANT.get(codec, codec)
+    return meant if meant in _TEXT else None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from curtsy.errors import BadRequest
 from curtsy.frontier.admit import Wanted
 from curtsy.model.urls import BadUrl, canonical, fingerprint
+from curtsy.scrapers import NAMES
 
 MAX_URLS = 100_000
 PROBLEMS_SHOWN = 100
@@ -51,6 +52,9 @@ def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
     """The pages that the request wants, in its order; raises with every problem found."""
     if not request.pages:
         raise BadRequest(["The job has no URLs."])
+    if request.scraper not in NAMES:
+        known = ", ".join(sorted(NAMES))
+        raise BadRequest([f"There is no scraper {request.scraper[:100]!r}: there are {known}."])
     if len(request.pages) > limits.urls:
         raise BadRequest([f"The job has {len(request.pages)} URLs; at most {limits.urls} may be."])
     wanted: list[Wanted] = []
