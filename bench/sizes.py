@@ -17,6 +17,7 @@ class Sizes:
     backlog_rounds: int = 5
     submit_urls: int = 100_000
     submit_hosts: int = 1_000
+    articles: int = 2_000
     latency_samples: int = 100
     memory_marks: tuple[int, ...] = (2_000, 20_000, 40_000)
 
@@ -35,6 +36,7 @@ QUICK = Sizes(
     backlog_rounds=1,
     submit_urls=5_000,
     submit_hosts=100,
+    articles=40,
     latency_samples=10,
     memory_marks=(200, 500, 1_000),
 )
