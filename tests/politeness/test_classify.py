@@ -73,7 +73,13 @@ def test_every_status_means_something(status: int) -> None:
 
 
 def test_an_unchanged_page_is_not_modified() -> None:
-    assert classify(answer(304), NOW) == NotModified()
+    assert classify(answer(304), NOW, conditional=True) == NotModified()
+
+
+def test_a_page_that_nobody_has_cannot_be_unchanged() -> None:
+    outcome = classify(answer(304), NOW)
+    assert isinstance(outcome, Failed)
+    assert outcome.kind is Kind.CLIENT_ERROR
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

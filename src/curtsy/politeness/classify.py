@@ -38,11 +38,14 @@ BY_HUNDRED = {
 LONGEST_RETRY_AFTER = 24 * 60 * 60 * 1000
 
 
-def classify(reply: Reply, now: int) -> Failed | Moved | NotModified | None:
+def classify(
+    reply: Reply, now: int, *, conditional: bool = False
+) -> Failed | Moved | NotModified | None:
+    """`conditional`: we have the page, and asked for it only if it is another by now."""
     status = reply.status
     if status in PAGES:
         return None
-    if status == NOT_MODIFIED:
+    if status == NOT_MODIFIED and conditional:
         return NotModified(status)
     if status in REDIRECTS:
         return _moved(reply)

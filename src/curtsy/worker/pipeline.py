@@ -40,7 +40,8 @@ class Pipeline:
         reply = await self._fetcher.fetch(request, may_start)
         if isinstance(reply, Failed):
             return reply, None
-        verdict = classify(reply, self._now())
+        conditional = bool(request.etag or request.last_modified)
+        verdict = classify(reply, self._now(), conditional=conditional)
         if isinstance(verdict, Moved) and visit.hops >= self._max_redirects:
             sentence = f"More than {self._max_redirects} redirects."
             return Failed(Kind.REDIRECT_LOOP, sentence, verdict.status), None

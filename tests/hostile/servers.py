@@ -1,0 +1,121 @@
+"""Servers that lie, stall, flood and break off: a behaviour each, on an address of its own."""
+
+import asyncio
+import socket
+import struct
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Self
+
+Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def page(body: bytes = b"page", *headers: bytes, status: bytes = b"200 OK") -> bytes:
+    lines = [b"HTTP/1.1 " + status, *headers, b"Content-Length: %d" % len(body)]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def status(line: bytes, *headers: bytes) -> bytes:
+    return page(b"sorry", *headers, status=line)
+
+
+def encoded(name: bytes, body: bytes) -> bytes:
+    return page(body, b"Content-Encoding: " + name)
+
+
+def then_close(*pieces: bytes) -> Behaviour:
+    async def behave(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.01)
+
+    return behave
+
+
+def then_reset(answer: bytes) -> Behaviour:
+    async def behave(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer)
+        await asyncio.sleep(0.02)
+        sock = writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    return behave
+
+
+def without_end(head: bytes, again: bytes, pause: float = 0) -> Behaviour:
+    async def behave(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(head)
+        while not writer.is_closing():
+            writer.write(again)
+            await writer.drain()
+            await asyncio.sleep(pause)
+
+    return behave
+
+
+async def silence(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+    await reader.read()
+
+
+class Servers:
+    """Each behaviour answers every request that reaches its address."""
+
+    def __init__(self, behaviours: Mapping[str, Behaviour | bytes]) -> None:
+        self._behaviours = behaviours
+        self._addresses = {name: f"127.0.3.{n}" for n, name in enumerate(behaviours, 1)}
+        self._servers: list[asyncio.Server] = []
+        self._open: set[asyncio.StreamWriter] = set()
+        self._port = 0
+        self.requests: Counter[str] = Counter()
+        self.connections: Counter[str] = Counter()
+
+    async def __aenter__(self) -> Self:
+        for name, address in self._addresses.items():
+            server = await asyncio.start_server(self._serving(name), address, self._port)
+            self._servers.append(server)
+            self._port = self._port or server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for server in self._servers:
+            server.close()
+        for writer in tuple(self._open):
+            writer.transport.abort()
+
+    def url(self, name: str, path: str = "/", scheme: str = "http") -> str:
+        return f"{scheme}://{self._addresses[name]}:{self._port}{path}"
+
+    def _serving(self, name: str) -> Behaviour:
+        behaviour = self._behaviours[name]
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._open.add(writer)
+            self.connections[name] += 1
+            try:
+                while not writer.is_closing():
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    self.requests[name] += 1
+                    if isinstance(behaviour, bytes):
+                        writer.write(self._filled(behaviour, name, head))
+                        await writer.drain()
+                    else:
+                        await behaviour(reader, writer)
+                        break
+            except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
+                pass
+            finally:
+                self._open.discard(writer)
+                writer.close()
+
+        return serve
+
+    def _filled(self, answer: bytes, name: str, head: bytes) -> bytes:
+        """{here} is this server; {next} is its next page."""
+        here = self.url(name, "").encode()
+        number = int((head.split(b" ")[1].strip(b"/") or b"0").decode())
+        return answer.replace(b"{here}", here).replace(b"{next}", b"/%d" % (number + 1))
