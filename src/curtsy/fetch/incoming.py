@@ -130,6 +130,9 @@ class Incoming:
         if self.is_over():
             return
         status = self._parser.get_status_code()
+        if status < 100:
+            self.trouble = NotHttp(f"its status is {status:03}")
+            return
         self._interim = status // 100 == 1 and status != SWITCHING_PROTOCOLS
         if self._interim:
             return
