@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from chaos.witness import testimony
 from curtsy.demo.access_log import TICK_MS
-from curtsy.demo.truth import NANOSECONDS, Entry, smallest_gaps
+from curtsy.demo.truth import Entry, gap, smallest_gaps
 from curtsy.store import Connection
 from support.promises import violations
 
@@ -66,11 +66,11 @@ class Reckoning:
         return self.requests - self.recorded
 
     def __str__(self) -> str:
-        gap = "none" if self.smallest_gap is None else f"{self.smallest_gap * 1000:.1f} ms"
+        shown = "none" if self.smallest_gap is None else f"{self.smallest_gap * 1000:.1f} ms"
         share = self.unrecorded / max(1, self.requests)
         return (
             f"{self.items} items, {self.requests} requests, {self.recorded} recorded, "
-            f"{self.unrecorded} in vain ({share:.2%}), smallest gap {gap}"
+            f"{self.unrecorded} in vain ({share:.2%}), smallest gap {shown}"
         )
 
 
@@ -108,18 +108,17 @@ def too_soon(entries: Sequence[Entry], delay: float) -> list[str]:
     worst: dict[str, tuple[Entry, Entry]] = {}
     for entry in entries:
         before, last[entry.host] = last.get(entry.host), entry
-        if before is None or entry.at - before.at >= (delay - STAMP_LATE) * NANOSECONDS:
+        if before is None or gap(before, entry) >= delay - STAMP_LATE:
             continue
         pair = worst.get(entry.host)
-        if pair is None or entry.at - before.at < pair[1].at - pair[0].at:
+        if pair is None or gap(before, entry) < gap(*pair):
             worst[entry.host] = before, entry
     return [_sentence(before, after) for before, after in worst.values()]
 
 
 def _sentence(before: Entry, after: Entry) -> str:
-    gap = (after.at - before.at) / 1e6
     seen = [f"{e.path} at {e.at} from {e.port}" for e in (before, after)]
-    return f"too soon: {after.host} after {gap:.1f} ms ({', '.join(seen)})"
+    return f"too soon: {after.host} after {gap(before, after) * 1000:.1f} ms ({', '.join(seen)})"
 
 
 def _left_over(connection: Connection) -> list[str]:

@@ -7,7 +7,7 @@ MS = 1_000_000
 
 
 def entry(n: int, at: int, host: str = "a", *, path: str = "/", until: int | None = None) -> Entry:
-    return Entry(n, at * MS, host, path, 1, None if until is None else until * MS, 200)
+    return Entry(n, at * MS, at * MS, host, path, 1, None if until is None else until * MS, 200)
 
 
 def test_the_smallest_gap_is_that_of_one_hosts_starts_in_order_of_time():
@@ -32,8 +32,8 @@ def test_the_most_at_once_counts_overlaps_and_those_without_an_end():
 
 
 def test_a_log_that_is_being_written_is_read_up_to_its_last_whole_line():
-    start = b'{"n":1,"at":5,"host":"a","path":"/","port":9}\n'
+    start = b'{"n":1,"at":5,"seen_at":6,"host":"a","path":"/","port":9}\n'
     end = b'{"end":1,"at":8,"status":null}\n'
     assert truth.parse(b"") == []
-    assert truth.parse(start + end[:-1]) == [Entry(1, 5, "a", "/", 9, None, None)]
-    assert truth.parse(start + end) == [Entry(1, 5, "a", "/", 9, 8, None)]
+    assert truth.parse(start + end[:-1]) == [Entry(1, 5, 6, "a", "/", 9, None, None)]
+    assert truth.parse(start + end) == [Entry(1, 5, 6, "a", "/", 9, 8, None)]

@@ -70,7 +70,7 @@ async def test_a_429_rests_the_whole_source_for_as_long_as_it_asked(
         ended = await curtsy.ended(job)
     entries = [e for e in site.entries() if e.host == "127.0.1.1"]
     refused = next(e for e in entries if e.status == 429)
-    after = min(e.at for e in entries if e.at > refused.at)
+    after = min(e.seen_at for e in entries if e.at > refused.at)
     assert ended.done == 4
     assert (after - refused.at) / 1e9 >= 1.0 - LATE
     [page] = await curtsy.ask("SELECT * FROM pages WHERE url LIKE '%limited%'")

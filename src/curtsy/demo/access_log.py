@@ -29,7 +29,8 @@ def monotonic_ns() -> int:
 def arrived_ns(connection: socket.socket) -> int:
     """When the last bytes reached this machine, however long this process was held up since.
 
-    Never earlier than the truth, and later by less than two ticks.
+    Later than the truth by less than two ticks; earlier only where the kernel's ticks came late,
+    as they do on a machine whose processor is taken away for a while.
     """
     if not hasattr(socket, "TCP_INFO"):
         return monotonic_ns()
@@ -56,7 +57,7 @@ class AccessLog:
 
     def began(self, at: int, host: str, path: str, port: int) -> int:
         self._asked += 1
-        self._starts.append(Start(self._asked, at, host, path, port))
+        self._starts.append(Start(self._asked, at, monotonic_ns(), host, path, port))
         if self._due is None:
             self._flush_soon()
         return self._asked

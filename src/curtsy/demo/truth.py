@@ -1,20 +1,22 @@
 """What really happened, as the site saw it: the access log and questions to it. Pure.
 
-The log is JSON, one record to a line, of two kinds. When the head of a request is complete, with
-the instant at which it reached the machine (by the kernel's account, late by 8 ms at most):
+The log is JSON, one record to a line, of two kinds. When the head of a request is complete:
 
-    {"n": 7, "at": 81236549871234, "host": "127.0.1.3", "path": "/page/1", "port": 51234}
+    {"n": 7, "at": 81236549871234, "seen_at": 81236549971234, "host": "127.0.1.3", "path": "/page/1",
+     "port": 51234}
 
 and when its answer has ended:
 
     {"end": 7, "at": 81236549990001, "status": 200}
 
-`n` counts the requests of one site from 1, over all its hosts. `at` is CLOCK_MONOTONIC in
-nanoseconds: one clock for all hosts and for every process of the machine. `path` is the target as
-asked, with its query; `port` is the client's. An answer has ended when its last byte is given to
-the system; `status` is null when the connection ended first: dropped by the site (`/reset/`), or
-left by a client that hung up or was killed. What is no request at all (answered 400 or 431) is not
-in the log.
+`n` counts the requests of one site from 1, over all its hosts. Instants are CLOCK_MONOTONIC in
+nanoseconds: one clock for all hosts and for every process of the machine. `at` is when the request
+reached the machine by the kernel's account, late by less than 8 ms (and early where the kernel's
+own ticks came late); `seen_at` is when the site came to read it, which is never early. `path` is
+the target as asked, with its query; `port` is the client's. An answer has ended when its last byte
+is given to the system; `status` is null when the connection ended first: dropped by the site
+(`/reset/`), or left by a client that hung up or was killed. What is no request at all (answered 400
+or 431) is not in the log.
 """
 
 from collections import Counter, defaultdict
@@ -31,6 +33,7 @@ NANOSECONDS = 1_000_000_000
 class Start:
     n: int
     at: int
+    seen_at: int
     host: str
     path: str
     port: int
@@ -49,6 +52,7 @@ class Entry:
 
     n: int
     at: int
+    seen_at: int
     host: str
     path: str
     port: int
@@ -78,9 +82,8 @@ def joined(starts: Iterable[Start], ends: Iterable[End]) -> list[Entry]:
     for start in starts:
         end = end_of.get(start.n)
         ended_at, status = (None, None) if end is None else (end.at, end.status)
-        entries.append(
-            Entry(start.n, start.at, start.host, start.path, start.port, ended_at, status)
-        )
+        entries.append(Entry(start.n, start.at, start.seen_at, start.host, start.path, start.port,
+                             ended_at, status))  # fmt: skip
     return sorted(entries, key=lambda entry: (entry.at, entry.n))
 
 
@@ -89,15 +92,20 @@ def smallest_gap(entries: Iterable[Entry], host: str) -> float | None:
     return smallest_gaps(entries).get(host)
 
 
+def gap(before: Entry, after: Entry) -> float:
+    """The seconds between two starts, or a little more: never less than they really were."""
+    return (after.seen_at - before.at) / NANOSECONDS
+
+
 def smallest_gaps(entries: Iterable[Entry]) -> dict[str, float]:
     """The smallest gap of every host that was asked at least twice."""
-    starts: dict[str, list[int]] = defaultdict(list)
-    for entry in entries:
-        starts[entry.host].append(entry.at)
+    by_host: dict[str, list[Entry]] = defaultdict(list)
+    for entry in sorted(entries, key=lambda entry: (entry.at, entry.n)):
+        by_host[entry.host].append(entry)
     return {
-        host: min(after - before for before, after in pairwise(sorted(instants))) / NANOSECONDS
-        for host, instants in starts.items()
-        if len(instants) > 1
+        host: min(gap(before, after) for before, after in pairwise(of_host))
+        for host, of_host in by_host.items()
+        if len(of_host) > 1
     }
 
 
@@ -114,7 +122,7 @@ def most_at_once(entries: Iterable[Entry], host: str | None = None) -> int:
     changes: list[tuple[int, int]] = []
     for entry in entries:
         if host is None or entry.host == host:
-            changes.append((entry.at, 1))
+            changes.append((entry.seen_at, 1))
             if entry.ended_at is not None:
                 changes.append((entry.ended_at, -1))
     most = running = 0

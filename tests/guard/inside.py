@@ -1,0 +1,170 @@
+"""Run in a network of its own: a made-up internet on one interface, with names, sites and canaries.
+
+Prints one JSON line: the outcome of each attempt, and which canaries were rung. With the word
+`unguarded` as argument the guard lets everything through, and the canaries must ring.
+"""
+
+import asyncio
+import json
+import socket
+import struct
+import subprocess
+import sys
+from typing import Any
+
+from curtsy.fetch import Fetcher, Limits, Request, guard, lookup
+from curtsy.model.outcome import Failed
+from curtsy.model.urls import BadUrl, canonical
+
+PUBLIC, PUBLIC_6 = "93.184.216.34", "2606:2800:220:1::1"
+CANARIES = {
+    "this machine": "127.0.0.1",
+    "a neighbour": "10.0.0.1",
+    "the router": "192.168.1.1",
+    "the cloud's secrets": "169.254.169.254",
+    "a provider's own": "100.64.0.1",
+    "this machine, version 6": "::1",
+    "a neighbour, version 6": "fd00::1",
+}
+NAMES: dict[str, list[list[str]]] = {
+    # what each question for the name is answered with, the last for ever
+    "public.example": [[PUBLIC]],
+    "both.example": [[PUBLIC, PUBLIC_6]],
+    "inside.example": [["10.0.0.1"]],
+    "here.example": [["127.0.0.1"]],
+    "inside6.example": [["fd00::1"]],
+    "mixed.example": [["10.0.0.1", PUBLIC]],
+    "rebinding.example": [[PUBLIC], ["10.0.0.1"]],
+    "xn--bcher-kva.example": [[PUBLIC]],
+}
+ATTEMPTS = {
+    "a public name": "http://public.example/",
+    "a name with two addresses": "http://both.example/",
+    "a name in Unicode": "http://bücher.example/",
+    "a name with a dot behind": "http://public.example./",
+    "a public address": f"http://{PUBLIC}/",
+    "a name with one good address": "http://mixed.example/",
+    "a name for a neighbour": "http://inside.example/",
+    "a name for this machine": "http://here.example/",
+    "a name for a neighbour, version 6": "http://inside6.example/",
+    "this machine": "http://127.0.0.1/",
+    "this machine in octal": "http://0177.0.0.1/",
+    "this machine in hex": "http://0x7f000001/",
+    "this machine as a number": "http://2130706433/",
+    "this machine, short": "http://127.1/",
+    "this machine, mapped": "http://[::ffff:127.0.0.1]/",
+    "this machine, version 6": "http://[::1]/",
+    "this machine, in wide digits": "http://１２７.0.0.1/",
+    "any address": "http://0.0.0.0/",
+    "a neighbour": "http://10.0.0.1/",
+    "a neighbour, translated": "http://[64:ff9b::a00:1]/",
+    "a neighbour, tunnelled": "http://[2002:a00:1::]/",
+    "the router": "http://192.168.1.1/",
+    "the cloud's secrets": "http://169.254.169.254/",
+    "a provider's own": "http://100.64.0.1/",
+    "a redirect to the cloud's secrets": "http://public.example/to/http://169.254.169.254/",
+    "a redirect to a name for a neighbour": "http://public.example/to/http://inside.example/",
+    "a redirect to a public name": "http://public.example/to/http://both.example/",
+}
+
+
+class Dns(asyncio.DatagramProtocol):
+    def __init__(self) -> None:
+        self.asked: dict[tuple[str, int], int] = {}
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, address: Any) -> None:
+        name, at = "", 12
+        while data[at]:
+            name += data[at + 1 : at + 1 + data[at]].decode() + "."
+            at += 1 + data[at]
+        kind = struct.unpack_from("!H", data, at + 1)[0]
+        question = data[12 : at + 5]
+        answers = NAMES.get(name.rstrip(".").lower())
+        turn = self.asked.get((name, kind), 0)
+        self.asked[name, kind] = turn + 1
+        found = [] if answers is None else answers[min(turn, len(answers) - 1)]
+        family = {1: socket.AF_INET, 28: socket.AF_INET6}.get(kind)
+        packed = [socket.inet_pton(family, a) for a in found
+                  if family and (":" in a) == (kind == 28)]  # fmt: skip
+        flags = 0x8180 if answers is not None else 0x8183
+        head = data[:2] + struct.pack("!HHHHH", flags, 1, len(packed), 0, 0)
+        records = b"".join(
+            b"\xc0\x0c" + struct.pack("!HHIH", kind, 1, 0, len(p)) + p for p in packed
+        )
+        self._transport.sendto(head + question + records, address)
+
+
+async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    path = head.split(" ")[1]
+    if path.startswith("/to/"):
+        said = f"HTTP/1.1 302 Found\r\nLocation: {path[4:]}\r\nContent-Length: 0\r\n\r\n"
+    else:
+        said = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npublic"
+    writer.write(said.encode())
+    await writer.drain()
+    writer.close()
+
+
+def build_the_internet() -> None:
+    addresses = [PUBLIC, PUBLIC_6, *CANARIES.values()]
+    for words in (
+        "link set lo up",
+        *(f"addr add {a}/{128 if ':' in a else 32} dev lo nodad" for a in addresses
+          if a not in ("127.0.0.1", "::1")),
+    ):  # fmt: skip
+        if ":" not in words:
+            words = words.removesuffix(" nodad")
+        subprocess.run(["ip", *words.split()], check=True)
+
+
+async def attempt(fetcher: Fetcher, url: str) -> str:
+    try:
+        for _ in range(3):
+            reply = await fetcher.fetch(Request(canonical(url).text), lambda: True)
+            if isinstance(reply, Failed):
+                return str(reply.kind)
+            if reply.status != 302:
+                return reply.body.decode()
+            url = reply.headers["location"]
+    except BadUrl:
+        return "refused at submit"
+    return "lost"
+
+
+async def main() -> None:
+    build_the_internet()
+    if "unguarded" in sys.argv:
+        guard.refusal = lookup.refusal = lambda _address, _allow: None  # type: ignore[assignment]
+    loop = asyncio.get_running_loop()
+    await loop.create_datagram_endpoint(Dns, local_addr=("127.0.0.53", 53))
+    rung: set[str] = set()
+
+    def canary(name: str) -> Any:
+        async def ring(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            rung.add(name)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret")
+            writer.close()
+
+        return ring
+
+    for address in (PUBLIC, PUBLIC_6):
+        await asyncio.start_server(serve, address, 80)
+    for name, address in CANARIES.items():
+        await asyncio.start_server(canary(name), address, 80)
+    limits = Limits(connect_seconds=3, total_seconds=5)
+    outcomes = {}
+    for name, url in ATTEMPTS.items():
+        async with Fetcher(limits=limits, user_agent="test", allow=()) as fetcher:
+            outcomes[name] = await attempt(fetcher, url)
+    async with Fetcher(limits=limits, user_agent="test", allow=()) as fetcher:
+        outcomes["a name before it rebinds"] = await attempt(fetcher, "http://rebinding.example/")
+    async with Fetcher(limits=limits, user_agent="test", allow=()) as fetcher:
+        outcomes["a name that rebinds"] = await attempt(fetcher, "http://rebinding.example/")
+    print(json.dumps({"outcomes": outcomes, "rung": sorted(rung)}))
+
+
+asyncio.run(main())
