@@ -2,8 +2,8 @@
 
 The log is JSON, one record to a line, of two kinds. When the head of a request is complete:
 
-    {"n": 7, "at": 81236549871234, "seen_at": 81236549971234, "host": "127.0.1.3", "path": "/page/1",
-     "port": 51234}
+    {"n": 7, "at": 81236549871234, "seen_at": 81236549971234, "host": "127.0.1.3",
+     "path": "/page/1", "port": 51234}
 
 and when its answer has ended:
 
