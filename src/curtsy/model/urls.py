@@ -40,7 +40,8 @@ def canonical(text: str) -> Url:
     if "#" in text:
         url.hash = ""
     if "?" in text:
-        url.search = "&".join(sorted(url.search[1:].split("&")))
+        query = "&".join(sorted(url.search[1:].split("&")))
+        url.search = f"?{query}" if query else ""  # the mark, or it takes the query's first one
     return Url(url.href, _host_key(url.hostname, url.port))
 
 
