@@ -9,6 +9,8 @@ from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.article import article
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # what libraries say of damaged pages
+
 WORDS = "The council met on Tuesday and agreed on a plan for the harbour. " * 20
 PAGE = f"""<html lang="en-GB"><head><title>Harbour plan agreed | The Paper</title>
 <meta property="og:title" content="Harbour plan agreed"><meta name="author" content="Ann Lee">

@@ -5,11 +5,13 @@ It never reads a page itself, so it stays as it was born. On its channel, of pac
 `ended NUMBER STATUS`. It ends when its channel does, and its children end with it.
 """
 
+import logging
 import os
 import select
 import signal
 import socket
 import sys
+import warnings
 
 from curtsy.extract import child
 from curtsy.extract.confinement import die_with_parent
@@ -20,6 +22,9 @@ _LONGEST_ORDER = 4_096
 
 def run(channel: socket.socket) -> None:
     die_with_parent()
+    # What libraries have to say of a page they say to us: a stranger must not fill our log.
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
     for name in PARSING:
         load(name)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which drains
