@@ -205,6 +205,19 @@ async def test_when_the_nursery_dies_its_readers_do_and_the_next_page_has_anothe
         await until_gone(number)
 
 
+async def test_a_nursery_that_died_has_one_successor_however_many_pages_wait() -> None:
+    before = len(psutil.Process().children())
+    async with pool(processes=4) as readers:
+        await ok(readers)
+        assert readers._link is not None
+        os.kill(readers._link._process.pid, signal.SIGKILL)
+        async with asyncio.timeout(5):
+            while not readers._link.gone:
+                await asyncio.sleep(0.01)
+        await asyncio.gather(*(ok(readers) for _ in range(4)))
+        assert len(psutil.Process().children()) == before + 1
+
+
 async def test_nothing_is_left_behind() -> None:
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     async with pool() as readers:

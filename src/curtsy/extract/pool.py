@@ -100,15 +100,21 @@ class Pool:
                 self._places.release()
 
     async def _reader(self) -> tuple[Link, Reader]:
-        if self._link is None or self._link.gone:
-            if self._link is not None:
-                await self._link.close()
+        link = self._link
+        if link is None or link.gone:
+            # In one step: others who find it gone must not make a nursery each.
+            gone, self._link = (
+                link,
+                Link(memory_bytes=self._limits.memory_bytes, nursery=self._nursery),
+            )
+            link = self._link
             self._idle.clear()
-            self._link = Link(memory_bytes=self._limits.memory_bytes, nursery=self._nursery)
+            if gone is not None:
+                await gone.close()
         while self._idle:
             if (reader := self._idle.pop()).usable:
-                return self._link, reader
-        return self._link, await self._link.make()
+                return link, reader
+        return link, await link.make()
 
     async def _read(self, link: Link, reader: Reader, question: bytes) -> Record | Failed:
         try:
