@@ -148,7 +148,9 @@ class Session:
         except Exception:
             log.exception("lane_failed", source=lane.lease.name)
         finally:
-            del self._lanes[lane.lease.source_id]
+            # its source may be ours again already, when the answer of its release was slow
+            if self._lanes.get(lane.lease.source_id) is lane:
+                del self._lanes[lane.lease.source_id]
             self._lane_ended()
             self._wake()
 
