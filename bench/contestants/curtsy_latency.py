@@ -15,9 +15,8 @@ import aiohttp
 import uvloop
 
 from bench.children import contestant
-from bench.setting_up import opened
+from bench.setting_up import LOOPBACK, opened
 from curtsy.clock import Clock
-from curtsy.fetch import parse_networks
 from curtsy.store import Store
 from curtsy.store.wakeups import Wakeups
 from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
@@ -28,7 +27,7 @@ WARM_UP_SECONDS = 2.5
 
 def working(store: Store, clock: Clock) -> Worker:
     return Worker(
-        store=store, clock=clock, settings=WorkerSettings(allow=parse_networks("127.0.0.0/8"))
+        store=store, clock=clock, settings=WorkerSettings(allow=LOOPBACK, obeys_robots=False)
     )
 
 
@@ -41,7 +40,11 @@ async def run(database: str, urls: list[str], bare_urls: list[str], worker: bool
         else:
             wake = (await stack.enter_async_context(Wakeups(database, lambda: None))).send
         door = Submitter(
-            store=store, clock=clock, limits=SubmitLimits(), delay_ms=1_000, on_submitted=wake
+            store=store,
+            clock=clock,
+            limits=SubmitLimits(allow=LOOPBACK),
+            delay_ms=1_000,
+            on_submitted=wake,
         )
         await asyncio.sleep(WARM_UP_SECONDS)
         submitted, bare = await _samples(door, urls, bare_urls)

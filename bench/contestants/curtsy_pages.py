@@ -6,10 +6,9 @@ from typing import Any
 import uvloop
 
 from bench.children import contestant
-from bench.setting_up import opened, submit
+from bench.setting_up import LOOPBACK, opened, submit
 from bench.spent import Spent
 from curtsy.clock import Clock
-from curtsy.fetch import parse_networks
 from curtsy.politeness.policy import Policy
 from curtsy.store import Statement, Store
 from curtsy.worker import Worker, WorkerSettings
@@ -20,7 +19,7 @@ _JOB = Statement("SELECT state, done FROM jobs WHERE public_id = :job")
 
 def settings(concurrency: int, slots: int) -> WorkerSettings:
     policy = Policy(min_delay=0, concurrency=concurrency)
-    return WorkerSettings(policy=policy, slots=slots, allow=parse_networks("127.0.0.0/8"))
+    return WorkerSettings(policy=policy, slots=slots, allow=LOOPBACK, obeys_robots=False)
 
 
 async def finished(store: Store, job: str) -> int:

@@ -57,7 +57,7 @@ class Reckoning:
     recorded: int
     """Tries that the database knows of."""
     requests: int
-    """Requests that the site saw."""
+    """Requests for pages that the site saw."""
     smallest_gap: float | None
 
     @property
@@ -88,7 +88,7 @@ def reckon(
         violations=found,
         items=connection.execute(text("SELECT count(*) FROM items")).scalar_one(),
         recorded=sum(row.number for row in recorded),
-        requests=len(entries),
+        requests=sum(entry.path != "/robots.txt" for entry in entries),
         smallest_gap=min(gaps.values(), default=None),
     )
 

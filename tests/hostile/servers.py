@@ -1,8 +1,10 @@
 """Servers that lie, stall, flood and break off: a behaviour each, on an address of its own."""
 
 import asyncio
+import re
 import socket
 import struct
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Self
@@ -62,10 +64,21 @@ async def silence(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None
     await reader.read()
 
 
+class Script:
+    """Other answers for other paths: in turn, the last one for ever; a page for every other."""
+
+    def __init__(self, **answers: "list[Behaviour | bytes]") -> None:
+        self.answers = {f"/{name.replace('_', '.')}": turns for name, turns in answers.items()}
+
+    def answer(self, path: str, earlier: int) -> Behaviour | bytes:
+        turns = self.answers.get(path, [page()])
+        return turns[min(earlier, len(turns) - 1)]
+
+
 class Servers:
     """Each behaviour answers every request that reaches its address."""
 
-    def __init__(self, behaviours: Mapping[str, Behaviour | bytes]) -> None:
+    def __init__(self, behaviours: Mapping[str, Behaviour | Script | bytes]) -> None:
         self._behaviours = behaviours
         self._addresses = {name: f"127.0.3.{n}" for n, name in enumerate(behaviours, 1)}
         self._servers: list[asyncio.Server] = []
@@ -73,6 +86,9 @@ class Servers:
         self._port = 0
         self.requests: Counter[str] = Counter()
         self.connections: Counter[str] = Counter()
+        self.paths: dict[str, list[str]] = {name: [] for name in behaviours}
+        self.cookies: dict[str, list[tuple[str, str | None]]] = {name: [] for name in behaviours}
+        self.at: dict[str, list[float]] = {name: [] for name in behaviours}
 
     async def __aenter__(self) -> Self:
         for name, address in self._addresses.items():
@@ -99,12 +115,20 @@ class Servers:
             try:
                 while not writer.is_closing():
                     head = await reader.readuntil(b"\r\n\r\n")
+                    path = head.split(b" ")[1].decode()
+                    answer = behaviour
+                    if isinstance(answer, Script):
+                        answer = answer.answer(path, self.paths[name].count(path))
                     self.requests[name] += 1
-                    if isinstance(behaviour, bytes):
-                        writer.write(self._filled(behaviour, name, head))
+                    self.paths[name].append(path)
+                    cookie = re.search(rb"\r\nCookie: (.*?)\r\n", head)
+                    self.cookies[name].append((path, cookie[1].decode() if cookie else None))
+                    self.at[name].append(time.monotonic())
+                    if isinstance(answer, bytes):
+                        writer.write(self._filled(answer, name, path))
                         await writer.drain()
                     else:
-                        await behaviour(reader, writer)
+                        await answer(reader, writer)
                         break
             except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
                 pass
@@ -114,8 +138,8 @@ class Servers:
 
         return serve
 
-    def _filled(self, answer: bytes, name: str, head: bytes) -> bytes:
+    def _filled(self, answer: bytes, name: str, path: str) -> bytes:
         """{here} is this server; {next} is its next page."""
         here = self.url(name, "").encode()
-        number = int((head.split(b" ")[1].strip(b"/") or b"0").decode())
+        number = int(path.strip("/")) if path.strip("/").isdecimal() else 0
         return answer.replace(b"{here}", here).replace(b"{next}", b"/%d" % (number + 1))

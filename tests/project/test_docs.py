@@ -10,6 +10,8 @@ from curtsy.api.factory import create_app
 from curtsy.cli.main import commands as cli
 from curtsy.config import Settings
 from curtsy.model.kinds import RULES
+from curtsy.model.outcome import Failed, Moved, NotModified, Reply
+from curtsy.politeness.classify import classify
 from curtsy.store.schema import metadata
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +43,35 @@ def test_every_failure_kind_is_documented_as_it_is() -> None:
                  "yes" if rule.hosts_fault else "no", rule.means]  # fmt: skip
         assert f"| {' | '.join(words)} |" in text
     assert first_column(DOCS / "reference/failure-kinds.md") == set(RULES)
+
+
+def _meaning(status: int) -> str:
+    reply = Reply(status, "http://a.example/", {"location": "/there"}, b"", 0)
+    match classify(reply, 0, conditional=True):
+        case None:
+            return "a page"
+        case Moved():
+            return "moved"
+        case NotModified():
+            return "not modified"
+        case Failed() as failed:
+            return f"`{failed.kind}`"
+
+
+def test_every_status_means_what_the_table_says() -> None:
+    text = (DOCS / "reference/failure-kinds.md").read_text()
+    table = text.partition("| status | outcome |\n|---|---|\n")[2].partition("\n\n")[0]
+    means: dict[int, str] = {}
+    for line in table.splitlines():
+        statuses, outcome = (cell.strip() for cell in line.strip("|").split("|"))
+        if span := re.fullmatch(r"any other from (\d+) to (\d+)", statuses):
+            named = range(int(span[1]), int(span[2]) + 1)
+        else:
+            named = range(100, 1000) if statuses == "any other" else statuses.split(", ")
+        for status in named:
+            means.setdefault(int(status), outcome)
+    wrong = [s for s in range(100, 1000) if not means[s].startswith(_meaning(s))]
+    assert wrong == []
 
 
 def test_every_table_is_documented() -> None:

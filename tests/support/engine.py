@@ -38,6 +38,7 @@ def settings(policy: Policy = QUICK, **changes: Any) -> WorkerSettings:
         "lease_ttl": 3_000,
         "limits": Limits(connect_seconds=2, total_seconds=5),
         "drain_seconds": 5.0,
+        "obeys_robots": False,  # tests that are not about robots.txt count requests
     }
     return WorkerSettings(**(values | changes))
 
@@ -91,7 +92,8 @@ class Engine:
 
 
 def engine(store: Store, clock: Clock, delay_ms: int = 20) -> Engine:
-    submitter = Submitter(store=store, clock=clock, limits=SubmitLimits(), delay_ms=delay_ms)
+    submitter = Submitter(store=store, clock=clock, limits=SubmitLimits(allow=LOOPBACK),
+                          delay_ms=delay_ms)  # fmt: skip
     return Engine(store, clock, submitter)
 
 

@@ -82,9 +82,10 @@ async def _until_stopped(
 
 
 def _desk(settings: Settings, store: Store, clock: Clock, on_work: Callable[[], None]) -> Desk:
+    told = worker_settings(settings)
     submitter = Submitter(
-        store=store, clock=clock, limits=SubmitLimits(), on_submitted=on_work,
-        delay_ms=worker_settings(settings).policy.min_delay,
+        store=store, clock=clock, limits=SubmitLimits(allow=told.allow), on_submitted=on_work,
+        delay_ms=told.policy.min_delay,
     )  # fmt: skip
     return Desk(store=store, clock=clock, submitter=submitter, on_work=on_work)
 

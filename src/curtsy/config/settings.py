@@ -58,6 +58,8 @@ class Settings(BaseSettings):
     host_give_up_probes: int = Field(4, ge=1, le=1_000)
     host_give_up_seconds: float = Field(3_600, ge=1, le=2_592_000)
     user_agent: HeaderValue = f"curtsy/{__version__} (contact unset: set CURTSY_USER_AGENT)"
+    robots: Literal["obey", "ignore"] = "obey"
+    crawl_delay_cap: float = Field(60, ge=0, le=86_400)
     allow_addresses: Networks = ""
     log_level: LogLevel = "INFO"
     log_format: Literal["auto", "text", "json"] = "auto"

@@ -46,6 +46,8 @@ def worker_settings(settings: Settings) -> WorkerSettings:
         ),
         max_redirects=settings.max_redirects,
         user_agent=settings.user_agent,
+        obeys_robots=settings.robots == "obey",
+        crawl_delay_cap=milliseconds(settings.crawl_delay_cap),
         allow=parse_networks(settings.allow_addresses),
         drain_seconds=(settings.scrape_timeout + settings.extract_seconds + DRAIN_MARGIN_SECONDS),
     )

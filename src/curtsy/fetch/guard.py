@@ -94,6 +94,16 @@ def refusal(address: str, allow: tuple[Network, ...]) -> str | None:
     return None
 
 
+def refusal_at_sight(host: str, allow: tuple[Network, ...]) -> str | None:
+    """Why a host (with its port, as URLs have it) is refused, where its spelling alone tells."""
+    name = host[1 : host.index("]")] if host.startswith("[") else host.partition(":")[0]
+    if name == "localhost" or name.endswith(".localhost"):
+        name = "127.0.0.1"
+    if ":" not in name and not name[-1:].isdigit():
+        return None
+    return refusal(name, allow)
+
+
 def socket_factory(allow: tuple[Network, ...]) -> Callable[[AddrInfo], socket.socket]:
     """Makes the socket for each address that is really connected to, literal ones included."""
 

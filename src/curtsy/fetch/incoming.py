@@ -10,6 +10,8 @@ MAX_HEADERS = 256
 ERROR_BODY_BYTES = 64 * 1024
 """An error page is read only so that its connection can be used again."""
 SWITCHING_PROTOCOLS = 101
+SET_COOKIE, BETWEEN_COOKIES = "set-cookie", "\n"
+"""The one header whose values cannot be joined by a comma: their dates have some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Incoming:
         self.status = 0
         """0 until the headers are complete."""
         self.headers: dict[str, str] = {}
-        """Names in lower case; a name that came twice has its values joined by a comma."""
+        """Names in lower case; a name that came twice has its values joined."""
         self.complete = False
         self.trouble: Trouble | None = None
         self._body: bytes | bytearray = b""
@@ -124,7 +126,9 @@ class Incoming:
             self.trouble = self._head_too_large()
         else:
             key, text = name.decode("latin-1").lower(), _text(value)
-            self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
+            if key in self.headers:
+                text = f"{self.headers[key]}{BETWEEN_COOKIES if key == SET_COOKIE else ', '}{text}"
+            self.headers[key] = text
 
     def on_headers_complete(self) -> None:
         if self.is_over():

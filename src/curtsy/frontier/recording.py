@@ -115,7 +115,7 @@ def _postponed(result: Result, source_of: Mapping[str, int]) -> tuple[Any, ...]:
         min(visit.priority, 3) if isinstance(outcome, Failed) else visit.priority,
         source_of[result.moved_to_host] if result.moved_to_host else None,
         int(isinstance(outcome, Moved)), outcome.url if isinstance(outcome, Moved) else None,
-        outcome.progress if isinstance(outcome, Again) else None,
+        outcome.progress if isinstance(outcome, Again | Moved) else None,
     )  # fmt: skip
 
 

@@ -12,7 +12,8 @@ class Reply:
     status: int
     url: str
     headers: dict[str, str]
-    """Names in lower case; a name that came twice has its values joined by a comma."""
+    """Names in lower case; a name that came twice has its values joined by a comma, but the
+    cookies by a line end."""
     body: bytes
     wire_bytes: int
 
@@ -46,6 +47,8 @@ class Moved:
 
     url: str
     status: int
+    progress: str | None = None
+    """What the next hop must know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ class Failed:
     """A span that the host asked for, in milliseconds."""
     final: bool = False
     """True where trying again cannot help although the kind is usually retried (NXDOMAIN)."""
+    whole_host: bool = False
+    """The whole source rests, although the kind is usually a page's own trouble."""
     traceback: str | None = field(default=None, repr=False)
 
 

@@ -37,9 +37,9 @@ def consequence(
 ) -> Retry | Rest | GiveUp:
     """`attempt` is how many were spent before this one, `streak` the host's failures so far."""
     rule = RULES[failed.kind]
-    if failed.final or not rule.retried:
+    if failed.final or not (rule.retried or failed.whole_host):
         return GiveUp()
-    if rule.hosts_fault:
+    if rule.hosts_fault or failed.whole_host:
         if failed.retry_after is not None:
             return Rest(min(failed.retry_after, LONGEST_REST), announced=True)
         return Rest(backoff(streak, policy, rng), announced=False)

@@ -23,3 +23,9 @@ class Policy:
     def with_overrides(self, overrides: Mapping[str, Any]) -> "Policy":
         known = {field.name for field in fields(self)}
         return replace(self, **{name: v for name, v in overrides.items() if name in known})
+
+    def at_least(self, delay: int) -> "Policy":
+        """The same, but no two requests closer than this."""
+        if self.min_delay >= delay:
+            return self
+        return replace(self, min_delay=delay, max_delay=max(self.max_delay, delay))

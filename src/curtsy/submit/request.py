@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curtsy.errors import BadRequest
+from curtsy.fetch.guard import Network, refusal_at_sight
 from curtsy.frontier.admit import Wanted
 from curtsy.model.urls import BadUrl, canonical, fingerprint
 from curtsy.scrapers import NAMES
@@ -46,6 +47,8 @@ class SubmitLimits:
     """Visits that may wait in all."""
     pending_of_user: int = 5_000_000
     key_lifetime: int = 24 * 3_600_000
+    allow: tuple[Network, ...] = ()
+    """Addresses that may be fetched from although they are not public."""
 
 
 def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
@@ -63,7 +66,7 @@ def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
     for position, page in enumerate(request.pages):
         problem = None
         try:
-            want = _wanted(position, page, request.scraper)
+            want = _wanted(position, page, request.scraper, limits)
         except BadUrl as error:
             problem = str(error)
         else:
@@ -81,10 +84,12 @@ def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
     return wanted
 
 
-def _wanted(position: int, page: PageRequest, scraper: str) -> Wanted:
+def _wanted(position: int, page: PageRequest, scraper: str, limits: SubmitLimits) -> Wanted:
     if not 1 <= page.priority <= 10:
         raise BadUrl(f"has priority {page.priority}, which is not from 1 to 10")
     url = canonical(page.url)
+    if means := refusal_at_sight(url.host, limits.allow):
+        raise BadUrl(f"leads to {url.host}, which is {means}: ALLOW_ADDRESSES does not name it")
     return Wanted(
         position,
         fingerprint(url.text, scraper),

@@ -17,21 +17,21 @@ from curtsy.frontier.lease import Lease
 from curtsy.frontier.results import Release, Result, SourceReport
 from curtsy.frontier.take import Visit
 from curtsy.model.jobs import Band, band_of
+from curtsy.model.kinds import Kind
+from curtsy.model.outcome import Failed
 from curtsy.politeness.policy import Policy
 from curtsy.worker.flusher import Flusher
-from curtsy.worker.pipeline import Pipeline
+from curtsy.worker.pipeline import Pipeline, denial
 from curtsy.worker.reading import Reading
 from curtsy.worker.slots import Slots
 from curtsy.worker.standing import Standing
 from curtsy.worker.taker import Taker
+from curtsy.worker.view import View
 
 BUDGET_VISITS = 1_000
 BUDGET_SPAN = 20_000
 LONGEST_HOLD = 3_000
 """A source that may not be asked for longer than this is given back until then."""
-LOOK_EVERY = 900
-READ_AHEAD = (4, 64)
-"""At least and at most so many visits are read at a time."""
 SUSPECT_FROM = 2
 """So many owners died in a row, and each page is named before it is visited."""
 
@@ -47,6 +47,7 @@ class Crew:
     pipeline: Pipeline
     trusted: Callable[[], bool]
     defaults: Policy
+    crawl_delay_cap: int
     rng: random.Random
 
 
@@ -61,17 +62,16 @@ class Lane:
         self._pace.alone = self._suspected
         self._reading = Reading(lease.source_id, lease.ranks, now)
         self._news = Wake()
-        self._looked_at: int | None = None
+        self._view = View(self._reading, taker=crew.taker, monotonic=self._monotonic)
         self._until = now + BUDGET_SPAN
         self._budget = BUDGET_VISITS
         self._ending = False
         self._lost = False
-        self._saw_visits = False
-        self._rate: int | None = None
-        self._budget_then = BUDGET_VISITS
         self._control_version = lease.control_version
         self._band, self._known_band = Band(lease.band), lease.band
         self._open: dict[int, asyncio.Task[None]] = {}
+        self._scout: Visit | None = None
+        """The open visit that finds out what robots.txt says; no other starts until it knows."""
         self._sent: set[int] = set()
         self._told: set[int] = set()
         """Pages whose result is with the flush."""
@@ -145,8 +145,11 @@ class Lane:
                         self._crew.slots.release(band)
                         continue
                 self._budget -= 1
+                self._view.started()
                 self._pace.started(self._monotonic(), self._crew.rng)
                 self._crew.flusher.started(self, visit)
+                if self._crew.pipeline.robots(visit) is None:
+                    self._scout = visit
                 self._open[visit.page_id] = task = visits.create_task(self._visit(visit))
                 task.add_done_callback(partial(self._ended, visit, band))
                 await asyncio.sleep(0)  # the other lanes' first requests go before our second
@@ -159,17 +162,17 @@ class Lane:
             if not self._crew.flusher.has_room():
                 await self._crew.flusher.room()
             wait = self._pace.wait(self._monotonic())
-            if wait is None:
+            if wait is None or self._is_scouting():
                 await self._news.wait(None)  # one that is open will end, or leave
             elif not self._crew.trusted():
                 await self._news.wait(1.0)
             elif wait > LONGEST_HOLD and not self._pace.in_flight and not self._gives_up():
                 return None
-            elif (visit := self._known() or await self._read()) is None:
+            elif (visit := self._view.known() or await self._read()) is None:
                 if not self._reading.held:
                     return None
                 await self._news.wait(1.0)
-            elif (refusal := self._standing.refusal(visit)) is not None:
+            elif (refusal := self._refusal(visit)) is not None:
                 now = self._crew.clock.now()
                 self._tell(Result(visit, refusal, started_at=now, ended_at=now, unasked=True))
             elif (wait := self._pace.wait(self._monotonic())) == 0:
@@ -184,50 +187,31 @@ class Lane:
         if self._is_over() or not self._crew.trusted():
             self._reading.put_back(visit)
             return None
-        if not self._view_is_stale() and visit.page_id in self._reading.held:
+        if not self._view.is_stale() and visit.page_id in self._reading.held:
             return visit
         self._reading.put_back(visit)
         best = await self._read()
-        if best is not None and self._standing.refusal(best) is not None:
+        if best is not None and self._refusal(best) is not None:
             self._reading.put_back(best)
             return None
         return best
 
+    async def _read(self) -> Visit | None:
+        return await self._view.read(self._pace.policy.min_delay)
+
     def _is_over(self) -> bool:
         return self._ending or self._budget <= 0 or self._monotonic() >= self._until
 
+    def _is_scouting(self) -> bool:
+        return self._scout is not None and self._crew.pipeline.robots(self._scout) is None
+
+    def _refusal(self, visit: Visit) -> Failed | None:
+        """Why the visit ends without a request, as far as that is known."""
+        robots = self._crew.pipeline.robots(visit)
+        return self._standing.refusal(visit) or (denial(robots, visit) if robots else None)
+
     def _gives_up(self) -> bool:
         return self._standing.gave_up_at is not None
-
-    def _known(self) -> Visit | None:
-        """The best visit read before, while that is no more than a second ago."""
-        return None if self._view_is_stale() else self._reading.pop()
-
-    async def _read(self) -> Visit | None:
-        """The best visit, from a view no older than a second."""
-        stale = self._view_is_stale()
-        if stale or not self._reading:
-            if stale:
-                if self._looked_at is not None:
-                    self._rate, self._budget_then = self._budget_then - self._budget, self._budget
-                self._looked_at = self._monotonic()
-            found = await self._crew.taker.take(self._reading.wish(self._ahead(), rewind=stale))
-            self._reading.add(found)
-            if not self._reading.held:
-                wish = self._reading.wish(self._ahead(), rewind=True, from_zero=True)
-                self._reading.add(await self._crew.taker.take(wish))
-        visit = self._reading.pop()
-        self._saw_visits = self._saw_visits or visit is not None
-        return visit
-
-    def _view_is_stale(self) -> bool:
-        return self._looked_at is None or self._monotonic() - self._looked_at >= LOOK_EVERY
-
-    def _ahead(self) -> int:
-        """How many visits to read: about as many as were needed in the last second."""
-        least, most = READ_AHEAD
-        expected = 1000 // max(30, self._pace.policy.min_delay)
-        return max(least, min(most, expected if self._rate is None else self._rate))
 
     async def _visit(self, visit: Visit) -> None:
         started_at, began = self._crew.clock.now(), self._monotonic()
@@ -237,10 +221,22 @@ class Lane:
             done = await self._crew.pipeline.run(visit, partial(self._may_start, visit))
         except TrustEnded:
             return
+        if done is None:
+            self._pace.rest(self._monotonic() + self._mind_crawl_delay(visit))
+            self._view.outdate()  # the page is read again, in its place
+            return
         outcome, document = done
         ended_at = self._crew.clock.now()
         result = Result(visit, outcome, started_at, ended_at, document=document)
-        self._tell(self._standing.judge(result, began))
+        unheard = isinstance(outcome, Failed) and outcome.kind is Kind.ROBOTS_DENIED
+        self._tell(result if unheard else self._standing.judge(result, began))
+
+    def _mind_crawl_delay(self, visit: Visit) -> int:
+        robots = self._crew.pipeline.robots(visit)
+        asked = robots.crawl_delay if robots is not None else None
+        delay = min(asked or 0, self._crew.crawl_delay_cap)
+        self._standing.mind_crawl_delay(delay)
+        return delay
 
     def _tell(self, result: Result) -> None:
         self._told.add(result.visit.page_id)
@@ -255,6 +251,7 @@ class Lane:
         if self._lost or not self._crew.trusted():
             return False
         self._sent.add(visit.page_id)
+        self._mind_crawl_delay(visit)
         asyncio.get_running_loop().call_soon(self._left)
         return True
 
@@ -265,6 +262,8 @@ class Lane:
     def _ended(self, visit: Visit, band: Band, _task: asyncio.Task[None]) -> None:
         """However the visit ended. Without a result, it waits in the store as it did before."""
         del self._open[visit.page_id]
+        if self._scout is visit:
+            self._scout = None
         if visit.page_id not in self._told:
             self._crew.flusher.unstarted(visit)
             self._reading.forget(visit)
@@ -275,7 +274,7 @@ class Lane:
 
     def _release(self) -> Release:
         best = self._reading.best()
-        looks = 0 if best is not None else 1 if self._saw_visits else self.lease.looks + 1
+        looks = 0 if best is not None else 1 if self._view.saw_visits else self.lease.looks + 1
         return Release(
             more=best is not None,
             band=band_of(best.priority) if best is not None else Band.HIGH,

@@ -1,30 +1,42 @@
-"""One visit, from its URL to its outcome: fetch, classify, scrape. No rows, no log lines here."""
+"""One visit, from its URL to its outcome: robots.txt, fetch, classify, scrape. No rows here."""
 
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 
 from curtsy.extract import Pool
-from curtsy.fetch import Fetcher, Request, TrustEnded
+from curtsy.fetch import Fetcher, Request, TrustEnded, cookies
 from curtsy.frontier.results import Document
 from curtsy.frontier.take import Visit
 from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed, Fetched, Moved, Outcome, Record, Reply
 from curtsy.politeness.classify import classify
+from curtsy.politeness.robots import Robots
 from curtsy.scrapers import PARSING, SIMPLE
 from curtsy.worker.documents import document_of
+from curtsy.worker.robots import RobotsFiles, path_of
+
+Done = tuple[Outcome, Document | None]
+_FREE = Robots()
 
 
 class Pipeline:
     def __init__(
-        self, *, fetcher: Fetcher, pool: Pool, now: Callable[[], int], max_redirects: int
-    ) -> None:
-        self._fetcher, self._pool = fetcher, pool
+        self, *, robots: RobotsFiles | None, fetcher: Fetcher, pool: Pool,
+        now: Callable[[], int], max_redirects: int,
+    ) -> None:  # fmt: skip
+        self._robots, self._fetcher, self._pool = robots, fetcher, pool
         self._now, self._max_redirects = now, max_redirects
 
-    async def run(
-        self, visit: Visit, may_start: Callable[[], bool]
-    ) -> tuple[Outcome, Document | None]:
-        """What the visit came to. Raises only `TrustEnded`: then nothing was sent."""
+    def robots(self, visit: Visit) -> Robots | None:
+        """The rules for this visit, as far as they are at hand; None: nobody looked yet."""
+        return self._robots.known(visit.url) if self._robots is not None else _FREE
+
+    async def run(self, visit: Visit, may_start: Callable[[], bool]) -> Done | None:
+        """What the visit came to; None when robots.txt had to be asked for, and the page is next.
+
+        Raises only `TrustEnded`: then nothing was sent.
+        """
         try:
             return await self._run(visit, may_start)
         except TrustEnded:
@@ -33,18 +45,22 @@ class Pipeline:
             sentence = f"An error of our own: {error!r}"
             return Failed(Kind.INTERNAL, sentence, traceback=traceback.format_exc()), None
 
-    async def _run(
-        self, visit: Visit, may_start: Callable[[], bool]
-    ) -> tuple[Outcome, Document | None]:
-        request = Request(visit.url, etag=visit.etag, last_modified=visit.last_modified)
+    async def _run(self, visit: Visit, may_start: Callable[[], bool]) -> Done | None:
+        if self._robots is not None and self._robots.known(visit.url) is None:
+            robots = await self._robots.recalled(visit.url)
+            if robots is None:
+                failed = await self._robots.ask(visit.url, may_start)
+                return (failed, None) if failed is not None else None
+            if (denied := denial(robots, visit)) is not None:
+                return denied, None
+        request = _request(visit)
         reply = await self._fetcher.fetch(request, may_start)
         if isinstance(reply, Failed):
             return reply, None
         conditional = bool(request.etag or request.last_modified)
         verdict = classify(reply, self._now(), conditional=conditional)
-        if isinstance(verdict, Moved) and visit.hops >= self._max_redirects:
-            sentence = f"More than {self._max_redirects} redirects."
-            return Failed(Kind.REDIRECT_LOOP, sentence, verdict.status), None
+        if isinstance(verdict, Moved):
+            return self._onward(visit, reply, verdict), None
         if verdict is not None:
             return verdict, None
         record = await self._scraped(visit.scraper, reply)
@@ -59,9 +75,30 @@ class Pipeline:
         )
         return fetched, await document_of(record)
 
+    def _onward(self, visit: Visit, reply: Reply, moved: Moved) -> Moved | Failed:
+        if visit.hops >= self._max_redirects:
+            sentence = f"More than {self._max_redirects} redirects."
+            return Failed(Kind.REDIRECT_LOOP, sentence, moved.status)
+        if visit.progress is None and "set-cookie" not in reply.headers:
+            return moved
+        jar = cookies.after(cookies.carried(visit.progress), reply, self._now())
+        return replace(moved, progress=cookies.to_carry(jar))
+
     async def _scraped(self, scraper: str, reply: Reply) -> Record | Failed:
         if (simple := SIMPLE.get(scraper)) is not None:
             return simple(reply)
         if scraper in PARSING:
             return await self._pool.extract(scraper, reply)
         return Failed(Kind.NOT_SUPPORTED, f"This worker has no scraper named {scraper}.")
+
+
+def denial(robots: Robots, visit: Visit) -> Failed | None:
+    if robots.allows(path_of(visit.url)):
+        return None
+    return Failed(Kind.ROBOTS_DENIED, "The host's robots.txt does not allow this page.")
+
+
+def _request(visit: Visit) -> Request:
+    shown = cookies.header(cookies.carried(visit.progress), visit.url) if visit.progress else None
+    headers = (("Cookie", shown),) if shown else ()
+    return Request(visit.url, headers, visit.etag, visit.last_modified)

@@ -62,7 +62,8 @@ class Session:
         self._crew = Crew(
             clock=clock, slots=Slots(settings.slots), taker=Taker(store=store, clock=clock),
             flusher=self._flusher, pipeline=pipeline, trusted=self._heartbeat.trusted,
-            defaults=settings.policy, rng=random.Random(),
+            defaults=settings.policy, crawl_delay_cap=settings.crawl_delay_cap,
+            rng=random.Random(),
         )  # fmt: skip
 
     async def run(self) -> None:

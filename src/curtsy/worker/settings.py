@@ -20,5 +20,8 @@ class WorkerSettings:
     extract: ExtractLimits = field(default_factory=ExtractLimits)
     max_redirects: int = 10
     user_agent: str = "curtsy"
+    obeys_robots: bool = True
+    crawl_delay_cap: int = 60_000
+    """A robots.txt may ask for more, and gets this."""
     allow: tuple[Network, ...] = ()
     drain_seconds: float = 40.0

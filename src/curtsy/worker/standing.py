@@ -28,6 +28,7 @@ class Standing:
         self._health = HostHealth(
             lease.fail_streak, lease.pace.get("announced", 0), lease.failing_since
         )
+        self._policy, self._crawl_delay = policy, 0
         self.gave_up_at, self._gave_up_kind = lease.gave_up_at, lease.gave_up_kind
         self._rest_began = now
 
@@ -36,7 +37,14 @@ class Standing:
         return self.pace.policy
 
     def adopt_policy(self, overrides: dict[str, object]) -> None:
-        self.pace.policy = self._defaults.with_overrides(overrides)
+        self._policy = self._defaults.with_overrides(overrides)
+        self.pace.policy = self._policy.at_least(self._crawl_delay)
+
+    def mind_crawl_delay(self, asked: int) -> None:
+        """Of several hosts behind one source, the slowest sets the pace."""
+        if asked > self._crawl_delay:
+            self._crawl_delay = asked
+            self.pace.policy = self._policy.at_least(asked)
 
     def refusal(self, visit: Visit) -> Failed | None:
         """Why the visit ends without a request, if it does."""

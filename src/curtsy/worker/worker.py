@@ -6,6 +6,7 @@ from curtsy.extract import Pool
 from curtsy.fetch import Fetcher
 from curtsy.store import Store
 from curtsy.worker.pipeline import Pipeline
+from curtsy.worker.robots import RobotsFiles
 from curtsy.worker.session import Session
 from curtsy.worker.settings import WorkerSettings
 
@@ -28,8 +29,12 @@ class Worker:
             allow=settings.allow,
         )
         async with fetcher, Pool(settings.extract) as pool:
-            pipeline = Pipeline(fetcher=fetcher, pool=pool, now=self._clock.now,
-                                max_redirects=settings.max_redirects)  # fmt: skip
+            robots = RobotsFiles(store=self._store, clock=self._clock, fetcher=fetcher,
+                                 user_agent=settings.user_agent)  # fmt: skip
+            pipeline = Pipeline(
+                robots=robots if settings.obeys_robots else None, fetcher=fetcher, pool=pool,
+                now=self._clock.now, max_redirects=settings.max_redirects,
+            )  # fmt: skip
             while not self._stopping:
                 self._session = Session(store=self._store, clock=self._clock, pipeline=pipeline,
                                         settings=settings, wake=self.wake)  # fmt: skip

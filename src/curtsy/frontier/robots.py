@@ -1,0 +1,33 @@
+"""The robots.txt of each host, kept so that not every worker has to ask for it."""
+
+from typing import NamedTuple
+
+from curtsy.store import Connection, Statement
+
+_READ = Statement(
+    """
+    SELECT robots AS file, robots_expires_at AS expires_at FROM hosts
+    WHERE host = :host AND robots_expires_at > :now
+    """
+)
+_KEEP = Statement(
+    """
+    UPDATE hosts SET robots = :file, robots_status = :status, robots_expires_at = :expires_at
+    WHERE host = :host
+    """
+)
+
+
+class RobotsFile(NamedTuple):
+    file: bytes
+    """Compressed; empty where the host has none."""
+    expires_at: int
+
+
+def kept_robots(connection: Connection, host: str, *, now: int) -> RobotsFile | None:
+    row = _READ(connection, host=host, now=now).first()
+    return RobotsFile(bytes(row.file), row.expires_at) if row is not None else None
+
+
+def keep_robots(connection: Connection, host: str, kept: RobotsFile, *, status: int) -> None:
+    _KEEP(connection, host=host, file=kept.file, status=status, expires_at=kept.expires_at)

@@ -1,0 +1,59 @@
+"""What a lane sees of its queue: about a second of work ahead, never older than a second."""
+
+from collections.abc import Callable
+
+from curtsy.frontier.take import Visit
+from curtsy.worker.reading import Reading
+from curtsy.worker.taker import Taker
+
+LOOK_EVERY = 900
+READ_AHEAD = (4, 64)
+"""At least and at most so many visits are read at a time."""
+LEAST_DELAY = 30
+
+
+class View:
+    def __init__(self, reading: Reading, *, taker: Taker, monotonic: Callable[[], int]) -> None:
+        self._reading, self._taker, self._monotonic = reading, taker, monotonic
+        self._looked_at: int | None = None
+        self._rate: int | None = None
+        self._started = 0
+        self.saw_visits = False
+
+    def is_stale(self) -> bool:
+        return self._looked_at is None or self._monotonic() - self._looked_at >= LOOK_EVERY
+
+    def outdate(self) -> None:
+        """Something changed in the store: look there before anything else starts."""
+        self._looked_at = None
+
+    def started(self) -> None:
+        self._started += 1
+
+    def known(self) -> Visit | None:
+        """The best visit read before, while that is no more than a second ago."""
+        return None if self.is_stale() else self._reading.pop()
+
+    async def read(self, min_delay: int) -> Visit | None:
+        """The best visit there is."""
+        stale = self.is_stale()
+        if stale or not self._reading:
+            if stale:
+                if self._looked_at is not None:
+                    self._rate = self._started
+                self._started = 0
+                self._looked_at = self._monotonic()
+            ahead = self._ahead(min_delay)
+            self._reading.add(await self._taker.take(self._reading.wish(ahead, rewind=stale)))
+            if not self._reading.held:
+                wish = self._reading.wish(ahead, rewind=True, from_zero=True)
+                self._reading.add(await self._taker.take(wish))
+        visit = self._reading.pop()
+        self.saw_visits = self.saw_visits or visit is not None
+        return visit
+
+    def _ahead(self, min_delay: int) -> int:
+        """How many visits to read: about as many as were needed in the last second."""
+        least, most = READ_AHEAD
+        expected = 1000 // max(LEAST_DELAY, min_delay)
+        return max(least, min(most, expected if self._rate is None else self._rate))

@@ -1,0 +1,99 @@
+"""Cookies within a chain: who is shown what."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curtsy.fetch import cookies
+from curtsy.fetch.request import Request, spelled
+from curtsy.model.outcome import Reply
+
+NOW = 1_800_000_000_000
+HERE = "https://www.a.example/dir/page"
+
+
+def jar(*lines: str, at: str = HERE, before: tuple[cookies.Cookie, ...] = ()) -> tuple[
+    cookies.Cookie, ...
+]:  # fmt: skip
+    reply = Reply(302, at, {"set-cookie": "\n".join(lines)}, b"", 0)
+    return cookies.after(before, reply, NOW)
+
+
+@pytest.mark.parametrize(
+    ("line", "url", "shown"),
+    [
+        ("a=1", HERE, "a=1"),
+        ("a=1", "https://www.a.example/dir/other", "a=1"),
+        ("a=1", "https://www.a.example/elsewhere", None),
+        ("a=1; Path=/", "https://www.a.example/elsewhere", "a=1"),
+        ("a=1; path=/di", HERE, None),
+        ("a=1; Path=relative", HERE, "a=1"),
+        ("a=1; Path=/", "https://a.example/", None),
+        ("a=1; Path=/", "https://b.example/", None),
+        ("a=1; Path=/; Domain=a.example", "https://x.a.example/", "a=1"),
+        ("a=1; Path=/; Domain=.A.example", "https://a.example/", "a=1"),
+        ("a=1; Path=/; Domain=a.example", "https://nota.example/", None),
+        ("a=1; Path=/; Domain=example", "https://b.example/", None),
+        ("a=1; Path=/; Domain=b.example", "https://b.example/", None),
+        ("a=1; Path=/; Secure", "https://www.a.example/", "a=1"),
+        ("a=1; Path=/; Secure", "http://www.a.example/", None),
+        ("a=1; HttpOnly; SameSite=Lax", HERE, "a=1"),
+        ("a=1; Max-Age=0", HERE, None),
+        ("a=1; Max-Age=-5", HERE, None),
+        ("a=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT", HERE, "a=1"),
+        ("a=1; Expires=Thu, 01-Jan-1970 00:00:00 GMT", HERE, None),
+        ("a=1; Expires=Thu, 01 Jan 2099 00:00:00 GMT", HERE, "a=1"),
+        ("a=1; Expires=whenever", HERE, "a=1"),
+        ('a="x y"', HERE, 'a="x y"'),
+        ("a=b=c", HERE, "a=b=c"),
+        ("a=", HERE, "a="),
+        ("a", HERE, None),
+        ("=1", HERE, None),
+        ("a=1\x00; Path=/", HERE, None),
+        ("a=\xe9", HERE, None),
+        ("a=1\r; Path=/", HERE, "a=1"),
+        (f"a={'x' * 5_000}", HERE, None),
+    ],
+)
+def test_a_cookie_is_shown_where_it_belongs(line: str, url: str, shown: str | None) -> None:
+    assert cookies.header(jar(line), url) == shown
+
+
+def test_a_secure_cookie_cannot_be_set_in_the_clear() -> None:
+    assert jar("a=1; Secure", at="http://www.a.example/dir/page") == ()
+
+
+def test_an_address_has_no_domain_above_it() -> None:
+    assert jar("a=1; Domain=0.0.1", at="http://127.0.0.1/") == ()
+
+
+def test_a_later_one_takes_the_place_of_an_earlier() -> None:
+    first = jar("a=1", "b=2")
+    assert cookies.header(jar("a=3", before=first), HERE) == "b=2; a=3"
+    assert cookies.header(jar("a=; Max-Age=0", before=first), HERE) == "b=2"
+
+
+def test_the_longest_path_comes_first() -> None:
+    assert cookies.header(jar("a=1; Path=/", "b=2; Path=/dir"), HERE) == "b=2; a=1"
+
+
+def test_they_survive_being_carried() -> None:
+    made = jar("a=1; Path=/; Domain=a.example; Secure", "b=é ü".encode().decode("latin-1"), "c=3")
+    assert cookies.carried(cookies.to_carry(made)) == made
+    assert cookies.carried(None) == ()
+
+
+def test_their_number_and_size_are_bounded() -> None:
+    many = jar(*(f"n{n}=1" for n in range(500)))
+    assert len(many) == cookies.MOST_COOKIES
+    large = jar(*(f"n{n}={'x' * 4_000}" for n in range(50)))
+    text = cookies.header(large, HERE)
+    assert text is not None
+    assert len(text) <= cookies.LARGEST_HEADER
+
+
+@given(lines=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n")), max_size=5))
+def test_whatever_is_set_can_be_sent(lines: list[str]) -> None:
+    made = cookies.carried(cookies.to_carry(jar(*lines)))
+    shown = cookies.header(made, HERE)
+    spelled(Request(HERE, (("Cookie", shown or ""),)), "")
