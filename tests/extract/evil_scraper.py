@@ -21,6 +21,8 @@ def evil_scraper(reply: Reply) -> Record:
         case "eat":
             hoard = [bytearray(10_000_000) for _ in range(int(rest))]
             return Record(str(len(hoard)).encode(), "text/plain", None)
+        case "say":
+            return Record(b"x" * int(rest), "text/plain", None)
         case "crash":
             ctypes.string_at(0)
         case "exit":

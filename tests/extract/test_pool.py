@@ -75,6 +75,7 @@ async def test_pages_are_read_side_by_side_by_no_more_processes_than_allowed() -
         ("exit 3", Kind.EXTRACT_FAILED),
         ("exit 0", Kind.EXTRACT_FAILED),
         ("raise nonsense", Kind.EXTRACT_FAILED),
+        ("say 70000000", Kind.TOO_LARGE),
         ("recurse", Kind.EXTRACT_FAILED),
     ],
 )

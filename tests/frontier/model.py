@@ -17,6 +17,8 @@ class ModelPage:
     """The last turn that ended."""
     waits: bool = False
     fresh: bool = False
+    letter: bool = False
+    """It was given up, and nobody did anything about that yet."""
     contents: list[str] = field(default_factory=list)
 
 
@@ -61,6 +63,7 @@ class Model:
             page.contents.append(content)
         if what in ENDS:
             page.waits = False
+            page.letter = page.letter or what == "failed"
             page.fresh = what != "failed" and bool(page.contents)
             ending = (ENDS[what], "gone" if what == "failed" else len(page.contents))
             for job in self.jobs.values():
@@ -77,9 +80,26 @@ class Model:
         return len(waiting)
 
     def retry(self, job: str) -> int:
-        failures = self.jobs[job].urls_in("failed")
-        for url in failures:
+        return self._reopen(job, self.jobs[job].urls_in("failed"))
+
+    def retry_letters(self) -> int:
+        """For all jobs but the cancelled ones; afterwards no letter is open."""
+        pages = {url for url, page in self.pages.items() if page.letter}
+        reopened = set()
+        for name, job in self.jobs.items():
+            if job.urls_in("waiting") or not job.urls_in("cancelled"):
+                failures = [url for url in job.urls_in("failed") if url in pages]
+                reopened |= set(failures)
+                self._reopen(name, failures)
+        for url in pages:
+            self.pages[url].letter = False
+        return len(reopened)
+
+    def _reopen(self, job: str, urls: list[str]) -> int:
+        is_over = not self.jobs[job].urls_in("waiting")
+        self.jobs[job].round += bool(urls) and is_over
+        for url in urls:
             self.jobs[job].items[url] = WAITING
             self.pages[url].waits = True
-        self.jobs[job].round += bool(failures)
-        return len(failures)
+            self.pages[url].letter = False
+        return len(urls)

@@ -105,6 +105,10 @@ class Machine(RuleBasedStateMachine):
             with pytest.raises(WrongState):
                 self._run(self._bench.retry(job))
 
+    @rule()
+    def retry_all_letters(self) -> None:
+        assert self._run(self._bench.retry_letters()) == self._model.retry_letters()
+
     # workers
 
     @rule(which=st.integers(0, 1), want=st.integers(1, 2))

@@ -61,11 +61,16 @@ class Repeats:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.states: list[str] = []
+        self.told: list[str] = []
+        """Which statement met them, and what the server said of it."""
         inner = store_module.as_our_error
 
         def noting(error: BaseException) -> Any:
             if state := getattr(getattr(error, "orig", None), "sqlstate", None):
                 self.states.append(state)
+                cause = error.orig.__cause__  # type: ignore[attr-defined]
+                said = [getattr(cause, name, None) for name in ("detail", "context")]
+                self.told.append(f"{state}: {said} in {getattr(error, 'statement', None)}")
             return inner(error)
 
         monkeypatch.setattr(store_module, "as_our_error", noting)

@@ -99,6 +99,7 @@ class Race:
             actors.append(self._worker(self._bench(), f"worker {number}"))
         actors.append(self._asker(self._bench(), "canceller", Bench.cancel))
         actors.append(self._asker(self._bench(), "retrier", Bench.retry))
+        actors.append(self._letter_opener(self._bench(), "letter opener"))
         ends = await asyncio.gather(*actors, return_exceptions=True)
         if errors := [end for end in ends if isinstance(end, Exception)]:
             raise ExceptionGroup(f"seed {self._seed}", errors)
@@ -121,6 +122,13 @@ class Race:
                 with suppress(WrongState):
                     await ask(bench, rng.choice(self.jobs[-6:]))
             await asyncio.sleep(rng.uniform(0, 0.02))
+
+    async def _letter_opener(self, bench: Bench, name: str) -> None:
+        """Retries whatever was given up, of all jobs at once."""
+        rng = self._rng(name)
+        for _ in range(TURNS):
+            await bench.retry_letters()
+            await asyncio.sleep(rng.uniform(0, 0.04))
 
     async def _sweeper(self, bench: Bench) -> None:
         for _ in range(TURNS):

@@ -12,7 +12,7 @@ from interleaving.holding import blocked_or_done, hold
 from support.frontier import Bench, failed, fetched
 
 cancel = import_module("curtsy.submit.cancel")
-retry = import_module("curtsy.submit.retry")
+reopening = import_module("curtsy.submit.reopening")
 
 A, B = "https://a.example/", "https://b.example/"
 Patch = pytest.MonkeyPatch
@@ -25,7 +25,7 @@ async def test_a_page_that_fails_while_its_jobs_failures_are_retried_is_not_lost
     worker = await bench.worker()
     one, other = await worker.lease_and_take()
     await worker.flush(failed(one))
-    held = hold(monkeypatch, retry, "_REOPEN_ITEMS")
+    held = hold(monkeypatch, reopening, "_REOPEN_ITEMS")
     retrying = asyncio.create_task(bench.retry(job))
     await held.reached()
     flushing = asyncio.create_task(worker.flush(failed(other)))
@@ -66,7 +66,7 @@ async def test_two_retries_of_one_job_at_once_open_one_round(
     job = await bench.job(A)
     worker = await bench.worker()
     await worker.flush(*[failed(v) for v in await worker.lease_and_take()])
-    held = hold(monkeypatch, retry, "_REOPEN_ITEMS")
+    held = hold(monkeypatch, reopening, "_REOPEN_ITEMS")
     first = asyncio.create_task(bench.retry(job))
     await held.reached()
     second = asyncio.create_task(bench.retry(job))

@@ -13,7 +13,7 @@ from interleaving import removed
 from interleaving.holding import Repeats
 from interleaving.race import Race, emptied, hesitating
 
-PROCESSES = 9
+PROCESSES = 10
 SEEDS = range(20)
 SECONDS_TO_FIND = 20.0
 Patch = pytest.MonkeyPatch
@@ -39,7 +39,7 @@ async def test_no_race_loses_counts_twice_or_deadlocks(
 ) -> None:
     for seed in SEEDS:
         assert await race(seed, stores, monkeypatch) == []
-        assert repeats.states == [], f"seed {seed} met {repeats.states}"
+        assert repeats.states == [], f"seed {seed} met {repeats.told}"
 
 
 SYMPTOMS = {

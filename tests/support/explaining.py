@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, TextClause, text
 
-BIG = ("visits", "pages", "items", "sources", "documents", "attempts", "events", "jobs", "hosts")
+BIG = ("visits", "pages", "items", "sources", "documents", "attempts", "events", "jobs", "hosts",
+       "dead_letters")  # fmt: skip
 
 Run = Callable[[Any, Any], Any]
 
@@ -91,6 +92,6 @@ def _sqlite_plan(sql: str, values: Any, run: Run) -> Plan:
     rows = run(text(explain) if isinstance(values, dict) else explain, values)
     details = [row.detail for row in rows]
     found = (re.match(r"SCAN (\w+)(?! USING)", detail) for detail in details)
-    aliases = {"p": "pages", "s": "sources", "i": "items", "h": "hosts"}
+    aliases = {"p": "pages", "s": "sources", "i": "items", "h": "hosts", "d": "dead_letters"}
     scanned = {aliases.get(m[1], m[1]) for m in found if m is not None}
     return Plan(sql, 0, scanned & set(BIG))

@@ -21,12 +21,14 @@ from curtsy.store import Connection, Store
 from curtsy.store.schema import metadata
 from curtsy.submit import (
     JobRequest,
+    Letters,
     PageRequest,
     SubmitLimits,
     Submitted,
     Submitter,
     cancel,
     retry_failures,
+    retry_letters,
 )
 from support.promises import violations
 
@@ -213,6 +215,12 @@ class Bench:
 
     async def retry(self, job: str) -> int:
         return await self.store.write(lambda c: retry_failures(c, job, now=self.time()))
+
+    async def retry_letters(self, **which: Any) -> int:
+        """How many pages wait again."""
+        letters = Letters(**which)
+        work = lambda c: retry_letters(c, letters, now=self.time())  # noqa: E731
+        return (await self.store.write(work)).pages
 
     async def worker(self, name: str = "w1") -> ScriptedWorker:
         return await ScriptedWorker(self.store, self.time, name).register()

@@ -15,13 +15,28 @@ from fastapi import Depends, Request
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway
 from curtsy.store import Connection, Store
-from curtsy.submit import JobRequest, Submitted, Submitter, cancel, retry_failures
+from curtsy.submit import (
+    JobRequest,
+    Letters,
+    Settled,
+    Submitted,
+    Submitter,
+    cancel,
+    resolve_letter,
+    resolve_letters,
+    retry_failures,
+    retry_letter,
+    retry_letters,
+)
+from curtsy.submit.letters import BATCH
 
 T = TypeVar("T")
 
 ANSWER_WITHIN_SECONDS = 1.6
 """So that with its way through the network the answer is there within two."""
 LEAVE_WITHIN_SECONDS = 5.0
+MORE_BATCHES_FOR = 5_000
+"""Milliseconds for which a request over many letters goes on from batch to batch."""
 
 
 class Desk:
@@ -66,6 +81,32 @@ class Desk:
         pages = await self._write(lambda c: retry_failures(c, job, now=self.clock.now()))
         self._on_work()
         return pages
+
+    async def retry_letter(self, letter: int) -> Settled:
+        settled = await self._write(lambda c: retry_letter(c, letter, now=self.clock.now()))
+        self._on_work()
+        return settled
+
+    async def resolve_letter(self, letter: int) -> Settled:
+        return await self._write(lambda c: resolve_letter(c, letter))
+
+    async def retry_letters(self, which: Letters) -> Settled:
+        now = self.clock.now()
+        settled = await self._in_batches(lambda c: retry_letters(c, which, now=now))
+        self._on_work()
+        return settled
+
+    async def resolve_letters(self, which: Letters) -> Settled:
+        return await self._in_batches(lambda c: resolve_letters(c, which))
+
+    async def _in_batches(self, work: Callable[[Connection], Settled]) -> Settled:
+        """As many as there are time for; what is done is kept, and the answer says what is left."""
+        until = self.clock.monotonic() + MORE_BATCHES_FOR
+        settled = batch = await self._write(work)
+        while batch.letters == BATCH and self.clock.monotonic() < until:
+            batch = await self._write(work)
+            settled += batch
+        return settled
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self._in_time(self._store.read(work))

@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 
 from curtsy import __version__
-from curtsy.api import fetch_door, health, problems
+from curtsy.api import fetch_door, health, letters_door, pages_door, problems
 from curtsy.api.desk import Desk
 from curtsy.api.guards import CatchEverything, LimitBody
 
@@ -21,6 +21,8 @@ def create_app(desk: Desk) -> FastAPI:
     app.state.desk = desk
     problems.install(app)
     app.include_router(fetch_door.router)
+    app.include_router(letters_door.router)
+    app.include_router(pages_door.router)
     app.include_router(health.router)
     app.add_middleware(LimitBody)
     app.add_middleware(CatchEverything)

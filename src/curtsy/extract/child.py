@@ -7,7 +7,7 @@ import traceback
 from typing import Any
 
 from curtsy.extract.confinement import confine
-from curtsy.extract.frames import frame, receive
+from curtsy.extract.frames import LARGEST_RECORD, frame, receive
 from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers import load
@@ -46,5 +46,8 @@ def _frame(record: Record | Failed) -> bytes:
     if isinstance(record, Failed):
         return frame({"kind": record.kind, "error": record.error, "traceback": record.traceback,
                       "peak": peak})  # fmt: skip
+    if len(record.content) > LARGEST_RECORD:
+        sentence = f"The scraper made a record of {len(record.content)} bytes of the page."
+        return _frame(Failed(Kind.TOO_LARGE, sentence))
     said = {"content_type": record.content_type, "charset": record.charset, "peak": peak}
     return frame(said, record.content)

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 LENGTHS = struct.Struct("!II")
+LARGEST_RECORD = 64 * 2**20
 
 
 def frame(header: Mapping[str, Any], body: bytes = b"") -> bytes:

@@ -132,8 +132,9 @@ class Pool:
             raise
         self._keep(reader, header)
         if "kind" in header:
-            return Failed(Kind(header["kind"]), header["error"], traceback=header["traceback"])
-        return Record(body, header["content_type"], header["charset"])
+            return Failed(Kind(header["kind"]), header["error"], traceback=header["traceback"],
+                          memory=header["peak"])  # fmt: skip
+        return Record(body, header["content_type"], header["charset"], header["peak"])
 
     def _keep(self, reader: Reader, header: dict[str, Any]) -> None:
         """Or let it go: closing its channel ends it."""

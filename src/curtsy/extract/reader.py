@@ -5,9 +5,10 @@ from typing import Any, cast
 
 import orjson
 
-from curtsy.extract.frames import LENGTHS
+from curtsy.extract.frames import LARGEST_RECORD, LENGTHS
 
-LARGEST_ANSWER = 64 * 2**20
+LARGEST_ANSWER = LARGEST_RECORD + 2**20
+"""No child of ours says more: it is not ours any longer."""
 
 
 class ReaderGone(Exception):

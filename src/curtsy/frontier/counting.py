@@ -114,20 +114,22 @@ class _After:
 def _after(row: Any, change: Change) -> _After:
     done, failed = row.done + change.done, row.failed + change.failed
     cancelled = row.cancelled + change.cancelled
-    is_open = change.reopened or row.state in (JobState.QUEUED, JobState.RUNNING)
+    was_open = row.state in (JobState.QUEUED, JobState.RUNNING)
+    reopened = change.reopened and not was_open
+    is_open = was_open or reopened
     finished = is_open and done + failed + cancelled == row.total
     started = change.started or change.done > 0 or change.failed > 0
     if started and row.state == JobState.QUEUED:
         change.events.insert(0, Event("job_started"))
     if finished:
         state: str = final_state(total=row.total, failed=failed, cancelled=cancelled)
-    elif change.reopened:
+    elif reopened:
         state = JobState.QUEUED
     elif is_open and started:
         state = JobState.RUNNING
     else:
         state = row.state
-    number = row.round + 1 if change.reopened else row.round
+    number = row.round + 1 if reopened else row.round
     return _After(state, done, failed, cancelled, row.total, number, started, finished)
 
 

@@ -64,13 +64,13 @@ _UPDATE_PAGES = Statement(
 _INSERT_ATTEMPTS = Statement(
     """
     INSERT INTO attempts (page_id, turn, source_id, worker, attempt, url, outcome, kind, status,
-                          bytes, error, traceback, started_at, ended_at)
+                          bytes, memory, error, traceback, started_at, ended_at)
     SELECT page_id, turn, source_id, :worker, attempt, url, outcome, kind, status,
-           bytes, error, traceback, started_at, ended_at FROM {made} WHERE true
+           bytes, memory, error, traceback, started_at, ended_at FROM {made} WHERE true
     """,
     made=_TURN
     | {"source_id": "bigint", "attempt": "smallint", "url": "text", "outcome": "text",
-       "kind": "text", "status": "smallint", "bytes": "bigint", "error": "text",
+       "kind": "text", "status": "smallint", "bytes": "bigint", "memory": "bigint", "error": "text",
        "traceback": "text", "started_at": "bigint", "ended_at": "bigint"},
 )  # fmt: skip
 _BURY = Statement(
@@ -168,8 +168,8 @@ def record_attempts(connection: Connection, results: Sequence[Result], *, worker
         rows.append((
             r.visit.page_id, r.visit.turn, r.visit.source_id, r.visit.attempt + 1, r.visit.url,
             outcome_name(r.outcome), kind, getattr(r.outcome, "status", None),
-            fetched and fetched.wire_bytes, error, getattr(r.outcome, "traceback", None),
-            r.started_at, r.ended_at,
+            fetched and fetched.wire_bytes, getattr(r.outcome, "memory", None), error,
+            getattr(r.outcome, "traceback", None), r.started_at, r.ended_at,
         ))  # fmt: skip
     if rows:
         _INSERT_ATTEMPTS(connection, made=rows, worker=worker)

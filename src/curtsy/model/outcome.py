@@ -25,6 +25,8 @@ class Record:
     content: bytes
     content_type: str
     charset: str | None
+    memory: int | None = None
+    """The most that the process that made it has had, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Fetched:
     etag: str | None = None
     last_modified: str | None = None
     wire_bytes: int = 0
+    memory: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Failed:
     whole_host: bool = False
     """The whole source rests, although the kind is usually a page's own trouble."""
     traceback: str | None = field(default=None, repr=False)
+    memory: int | None = None
 
 
 Outcome = Fetched | NotModified | Moved | Again | Failed

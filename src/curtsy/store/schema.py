@@ -163,6 +163,7 @@ items = Table(
     Column("ended_at", BigInteger),
     PrimaryKeyConstraint("job_id", "position"),
     _partial("items_waiting", "page_id", where="state = 0"),
+    _partial("items_failed", "page_id", where="state = 2"),
     sqlite_with_rowid=False,
 )
 
@@ -264,7 +265,9 @@ dead_letters = Table(
     Column("retries", SmallInteger, nullable=False, server_default="0"),
     Column("created_at", BigInteger, nullable=False),
     UniqueConstraint("page_id", "turn"),
-    _partial("dead_letters_open", "kind", "created_at", where="state = 'open'"),
+    Index("dead_letters_in_state", "state", "id"),
+    _partial("dead_letters_of_kind", "kind", "id", where="state = 'open'"),
+    _partial("dead_letters_of_source", "source_id", "id", where="state = 'open'"),
 )
 
 schedules = Table(

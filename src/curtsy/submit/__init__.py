@@ -1,16 +1,30 @@
-"""The ways a job begins and is taken back: submit, cancel, retry of failures."""
+"""The ways a job begins, is taken back and goes on: submit, cancel, retry of failures."""
 
 from curtsy.submit.cancel import cancel
+from curtsy.submit.letters import (
+    Letters,
+    Settled,
+    resolve_letter,
+    resolve_letters,
+    retry_letter,
+    retry_letters,
+)
 from curtsy.submit.request import JobRequest, PageRequest, SubmitLimits
 from curtsy.submit.retry import retry_failures
 from curtsy.submit.submit import Submitted, Submitter
 
 __all__ = [
     "JobRequest",
+    "Letters",
     "PageRequest",
+    "Settled",
     "SubmitLimits",
     "Submitted",
     "Submitter",
     "cancel",
+    "resolve_letter",
+    "resolve_letters",
     "retry_failures",
+    "retry_letter",
+    "retry_letters",
 ]

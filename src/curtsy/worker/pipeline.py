@@ -72,6 +72,7 @@ class Pipeline:
             etag=reply.headers.get("etag"),
             last_modified=reply.headers.get("last-modified"),
             wire_bytes=reply.wire_bytes,
+            memory=record.memory,
         )
         return fetched, await document_of(record)
 

@@ -1,0 +1,30 @@
+"""Pages: one URL scraped one way, whoever asked for it, with all attempts at it."""
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from curtsy.api.desk import TheDesk
+from curtsy.api.page_shapes import Page, page_of
+from curtsy.api.problems import problems
+from curtsy.errors import NotFound
+from curtsy.operations.pages import page_story
+
+router = APIRouter(prefix="/pages")
+
+
+async def _page(page_id: str) -> str:
+    if not re.fullmatch(r"art_[0-9a-f]{1,15}", page_id):
+        raise NotFound("page", page_id[:100])
+    return page_id
+
+
+PageId = Annotated[str, Depends(_page)]
+
+
+@router.get("/{page_id}", responses=problems(404), response_model_exclude_none=True)
+async def show(page: PageId, desk: TheDesk) -> Page:
+    """A page, how it stands, and its history."""
+    number = int(page.removeprefix("art_"), 16)
+    return page_of(await desk.read(lambda c: page_story(c, number, page)))

@@ -1,0 +1,94 @@
+"""Items that failed wait again, and their pages are visited again; all else stays as it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from curtsy.frontier.admit import Ranks
+from curtsy.frontier.counting import Changes, Event, count
+from curtsy.frontier.recording import lock_pages
+from curtsy.frontier.sources import wake
+from curtsy.model.jobs import band_of
+from curtsy.store import Connection, Statement
+
+_REOPEN_ITEMS = Statement(
+    """
+    UPDATE items SET state = 0, kind = NULL, error = NULL, ended_at = NULL, fetched_at = NULL
+    WHERE (job_id, position) IN (SELECT job_id, position FROM {failed}) AND state = 2
+    RETURNING job_id, position
+    """,
+    failed={"job_id": "bigint", "position": "int"},
+)
+_INSERT_VISITS = Statement(
+    """
+    INSERT INTO visits (page_id, source_id, priority, rank, turn, created_at)
+    SELECT w.page_id, w.source_id, w.priority, w.rank, p.turn + 1, :now
+    FROM (SELECT * FROM {wanted}) w JOIN pages p ON p.id = w.page_id WHERE true
+    ON CONFLICT (page_id) DO UPDATE SET priority = excluded.priority, rank = excluded.rank
+    WHERE excluded.priority < visits.priority
+    """,
+    wanted={"page_id": "bigint", "source_id": "bigint", "priority": "smallint", "rank": "bigint"},
+)
+_SETTLE_LETTERS = Statement(
+    """
+    UPDATE dead_letters SET state = 'retried', retries = retries + 1
+    WHERE state = 'open' AND page_id IN (SELECT page_id FROM {wanted})
+    """,
+    wanted={"page_id": "bigint"},
+)
+
+
+class FailedItem(NamedTuple):
+    job_id: int
+    position: int
+    page_id: int
+    priority: int
+    source_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    pages: int
+    items: int
+    jobs: int
+
+
+def reopen(connection: Connection, failed: Sequence[FailedItem], *, now: int) -> Reopened:
+    """Those of the items that still are failed when their pages are locked."""
+    bands: dict[int, int] = {}
+    for item in failed:
+        bands[item.source_id] = min(bands.get(item.source_id, 3), band_of(item.priority))
+    wake(connection, bands, now=now)
+    lock_pages(connection, sorted({item.page_id for item in failed}))
+    places = [(item.job_id, item.position) for item in failed]
+    opened = {tuple(row) for row in _REOPEN_ITEMS(connection, failed=places)} if places else set()
+    items = [item for item in failed if (item.job_id, item.position) in opened]
+    pages = _visit_again(connection, items, bands, now=now)
+    changes = Changes()
+    for item in items:
+        changes[item.job_id].failed -= 1
+        changes[item.job_id].reopened = True
+    for change in changes.values():
+        change.events.append(Event("job_retried", data={"pages": -change.failed}))
+    count(connection, changes, now=now)
+    return Reopened(pages=pages, items=len(items), jobs=len(changes))
+
+
+def _visit_again(
+    connection: Connection, items: Sequence[FailedItem], bands: dict[int, int], *, now: int
+) -> int:
+    best: dict[int, FailedItem] = {}
+    for item in items:  # of several jobs, the one with the best priority
+        known = best.setdefault(item.page_id, item)
+        if item.priority < known.priority:
+            best[item.page_id] = item
+    if not best:
+        return 0
+    ranks = Ranks.read(connection, bands)
+    wanted = [
+        (item.page_id, item.source_id, item.priority, ranks.take(item.source_id, item.priority))
+        for item in best.values()
+    ]
+    _INSERT_VISITS(connection, wanted=wanted, now=now)
+    _SETTLE_LETTERS(connection, wanted=[(page_id,) for page_id in best])
+    return len(best)
