@@ -13,7 +13,7 @@ from bench.databases import Databases
 from bench.lines import Line, table
 from bench.sizes import FULL, QUICK
 
-NAMES = ("pages", "articles", "frontier", "backlog", "submit", "latency", "memory")
+NAMES = ("pages", "articles", "care", "frontier", "backlog", "submit", "latency", "memory")
 
 
 def options(words: list[str]) -> argparse.Namespace:

@@ -18,6 +18,7 @@ class Sizes:
     submit_urls: int = 100_000
     submit_hosts: int = 1_000
     articles: int = 2_000
+    requests: int = 5_000
     latency_samples: int = 100
     memory_marks: tuple[int, ...] = (2_000, 20_000, 40_000)
 
@@ -37,6 +38,7 @@ QUICK = Sizes(
     submit_urls=5_000,
     submit_hosts=100,
     articles=40,
+    requests=300,
     latency_samples=10,
     memory_marks=(200, 500, 1_000),
 )

@@ -45,6 +45,8 @@ class _Group:
 class _Wildcard:
     length: int
     pieces: tuple[str, ...]
+    needle: str
+    """The longest piece: a path without it is told apart at once."""
     anchored: bool
     allows: bool
 
@@ -80,7 +82,8 @@ class Robots:
                 self._plain[pattern] = allows
             elif len(wildcards) < MOST_WILDCARDS:
                 pieces = tuple(pattern.removesuffix("$").split("*"))
-                wildcards.append(_Wildcard(len(pattern), pieces, anchored, allows))
+                needle = max(pieces, key=len)
+                wildcards.append(_Wildcard(len(pattern), pieces, needle, anchored, allows))
         self._lengths = sorted({len(pattern) for pattern in self._plain}, reverse=True)
         self._wildcards = sorted(wildcards, key=lambda w: (w.length, w.allows), reverse=True)
 
@@ -93,7 +96,7 @@ class Robots:
         for wildcard in self._wildcards:
             if wildcard.length < length or (wildcard.length == length and allowed):
                 break
-            if wildcard.matches(path):
+            if wildcard.needle in path and wildcard.matches(path):
                 return wildcard.allows
         return allowed
 
