@@ -16,10 +16,13 @@ from chaos.witness import testimony
 from curtsy.demo.access_log import TICK_MS
 from curtsy.demo.truth import Entry, gap, smallest_gaps
 from curtsy.store import Connection
+from support.departures import Departures
 from support.promises import violations
 
 STAMP_LATE = 2 * TICK_MS / 1000
 """The site's stamps may be late by so many seconds."""
+LEFT_LATE = 0.001
+"""And the kernel's, of packets as they leave."""
 MUST_FAIL = "/missing/"
 
 _NOTHING_LEFT = {
@@ -75,11 +78,17 @@ class Reckoning:
 
 
 def reckon(
-    connection: Connection, entries: Sequence[Entry], jobs: set[str], *, delay: float
+    connection: Connection,
+    entries: Sequence[Entry],
+    jobs: set[str],
+    *,
+    delay: float,
+    departures: Departures,
 ) -> Reckoning:
     """Everything that is wrong, and the figures of the run."""
     gaps = smallest_gaps(entries)
-    found = [_with_tries(connection, sentence) for sentence in too_soon(entries, delay)]
+    soon = too_soon(entries, delay, departures)
+    found = [_with_tries(connection, sentence) for sentence in soon]
     found += [*_left_over(connection), *violations(connection)]
     found += [*_jobs(connection, jobs), *_outcomes(connection), *testimony(connection)]
     recorded = connection.execute(text(_RECORDED)).all()
@@ -102,13 +111,19 @@ def _with_tries(connection: Connection, sentence: str) -> str:
     return f"{sentence}; recorded: {', '.join(told)}"
 
 
-def too_soon(entries: Sequence[Entry], delay: float) -> list[str]:
-    """The shortest of the gaps that are too short, for each host."""
+def too_soon(entries: Sequence[Entry], delay: float, departures: Departures) -> list[str]:
+    """The shortest of the gaps that are too short, for each host.
+
+    The site's stamps raise the suspicion, the kernel's decide.
+    """
     last: dict[str, Entry] = {}
     worst: dict[str, tuple[Entry, Entry]] = {}
     for entry in entries:
         before, last[entry.host] = last.get(entry.host), entry
         if before is None or gap(before, entry) >= delay - STAMP_LATE:
+            continue
+        left = departures.gap(before, entry)
+        if left is not None and left >= delay - LEFT_LATE:
             continue
         pair = worst.get(entry.host)
         if pair is None or gap(before, entry) < gap(*pair):

@@ -55,7 +55,7 @@ async def test_a_worker_that_lost_its_lease_unknowingly_neither_asks_nor_tells(
 ) -> None:
     async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
         await taken_over(made, proxy, without=None)
-        assert too_soon(made.entries(), fleet.delay) == []
+        assert too_soon(made.entries(), fleet.delay, made.departures) == []
         assert told_by_strangers(await made.now_reckoned()) == []
         assert fleet.said("results_dropped"), "it had something to tell"
 
@@ -65,7 +65,7 @@ async def test_without_trust_it_asks_too_soon(
 ) -> None:
     async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
         await taken_over(made, proxy, without="trust")
-        found = too_soon(made.entries(), fleet.delay)
+        found = too_soon(made.entries(), fleet.delay, made.departures)
         print(f"{len(found)} hosts asked too soon, as {found[:1]}")
         assert found
 

@@ -26,6 +26,7 @@ from curtsy.submit import (
     cancel,
     retry_failures,
 )
+from support.departures import Departures, port_of
 from support.engine import LOOPBACK, until
 from support.processes import Fleet
 
@@ -47,6 +48,7 @@ class World:
         self.submitter = Submitter(store=store, clock=self.clock, limits=limits,
                                    delay_ms=round(fleet.delay * 1000))  # fmt: skip
         self.jobs: list[str] = []
+        self.departures = Departures(port_of(site))
         self._began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
     # Work
@@ -171,7 +173,10 @@ class World:
 
     async def now_reckoned(self) -> Reckoning:
         entries, jobs, delay = self.entries(), set(self.jobs), self.fleet.delay
-        return await self.store.read(lambda c: reckon(c, entries, jobs, delay=delay))
+        left = self.departures
+        return await self.store.read(
+            lambda c: reckon(c, entries, jobs, delay=delay, departures=left)
+        )
 
 
 def _what_waits(connection: Connection) -> str:
@@ -198,4 +203,5 @@ async def world(
         made = World(store=store, fleet=fleet, site=site, seed=chosen)
         await synchronise(store, made.clock)
         await store.write(call_witness)
-        yield made
+        with made.departures:
+            yield made

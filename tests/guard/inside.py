@@ -10,12 +10,22 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 from typing import Any
 
+from curtsy.clock import Clock
 from curtsy.fetch import Fetcher, Limits, Request, guard, lookup
+from curtsy.frontier.timekeeping import synchronise
 from curtsy.model.outcome import Failed
 from curtsy.model.urls import BadUrl, canonical
+from curtsy.politeness.policy import Policy
+from curtsy.store import Statement, Store
+from curtsy.store.upgrade import upgrade
+from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
+from curtsy.worker import Worker, WorkerSettings
 
+WAITING = Statement("SELECT count(*) FROM items WHERE state = 0")
+KINDS = Statement("SELECT kind FROM items ORDER BY position")
 PUBLIC, PUBLIC_6 = "93.184.216.34", "2606:2800:220:1::1"
 CANARIES = {
     "this machine": "127.0.0.1",
@@ -36,6 +46,7 @@ NAMES: dict[str, list[list[str]]] = {
     "mixed.example": [["10.0.0.1", PUBLIC]],
     "rebinding.example": [[PUBLIC], ["10.0.0.1"]],
     "xn--bcher-kva.example": [[PUBLIC]],
+    "robots.example": [[PUBLIC]],
 }
 ATTEMPTS = {
     "a public name": "http://public.example/",
@@ -65,6 +76,14 @@ ATTEMPTS = {
     "a redirect to the cloud's secrets": "http://public.example/to/http://169.254.169.254/",
     "a redirect to a name for a neighbour": "http://public.example/to/http://inside.example/",
     "a redirect to a public name": "http://public.example/to/http://both.example/",
+}
+
+
+THROUGH_THE_WORKER = {
+    "a page behind its robots.txt": "http://public.example/page",
+    "a robots.txt of a neighbour": "http://inside.example/page",
+    "a robots.txt of this machine": "http://here.example/page",
+    "a robots.txt that leads to the cloud's secrets": "http://robots.example/page",
 }
 
 
@@ -100,6 +119,8 @@ class Dns(asyncio.DatagramProtocol):
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     path = head.split(" ")[1]
+    if path == "/robots.txt" and "Host: robots.example" in head:
+        path = "/to/http://169.254.169.254/robots.txt"
     if path.startswith("/to/"):
         said = f"HTTP/1.1 302 Found\r\nLocation: {path[4:]}\r\nContent-Length: 0\r\n\r\n"
     else:
@@ -135,6 +156,28 @@ async def attempt(fetcher: Fetcher, url: str) -> str:
     return "lost"
 
 
+async def through_the_worker(folder: str) -> dict[str, str]:
+    """Robots.txt included: the outcome of each page as it is stored."""
+    async with Store(f"sqlite:///{folder}/curtsy.db") as store:
+        await upgrade(store)
+        clock = Clock()
+        await synchronise(store, clock)
+        worker = Worker(store=store, clock=clock, settings=WorkerSettings(
+            policy=Policy(min_delay=0, max_retries=0, retry_base=10, give_up_probes=1)
+        ))  # fmt: skip
+        door = Submitter(store=store, clock=clock, limits=SubmitLimits(), delay_ms=0,
+                         on_submitted=worker.wake)  # fmt: skip
+        running = asyncio.create_task(worker.run())
+        pages = [PageRequest(url) for url in THROUGH_THE_WORKER.values()]
+        await door.submit(JobRequest(door="fetch", pages=pages))
+        while waiting := await store.read(lambda c: WAITING(c).scalar_one()):
+            await asyncio.sleep(0.05 * bool(waiting))
+        kinds = await store.read(lambda c: [row.kind for row in KINDS(c)])
+        await worker.stop()
+        await running
+    return {name: kind or "public" for name, kind in zip(THROUGH_THE_WORKER, kinds, strict=True)}
+
+
 async def main() -> None:
     build_the_internet()
     if "unguarded" in sys.argv:
@@ -164,6 +207,8 @@ async def main() -> None:
         outcomes["a name before it rebinds"] = await attempt(fetcher, "http://rebinding.example/")
     async with Fetcher(limits=limits, user_agent="test", allow=()) as fetcher:
         outcomes["a name that rebinds"] = await attempt(fetcher, "http://rebinding.example/")
+    with tempfile.TemporaryDirectory() as folder:
+        outcomes |= await through_the_worker(folder)
     print(json.dumps({"outcomes": outcomes, "rung": sorted(rung)}))
 
 

@@ -15,7 +15,8 @@ RESOLVER = "nameserver 127.0.0.53\noptions timeout:1 attempts:1\n"
 REACHED = {
     "a public name", "a name with two addresses", "a name in Unicode", "a name with a dot behind",
     "a public address", "a name with one good address", "a redirect to a public name",
-    "a name before it rebinds",
+    "a name before it rebinds", "a page behind its robots.txt",
+    "a robots.txt that leads to the cloud's secrets",
 }  # fmt: skip
 NOWHERE = {"a neighbour, translated", "a neighbour, tunnelled"}
 """Without the guard they are tried, but no translator stands in this network."""
@@ -34,7 +35,7 @@ def run(folder: Path, *words: str) -> dict[str, Any]:
                sys.executable, str(INSIDE), *words]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout)
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return told
 
 
@@ -50,5 +51,9 @@ def test_the_canaries_hear_nothing_and_public_names_work(tmp_path: Path) -> None
 def test_without_the_guard_every_canary_rings(tmp_path: Path) -> None:
     told = run(tmp_path, "unguarded")
     assert len(told["rung"]) == 7
+    del (
+        told["outcomes"]["a robots.txt of a neighbour"],
+        told["outcomes"]["a robots.txt of this machine"],
+    )
     secrets = {name for name, outcome in told["outcomes"].items() if outcome == "secret"}
     assert secrets == set(told["outcomes"]) - REACHED - NOWHERE | {"a name with one good address"}

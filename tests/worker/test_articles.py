@@ -1,10 +1,12 @@
 """Articles through the whole worker: read in children, stored as records, harmed pages alone."""
 
 import asyncio
+import gc
 import time
 from dataclasses import replace
 
 import orjson
+import psutil
 import pytest
 import zstandard
 
@@ -38,6 +40,8 @@ async def test_an_article_is_stored_as_a_record(curtsy: Engine, site: PracticeSi
     assert found["title"].startswith("Page 7")
     assert len(found["text"]) > 200
     assert "<" not in found["text"]
+    [attempt] = await curtsy.ask("SELECT memory FROM attempts")
+    assert 10 * 2**20 < attempt.memory < 1000 * 2**20
 
 
 _WALL = b"""<title>News</title><article><p>We value your privacy. We and our 812 partners store
@@ -57,6 +61,11 @@ async def test_pages_that_are_no_article_say_why(curtsy: Engine) -> None:
         await curtsy.ended(job)
     kinds = {item.page_url: item.kind for item in await curtsy.items(job)}
     assert kinds == {server.url(path): kind for path, (_, kind) in pages.items()}
+
+
+def resident() -> int:
+    gc.collect()
+    return int(psutil.Process().memory_info().rss)
 
 
 HOSTILE = {
@@ -107,5 +116,10 @@ async def test_hostile_pages_harm_nobody_else(curtsy: Engine, scraper: str) -> N
         await run(server, 1)
         alone = await run(server, 1)
         beside = await run(server, 2, *bad)
+        after_one = resident()
+        for _ in range(2):
+            await run(server, 2, *bad)
+        grown = resident() - after_one
     # Two of the pages hold both readers for a second, until they have to step aside.
     assert beside < 3 * alone + 2 * 1.0 + 1, (alone, beside)
+    assert grown < 30 * 2**20, "two more rounds of 40 MB each leave nothing behind"

@@ -1,0 +1,102 @@
+"""When requests really left: what the kernel noted as each packet passed the loopback device.
+
+The practice site's own stamps can be late by some milliseconds where the processor is taken away
+from the whole machine for a moment. These are not: the sender's own call stamps the packet. It
+needs the right to listen on a device (root); elsewhere the site's word has to do.
+"""
+
+import ctypes
+import socket
+import struct
+import threading
+from collections import defaultdict
+from contextlib import suppress
+from typing import Self
+from urllib.parse import urlsplit
+
+from curtsy.demo.process import PracticeProcess
+from curtsy.demo.truth import Entry
+
+ETH_P_ALL = 3
+SO_ATTACH_FILTER, SO_TIMESTAMPNS = 26, 35
+READ_BYTES = 400
+BUFFER_BYTES = 16 * 2**20
+NANOSECONDS = 1_000_000_000
+
+_Key = tuple[str, int, str]
+"""Address, the client's port, path."""
+
+
+class Departures:
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._seen: dict[_Key, list[int]] = defaultdict(list)
+        self._socket: socket.socket | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        with suppress(PermissionError, AttributeError):
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
+            self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+            _only_requests(self._socket, self._port)
+            self._socket.settimeout(0.2)
+            self._socket.bind(("lo", ETH_P_ALL))
+            self._thread = threading.Thread(target=self._listen, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._socket is not None and self._thread is not None:
+            listening, self._socket = self._socket, None
+            self._thread.join()
+            listening.close()
+
+    def gap(self, before: Entry, after: Entry) -> float | None:
+        """Seconds between two requests that the site saw; None where nobody listened."""
+        left = [self._seen.get((e.host, e.port, e.path), []) for e in (before, after)]
+        if not all(left):
+            return None
+        return min(abs(b - a) for a in left[0] for b in left[1] if a != b) / NANOSECONDS
+
+    def _listen(self) -> None:
+        while (listening := self._socket) is not None:
+            try:
+                packet, notes, _flags, place = listening.recvmsg(READ_BYTES, 64)
+            except TimeoutError:
+                continue
+            if place[2] == socket.PACKET_OUTGOING and notes:
+                seconds, nanoseconds = struct.unpack("qq", notes[0][2][:16])
+                self._note(packet, seconds * NANOSECONDS + nanoseconds)
+
+    def _note(self, packet: bytes, at: int) -> None:
+        ip_length = (packet[0] & 15) * 4
+        [client] = struct.unpack_from("!H", packet, ip_length)
+        tcp_length = (packet[ip_length + 12] >> 4) * 4
+        request = packet[ip_length + tcp_length :]
+        if request.startswith(b"GET "):
+            path = request[4:].partition(b" ")[0].decode()
+            self._seen[socket.inet_ntoa(packet[16:20]), client, path].append(at)
+
+
+def port_of(site: PracticeProcess) -> int:
+    port = urlsplit(site.url(0, "/")).port
+    assert port is not None
+    return port
+
+
+def _only_requests(listening: socket.socket, port: int) -> None:
+    """A filter in the kernel: TCP to this port."""
+    program = [
+        (0x30, 0, 0, 9),  # the protocol
+        (0x15, 0, 4, socket.IPPROTO_TCP),
+        (0xB1, 0, 0, 0),  # the length of the IP header
+        (0x48, 0, 0, 2),  # the port it goes to
+        (0x15, 0, 1, port),
+        (0x06, 0, 0, READ_BYTES),
+        (0x06, 0, 0, 0),
+    ]
+    code = b"".join(struct.pack("HBBI", *step) for step in program)
+    held = ctypes.create_string_buffer(code, len(code))
+    filter_ = struct.pack("HL", len(program), ctypes.addressof(held))
+    listening.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_)
