@@ -35,14 +35,21 @@ _GONE = Statement(
     held={"page_id": "bigint", "turn": "bigint"},
 )
 _OWNED = Statement("SELECT id, epoch FROM sources WHERE owner = :worker")
+_LOCK_STRAYS = Statement(
+    """
+    SELECT id FROM sources WHERE (id, epoch) IN (SELECT id, epoch FROM {strays})
+      AND owner = :worker ORDER BY id {lock}
+    """,
+    strays={"id": "bigint", "epoch": "bigint"},
+)
 _GIVE_BACK = Statement(
     """
     UPDATE sources SET owner = NULL,
         next_fetch_at = {greatest}(coalesce(next_fetch_at, 0), :now + delay_ms),
         ready_at = {greatest}(coalesce(next_fetch_at, 0), :now + delay_ms)
-    WHERE (id, epoch) IN (SELECT id, epoch FROM {strays}) AND owner = :worker
+    WHERE id IN (SELECT id FROM {held})
     """,
-    strays={"id": "bigint", "epoch": "bigint"},
+    held={"id": "bigint"},
 )
 _SUSPECT = Statement(
     """
@@ -76,7 +83,10 @@ def give_back(
 ) -> int:
     """Free sources (id, epoch) that are ours but in no lane, as when the answer of a lease was
     lost or a lane failed; whatever was started there, the delay is kept from now."""
-    return _GIVE_BACK(connection, strays=strays, worker=worker, now=now).rowcount
+    held = list(_LOCK_STRAYS(connection, strays=strays, worker=worker).scalars())
+    if held:
+        _GIVE_BACK(connection, held=[(i,) for i in held], now=now)
+    return len(held)
 
 
 def suspect(

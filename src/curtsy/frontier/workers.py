@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from curtsy.frontier.recording import lock_pages
 from curtsy.store import Connection, Statement
 
 
@@ -70,12 +71,19 @@ _BLAME = Statement(
     "UPDATE visits SET crashes = crashes + 1 WHERE page_id IN (SELECT page_id FROM {suspects})",
     suspects={"page_id": "bigint"},
 )
+_LOCK_FORGOTTEN = Statement(
+    """
+    SELECT id FROM sources WHERE owner IS NULL AND ready_at IS NULL AND NOT paused
+      AND EXISTS (SELECT 1 FROM visits v WHERE v.source_id = sources.id)
+    ORDER BY id {lock_skip}
+    """
+)
 _WAKE_FORGOTTEN = Statement(
     """
     UPDATE sources SET ready_at = {greatest}(:now, coalesce(next_fetch_at, 0)), looks = 0
-    WHERE owner IS NULL AND ready_at IS NULL AND NOT paused
-      AND EXISTS (SELECT 1 FROM visits v WHERE v.source_id = sources.id)
-    """
+    WHERE id IN (SELECT id FROM {forgotten})
+    """,
+    forgotten={"id": "bigint"},
 )
 
 
@@ -125,8 +133,11 @@ def reap(connection: Connection, dead: Sequence[tuple[str, int]], *, now: int) -
 
 
 def wake_forgotten(connection: Connection, *, now: int) -> int:
-    """Wake parked sources that have visits after all."""
-    return _WAKE_FORGOTTEN(connection, now=now).rowcount
+    """Wake parked sources that have visits after all, but for those that somebody is busy with."""
+    forgotten = list(_LOCK_FORGOTTEN(connection).scalars())
+    if forgotten:
+        _WAKE_FORGOTTEN(connection, forgotten=[(i,) for i in forgotten], now=now)
+    return len(forgotten)
 
 
 def _free_orphans(connection: Connection, *, crashed: int, now: int) -> None:
@@ -136,4 +147,5 @@ def _free_orphans(connection: Connection, *, crashed: int, now: int) -> None:
     _FREE_ORPHANS(connection, orphans=[(o.id,) for o in orphans], crashed=crashed, now=now)
     suspects = [(o.suspect_page_id,) for o in orphans if o.suspect_page_id is not None]
     if suspects and crashed:
+        lock_pages(connection, [page_id for (page_id,) in suspects])
         _BLAME(connection, suspects=suspects)
