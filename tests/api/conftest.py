@@ -37,6 +37,7 @@ class Site:
     def __init__(self) -> None:
         self.pages: dict[str, web.Response | int] = {}
         self.asked: list[str] = []
+        self.headers: list[dict[str, str]] = []
         self.url = ""
 
     def has(self, path: str, body: bytes, content_type: str) -> str:
@@ -49,6 +50,7 @@ class Site:
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(request.rel_url.raw_path_qs)
+        self.headers.append(dict(request.headers))
         page = self.pages[request.path]
         if isinstance(page, int):
             return web.Response(status=page)

@@ -26,6 +26,7 @@ class ModelPage:
 class ModelJob:
     items: dict[str, Ending]
     round: int = 1
+    paused: bool = False
 
     def urls_in(self, state: str) -> list[str]:
         return [url for url, (is_in, _what) in self.items.items() if is_in == state]
@@ -69,15 +70,42 @@ class Model:
             for job in self.jobs.values():
                 if job.items.get(url) == WAITING:
                     job.items[url] = ending
+            self._unpause_ended()
 
     def cancel(self, job: str) -> int:
         waiting = self.jobs[job].urls_in("waiting")
         for url in waiting:
             self.jobs[job].items[url] = ("cancelled", "cancelled")
-            if not any(other.items.get(url) == WAITING for other in self.jobs.values()):
+        self._drop(waiting)
+        self._unpause_ended()
+        return len(waiting)
+
+    def pause(self, job: str) -> int:
+        self.jobs[job].paused = True
+        waiting = self.jobs[job].urls_in("waiting")
+        self._drop(waiting)
+        return len(waiting)
+
+    def resume(self, job: str) -> int:
+        self.jobs[job].paused = False
+        waiting = self.jobs[job].urls_in("waiting")
+        for url in waiting:
+            self.pages[url].waits = True
+        return len(waiting)
+
+    def _drop(self, urls: list[str]) -> None:
+        """What no job waits for, or only paused ones, leaves the queue."""
+        for url in urls:
+            wanted = any(
+                job.items.get(url) == WAITING and not job.paused for job in self.jobs.values()
+            )
+            if self.pages[url].waits and not wanted:
                 self.pages[url].waits = False
                 self.pages[url].closed += 1
-        return len(waiting)
+
+    def _unpause_ended(self) -> None:
+        for job in self.jobs.values():
+            job.paused = job.paused and bool(job.urls_in("waiting"))
 
     def retry(self, job: str) -> int:
         return self._reopen(job, self.jobs[job].urls_in("failed"))
@@ -100,6 +128,6 @@ class Model:
         self.jobs[job].round += bool(urls) and is_over
         for url in urls:
             self.jobs[job].items[url] = WAITING
-            self.pages[url].waits = True
+            self.pages[url].waits = self.pages[url].waits or not self.jobs[job].paused
             self.pages[url].letter = False
         return len(urls)

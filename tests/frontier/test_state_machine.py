@@ -105,6 +105,19 @@ class Machine(RuleBasedStateMachine):
             with pytest.raises(WrongState):
                 self._run(self._bench.retry(job))
 
+    @precondition(lambda self: self._model.jobs)
+    @rule(data=st.data())
+    def pause_or_resume(self, data: st.DataObject) -> None:
+        job = data.draw(st.sampled_from(list(self._model.jobs)))
+        if not self._model.jobs[job].urls_in("waiting"):
+            for change in (self._bench.pause, self._bench.resume):
+                with pytest.raises(WrongState):
+                    self._run(change(job))
+        elif self._model.jobs[job].paused:
+            assert self._run(self._bench.resume(job)) == self._model.resume(job)
+        else:
+            assert self._run(self._bench.pause(job)) == self._model.pause(job)
+
     @rule()
     def retry_all_letters(self) -> None:
         assert self._run(self._bench.retry_letters()) == self._model.retry_letters()

@@ -85,6 +85,7 @@ class Race:
             last = self._bench()
             before = await last.violations()
             if not before:
+                await self._resume_all(last)
                 await self._drain(last)
         finally:
             self._over.set()
@@ -99,6 +100,8 @@ class Race:
             actors.append(self._worker(self._bench(), f"worker {number}"))
         actors.append(self._asker(self._bench(), "canceller", Bench.cancel))
         actors.append(self._asker(self._bench(), "retrier", Bench.retry))
+        actors.append(self._asker(self._bench(), "pauser", Bench.pause))
+        actors.append(self._asker(self._bench(), "resumer", Bench.resume))
         actors.append(self._letter_opener(self._bench(), "letter opener"))
         ends = await asyncio.gather(*actors, return_exceptions=True)
         if errors := [end for end in ends if isinstance(end, Exception)]:
@@ -129,6 +132,11 @@ class Race:
         for _ in range(TURNS):
             await bench.retry_letters()
             await asyncio.sleep(rng.uniform(0, 0.04))
+
+    async def _resume_all(self, bench: Bench) -> None:
+        for job in self.jobs:
+            with suppress(WrongState):
+                await bench.resume(job)
 
     async def _sweeper(self, bench: Bench) -> None:
         for _ in range(TURNS):

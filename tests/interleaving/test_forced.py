@@ -12,6 +12,7 @@ from interleaving.holding import blocked_or_done, hold
 from support.frontier import Bench, failed, fetched
 
 cancel = import_module("curtsy.submit.cancel")
+dropping = import_module("curtsy.submit.dropping")
 reopening = import_module("curtsy.submit.reopening")
 
 A, B = "https://a.example/", "https://b.example/"
@@ -83,7 +84,7 @@ async def test_two_cancels_of_one_job_at_once_remove_its_pages_once(
     bench: Bench, monkeypatch: Patch
 ) -> None:
     job = await bench.job(A, B)
-    held = hold(monkeypatch, cancel, "_END_VISITS")
+    held = hold(monkeypatch, dropping, "_END_VISITS")
     first = asyncio.create_task(bench.cancel(job))
     await held.reached()
     second = asyncio.create_task(bench.cancel(job))
@@ -118,7 +119,7 @@ async def test_a_flush_that_waits_for_a_cancel_is_dropped(bench: Bench, monkeypa
     job = await bench.job(A)
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    held = hold(monkeypatch, cancel, "_END_VISITS")
+    held = hold(monkeypatch, dropping, "_END_VISITS")
     cancelling = asyncio.create_task(bench.cancel(job))
     await held.reached()
     flushing = asyncio.create_task(worker.flush(fetched(visit)))

@@ -13,7 +13,7 @@ from interleaving import removed
 from interleaving.holding import Repeats
 from interleaving.race import Race, emptied, hesitating
 
-PROCESSES = 10
+PROCESSES = 12
 SEEDS = range(20)
 SECONDS_TO_FIND = 20.0
 Patch = pytest.MonkeyPatch

@@ -27,6 +27,8 @@ from curtsy.submit import (
     Submitted,
     Submitter,
     cancel,
+    pause,
+    resume,
     retry_failures,
     retry_letters,
 )
@@ -215,6 +217,12 @@ class Bench:
 
     async def retry(self, job: str) -> int:
         return await self.store.write(lambda c: retry_failures(c, job, now=self.time()))
+
+    async def pause(self, job: str) -> int:
+        return await self.store.write(lambda c: pause(c, job, now=self.time()))
+
+    async def resume(self, job: str) -> int:
+        return await self.store.write(lambda c: resume(c, job, now=self.time()))
 
     async def retry_letters(self, **which: Any) -> int:
         """How many pages wait again."""

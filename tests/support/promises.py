@@ -20,11 +20,16 @@ _PROMISES = {
         SELECT id, state FROM jobs
         WHERE (state IN ('queued', 'running')) <> (done + failed + cancelled < total)""",
     "a waiting item has a visit": """
-        SELECT i.job_id, i.page_id FROM items i LEFT JOIN visits v ON v.page_id = i.page_id
-        WHERE i.state = 0 AND v.page_id IS NULL""",
+        SELECT i.job_id, i.page_id FROM items i JOIN jobs j ON j.id = i.job_id
+        LEFT JOIN visits v ON v.page_id = i.page_id
+        WHERE i.state = 0 AND v.page_id IS NULL AND j.paused_at IS NULL""",
     "a visit has a waiting item": """
-        SELECT v.page_id FROM visits v
-        LEFT JOIN items i ON i.page_id = v.page_id AND i.state = 0 WHERE i.page_id IS NULL""",
+        SELECT v.page_id FROM visits v WHERE NOT EXISTS (
+            SELECT 1 FROM items i JOIN jobs j ON j.id = i.job_id
+            WHERE i.page_id = v.page_id AND i.state = 0 AND j.paused_at IS NULL)""",
+    "only an open job is paused": """
+        SELECT id, state FROM jobs
+        WHERE paused_at IS NOT NULL AND state NOT IN ('queued', 'running')""",
     "a visit is at the turn after its page's last": """
         SELECT v.page_id, v.turn, p.turn FROM visits v JOIN pages p ON p.id = v.page_id
         WHERE v.turn <> p.turn + 1""",

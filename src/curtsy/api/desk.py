@@ -7,13 +7,14 @@ committed, so the answer never says that it was not.
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from types import TracebackType
 from typing import Annotated, Any, Self, TypeVar
 
 from fastapi import Depends, Request
 
 from curtsy.clock import Clock
-from curtsy.errors import StoreAway
+from curtsy.errors import StoreAway, WrongState
 from curtsy.store import Connection, Store
 from curtsy.submit import (
     JobRequest,
@@ -22,18 +23,24 @@ from curtsy.submit import (
     Submitted,
     Submitter,
     cancel,
+    pause,
+    purge_some,
     resolve_letter,
     resolve_letters,
+    resume,
     retry_failures,
     retry_letter,
     retry_letters,
 )
 from curtsy.submit.letters import BATCH
+from curtsy.submit.purge import BATCH as PURGE_BATCH
 
 T = TypeVar("T")
 
 ANSWER_WITHIN_SECONDS = 1.6
 """So that with its way through the network the answer is there within two."""
+SECONDS_FOR_A_URL = 0.0002
+"""More for a submit of many: the largest may take 20 seconds."""
 LEAVE_WITHIN_SECONDS = 5.0
 MORE_BATCHES_FOR = 5_000
 """Milliseconds for which a request over many letters goes on from batch to batch."""
@@ -50,7 +57,10 @@ class Desk:
         submitter: Submitter,
         on_work: Callable[[], None],
         answer_within: float = ANSWER_WITHIN_SECONDS,
+        page_max_age: int = 30 * 24 * 3_600_000,
     ) -> None:
+        self.page_max_age = page_max_age
+        """A stored article no older than this will do, unless a job says otherwise."""
         self.clock = clock
         self._store, self._submitter = store, submitter
         self._on_work = on_work
@@ -70,7 +80,8 @@ class Desk:
             await asyncio.wait(self._begun, timeout=LEAVE_WITHIN_SECONDS)
 
     async def submit(self, request: JobRequest) -> Submitted:
-        return await self._in_time(self._submitter.submit(request))
+        more = len(request.pages) * SECONDS_FOR_A_URL
+        return await self._in_time(self._submitter.submit(request), more)
 
     async def cancel(self, job: str) -> int:
         """How many pending pages were removed."""
@@ -81,6 +92,26 @@ class Desk:
         pages = await self._write(lambda c: retry_failures(c, job, now=self.clock.now()))
         self._on_work()
         return pages
+
+    async def pause(self, job: str) -> int:
+        """How many pages wait aside."""
+        return await self._write(lambda c: pause(c, job, now=self.clock.now()))
+
+    async def resume(self, job: str) -> int:
+        """How many pages wait again."""
+        pages = await self._write(lambda c: resume(c, job, now=self.clock.now()))
+        self._on_work()
+        return pages
+
+    async def purge(self, job: str) -> bool:
+        """Whether all of it is gone; if not, there was too much for one request."""
+        with suppress(WrongState):  # one that has ended needs no cancelling
+            await self.cancel(job)
+        until = self.clock.monotonic() + MORE_BATCHES_FOR
+        while await self._write(lambda c: purge_some(c, job)) == PURGE_BATCH:
+            if self.clock.monotonic() >= until:
+                return False
+        return True
 
     async def retry_letter(self, letter: int) -> Settled:
         settled = await self._write(lambda c: retry_letter(c, letter, now=self.clock.now()))
@@ -114,16 +145,17 @@ class Desk:
     async def _write(self, work: Callable[[Connection], T]) -> T:
         return await self._in_time(self._store.write(work, durable=True))
 
-    async def _in_time(self, work: Coroutine[Any, Any, T]) -> T:
+    async def _in_time(self, work: Coroutine[Any, Any, T], more: float = 0.0) -> T:
+        within = self._answer_within + more
         task = asyncio.create_task(work)
         self._begun.add(task)
         task.add_done_callback(self._ended)
         try:
-            await asyncio.wait([task], timeout=self._answer_within)
+            await asyncio.wait([task], timeout=within)
         finally:
             task.cancel()
         if not task.done() or task.cancelled():
-            raise StoreAway(f"no answer within {self._answer_within:g} seconds")
+            raise StoreAway(f"no answer within {within:g} seconds")
         return task.result()
 
     def _ended(self, task: asyncio.Task[Any]) -> None:

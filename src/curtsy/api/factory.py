@@ -3,7 +3,15 @@
 from fastapi import FastAPI
 
 from curtsy import __version__
-from curtsy.api import fetch_door, health, letters_door, pages_door, problems
+from curtsy.api import (
+    articles_door,
+    fetch_door,
+    health,
+    jobs_door,
+    letters_door,
+    pages_door,
+    problems,
+)
 from curtsy.api.desk import Desk
 from curtsy.api.guards import CatchEverything, LimitBody
 
@@ -20,7 +28,9 @@ def create_app(desk: Desk) -> FastAPI:
     )
     app.state.desk = desk
     problems.install(app)
+    app.include_router(articles_door.router)
     app.include_router(fetch_door.router)
+    app.include_router(jobs_door.router)
     app.include_router(letters_door.router)
     app.include_router(pages_door.router)
     app.include_router(health.router)

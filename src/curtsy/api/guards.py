@@ -8,7 +8,7 @@ from curtsy.logs import logger
 
 log = logger("api")
 
-MAX_BODY_BYTES = 16 * 2**20
+MAX_BODY_BYTES = 64 * 2**20
 
 
 class LimitBody:

@@ -10,7 +10,7 @@ from curtsy.app.opening import ready
 from curtsy.app.serving import Api, listen
 from curtsy.app.stopping import Stop
 from curtsy.clock import Clock
-from curtsy.config import Settings, worker_settings
+from curtsy.config import Settings, milliseconds, worker_settings
 from curtsy.frontier.timekeeping import synchronise
 from curtsy.store import Store
 from curtsy.store.wakeups import Wakeups
@@ -87,7 +87,8 @@ def _desk(settings: Settings, store: Store, clock: Clock, on_work: Callable[[], 
         store=store, clock=clock, limits=SubmitLimits(allow=told.allow), on_submitted=on_work,
         delay_ms=told.policy.min_delay,
     )  # fmt: skip
-    return Desk(store=store, clock=clock, submitter=submitter, on_work=on_work)
+    return Desk(store=store, clock=clock, submitter=submitter, on_work=on_work,
+                page_max_age=milliseconds(settings.page_max_age))  # fmt: skip
 
 
 async def _keep_time(store: Store, clock: Clock) -> float:

@@ -2,6 +2,6 @@
 
 from curtsy.config.reading import load
 from curtsy.config.settings import Settings
-from curtsy.config.turning import worker_settings
+from curtsy.config.turning import milliseconds, worker_settings
 
-__all__ = ["Settings", "load", "worker_settings"]
+__all__ = ["Settings", "load", "milliseconds", "worker_settings"]

@@ -57,6 +57,7 @@ class Settings(BaseSettings):
     retry_cap: float = Field(600, ge=0, le=604_800)
     host_give_up_probes: int = Field(4, ge=1, le=1_000)
     host_give_up_seconds: float = Field(3_600, ge=1, le=2_592_000)
+    page_max_age: float = Field(2_592_000, ge=0, le=10**9)
     user_agent: HeaderValue = f"curtsy/{__version__} (contact unset: set CURTSY_USER_AGENT)"
     robots: Literal["obey", "ignore"] = "obey"
     crawl_delay_cap: float = Field(60, ge=0, le=86_400)

@@ -54,6 +54,7 @@ _UPDATE = Statement(
         last_event = c.last_event, round = c.round, updated_at = :now,
         started_at = CASE WHEN c.started THEN coalesce(jobs.started_at, :now)
                           ELSE jobs.started_at END,
+        paused_at = CASE WHEN c.finished THEN NULL ELSE jobs.paused_at END,
         finished_at = CASE WHEN c.finished THEN :now WHEN c.reopened THEN NULL
                            ELSE jobs.finished_at END
     FROM (SELECT * FROM {changed}) c WHERE jobs.id = c.id

@@ -118,7 +118,6 @@ jobs = Table(
     Column("door", Text, nullable=False),
     Column("user_id", _Key),
     Column("name", Text),
-    Column("tags", Text),
     Column("scraper", Text, nullable=False),
     Column("params", Text, nullable=False, server_default="{}"),
     Column("state", Text, nullable=False),
@@ -141,6 +140,16 @@ jobs = Table(
     Index("jobs_newest", "created_at", "id"),
     Index("jobs_of_user", "user_id", "created_at"),
     Index("jobs_in_state", "state", "created_at"),
+)
+
+job_tags = Table(
+    "job_tags",
+    metadata,
+    Column("tag", _Key, nullable=False),
+    Column("job_id", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tag", "job_id"),
+    Index("job_tags_of_job", "job_id"),
+    sqlite_with_rowid=False,
 )
 
 items = Table(

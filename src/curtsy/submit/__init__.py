@@ -9,6 +9,8 @@ from curtsy.submit.letters import (
     retry_letter,
     retry_letters,
 )
+from curtsy.submit.pause import pause, resume
+from curtsy.submit.purge import purge_some
 from curtsy.submit.request import JobRequest, PageRequest, SubmitLimits
 from curtsy.submit.retry import retry_failures
 from curtsy.submit.submit import Submitted, Submitter
@@ -22,8 +24,11 @@ __all__ = [
     "Submitted",
     "Submitter",
     "cancel",
+    "pause",
+    "purge_some",
     "resolve_letter",
     "resolve_letters",
+    "resume",
     "retry_failures",
     "retry_letter",
     "retry_letters",

@@ -5,6 +5,7 @@ from curtsy.frontier.counting import Changes, Event, count
 from curtsy.frontier.recording import lock_pages
 from curtsy.model.jobs import OPEN_STATES
 from curtsy.store import Connection, Statement
+from curtsy.submit.dropping import drop_visits
 
 _FIND = Statement("SELECT id, state FROM jobs WHERE public_id = :job")
 _WAITING = Statement("SELECT page_id FROM items WHERE job_id = :job_id AND state = 0")
@@ -15,18 +16,6 @@ _END_ITEMS = Statement(
     RETURNING page_id
     """,
     locked={"page_id": "bigint"},
-)
-_END_VISITS = Statement(
-    """
-    DELETE FROM visits WHERE page_id IN (SELECT page_id FROM {dropped})
-      AND NOT EXISTS (SELECT 1 FROM items i WHERE i.page_id = visits.page_id AND i.state = 0)
-    RETURNING page_id, turn
-    """,
-    dropped={"page_id": "bigint"},
-)
-_CLOSE_TURNS = Statement(
-    "UPDATE pages SET turn = c.turn FROM (SELECT * FROM {closed}) c WHERE pages.id = c.page_id",
-    closed={"page_id": "bigint", "turn": "bigint"},
 )
 
 
@@ -42,9 +31,7 @@ def cancel(connection: Connection, job: str, *, now: int) -> int:
     )
     if not left or found.state not in OPEN_STATES:
         raise WrongState(f"Job {job}", _FIND(connection, job=job).one().state, "cancelled")
-    ended = [tuple(row) for row in _END_VISITS(connection, dropped=[(i,) for i in left])]
-    if ended:
-        _CLOSE_TURNS(connection, closed=ended)
+    drop_visits(connection, left)
     changes = Changes()
     changes[found.id].cancelled = len(left)
     changes[found.id].events.append(Event("job_cancelled", data={"removed": len(left)}))

@@ -6,7 +6,7 @@ from typing import Any
 
 from curtsy.errors import NotFound, WrongState
 from curtsy.store import Connection, Statement
-from curtsy.submit.reopening import FailedItem, reopen
+from curtsy.submit.reopening import OldItem, reopen
 
 BATCH = 1_000
 
@@ -75,7 +75,7 @@ def retry_letters(connection: Connection, which: Letters, *, now: int) -> Settle
     if not letters:
         return Settled()
     rows = _FAILED(connection, wanted=[(letter.page_id,) for letter in letters])
-    reopened = reopen(connection, [FailedItem._make(row) for row in rows], now=now)
+    reopened = reopen(connection, [OldItem._make(row) for row in rows], now=now)
     _RESOLVE(connection, wanted=[(letter.id,) for letter in letters])
     return Settled(len(letters), reopened.pages, reopened.jobs)
 

@@ -1,6 +1,6 @@
 """Items that failed wait again, and their pages are visited again; all else stays as it is."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,7 +38,15 @@ _SETTLE_LETTERS = Statement(
 )
 
 
-class FailedItem(NamedTuple):
+_PAUSED = Statement(
+    "SELECT id FROM jobs WHERE paused_at IS NOT NULL AND id IN (SELECT id FROM {wanted})",
+    wanted={"id": "bigint"},
+)
+
+
+class OldItem(NamedTuple):
+    """An item that is to wait again."""
+
     job_id: int
     position: int
     page_id: int
@@ -53,7 +61,7 @@ class Reopened:
     jobs: int
 
 
-def reopen(connection: Connection, failed: Sequence[FailedItem], *, now: int) -> Reopened:
+def reopen(connection: Connection, failed: Sequence[OldItem], *, now: int) -> Reopened:
     """Those of the items that still are failed when their pages are locked."""
     bands: dict[int, int] = {}
     for item in failed:
@@ -63,7 +71,12 @@ def reopen(connection: Connection, failed: Sequence[FailedItem], *, now: int) ->
     places = [(item.job_id, item.position) for item in failed]
     opened = {tuple(row) for row in _REOPEN_ITEMS(connection, failed=places)} if places else set()
     items = [item for item in failed if (item.job_id, item.position) in opened]
-    pages = _visit_again(connection, items, bands, now=now)
+    paused = _paused(connection, {item.job_id for item in items})
+    visited = [item for item in items if item.job_id not in paused]
+    visit_again(connection, visited, bands, now=now)
+    pages = {item.page_id for item in items}
+    if pages:
+        _SETTLE_LETTERS(connection, wanted=[(page_id,) for page_id in pages])
     changes = Changes()
     for item in items:
         changes[item.job_id].failed -= 1
@@ -71,24 +84,28 @@ def reopen(connection: Connection, failed: Sequence[FailedItem], *, now: int) ->
     for change in changes.values():
         change.events.append(Event("job_retried", data={"pages": -change.failed}))
     count(connection, changes, now=now)
-    return Reopened(pages=pages, items=len(items), jobs=len(changes))
+    return Reopened(pages=len(pages), items=len(items), jobs=len(changes))
 
 
-def _visit_again(
-    connection: Connection, items: Sequence[FailedItem], bands: dict[int, int], *, now: int
-) -> int:
-    best: dict[int, FailedItem] = {}
+def visit_again(
+    connection: Connection, items: Sequence[OldItem], bands: Collection[int], *, now: int
+) -> None:
+    """A visit for each of these pages, which are locked; `bands` names their sources."""
+    best: dict[int, OldItem] = {}
     for item in items:  # of several jobs, the one with the best priority
         known = best.setdefault(item.page_id, item)
         if item.priority < known.priority:
             best[item.page_id] = item
     if not best:
-        return 0
+        return
     ranks = Ranks.read(connection, bands)
     wanted = [
         (item.page_id, item.source_id, item.priority, ranks.take(item.source_id, item.priority))
         for item in best.values()
     ]
     _INSERT_VISITS(connection, wanted=wanted, now=now)
-    _SETTLE_LETTERS(connection, wanted=[(page_id,) for page_id in best])
-    return len(best)
+
+
+def _paused(connection: Connection, jobs: Collection[int]) -> set[int]:
+    """Those of the jobs that are held: their pages wait aside."""
+    return set(_PAUSED(connection, wanted=[(i,) for i in jobs]).scalars()) if jobs else set()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from curtsy.errors import BadRequest
 from curtsy.fetch.guard import Network, refusal_at_sight
 from curtsy.frontier.admit import Wanted
+from curtsy.model.options import with_headers
 from curtsy.model.urls import BadUrl, canonical, fingerprint
 from curtsy.scrapers import NAMES
 
@@ -30,6 +31,9 @@ class JobRequest:
     """A stored document no older than this will do (milliseconds)."""
     user_id: str | None = None
     name: str | None = None
+    tags: tuple[str, ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    """Sent with every request to the pages' own hosts."""
     params: str = "{}"
     idempotency_key: str | None = None
     request_hash: str = ""
@@ -66,7 +70,7 @@ def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
     for position, page in enumerate(request.pages):
         problem = None
         try:
-            want = _wanted(position, page, request.scraper, limits)
+            want = _wanted(position, page, request, limits)
         except BadUrl as error:
             problem = str(error)
         else:
@@ -84,21 +88,22 @@ def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
     return wanted
 
 
-def _wanted(position: int, page: PageRequest, scraper: str, limits: SubmitLimits) -> Wanted:
+def _wanted(position: int, page: PageRequest, request: JobRequest, limits: SubmitLimits) -> Wanted:
     if not 1 <= page.priority <= 10:
         raise BadUrl(f"has priority {page.priority}, which is not from 1 to 10")
     url = canonical(page.url)
     if means := refusal_at_sight(url.host, limits.allow):
         raise BadUrl(f"leads to {url.host}, which is {means}: ALLOW_ADDRESSES does not name it")
+    options = with_headers(request.headers, url.host) if request.headers else None
     return Wanted(
         position,
-        fingerprint(url.text, scraper),
+        fingerprint(url.text, request.scraper, options or ""),
         url.text,
         url.host,
-        scraper,
+        request.scraper,
         page.priority,
         page.url if page.url != url.text else None,
-        None,
+        options,
         page.source_label,
         page.category,
     )

@@ -2,7 +2,7 @@
 
 from curtsy.errors import NotFound, WrongState
 from curtsy.store import Connection, Statement
-from curtsy.submit.reopening import FailedItem, reopen
+from curtsy.submit.reopening import OldItem, reopen
 
 _FIND = Statement("SELECT id, state FROM jobs WHERE public_id = :job")
 _FAILED = Statement(
@@ -19,7 +19,7 @@ def retry_failures(connection: Connection, job: str, *, now: int) -> int:
     found = _FIND(connection, job=job).one_or_none()
     if found is None:
         raise NotFound("job", job)
-    failed = [FailedItem._make(row) for row in _FAILED(connection, job_id=found.id)]
+    failed = [OldItem._make(row) for row in _FAILED(connection, job_id=found.id)]
     reopened = reopen(connection, failed, now=now)
     if not reopened.items:
         raise WrongState(f"Job {job}", f"{found.state} without failures", "retried")

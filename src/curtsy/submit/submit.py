@@ -57,6 +57,10 @@ _INSERT_JOB = Statement(
     RETURNING id
     """
 )
+_INSERT_TAGS = Statement(
+    "INSERT INTO job_tags (tag, job_id) SELECT tag, :job_id FROM {made} WHERE true",
+    made={"tag": "text"},
+)
 _FINISH_CACHED = Statement(
     """
     UPDATE jobs SET done = :cached, cached = :cached, state = :state, last_event = :last_event,
@@ -112,6 +116,7 @@ class Submitter:
             return winner
         self._limit_new_sources(connection, wanted)
         job_id = _insert_job(connection, request, public_id, len(wanted), now)
+        _tag(connection, job_id, request.tags)
         terms = Terms(request.max_age, self._delay_ms, now)
         cached = admit(connection, job_id, wanted, terms)
         _begin(connection, job_id, len(wanted), cached, now)
@@ -160,6 +165,11 @@ def _insert_job(
         state=JobState.QUEUED, total=total, now=now,
     ).scalar_one()  # fmt: skip
     return job_id
+
+
+def _tag(connection: Connection, job_id: int, tags: Sequence[str]) -> None:
+    if tags:
+        _INSERT_TAGS(connection, made=[(tag,) for tag in tags], job_id=job_id)
 
 
 def _begin(connection: Connection, job_id: int, total: int, cached: int, now: int) -> None:

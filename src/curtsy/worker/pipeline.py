@@ -9,6 +9,7 @@ from curtsy.fetch import Fetcher, Request, TrustEnded, cookies
 from curtsy.frontier.results import Document
 from curtsy.frontier.take import Visit
 from curtsy.model.kinds import Kind
+from curtsy.model.options import headers_for
 from curtsy.model.outcome import Failed, Fetched, Moved, Outcome, Record, Reply
 from curtsy.politeness.classify import classify
 from curtsy.politeness.robots import Robots
@@ -101,5 +102,5 @@ def denial(robots: Robots, visit: Visit) -> Failed | None:
 
 def _request(visit: Visit) -> Request:
     shown = cookies.header(cookies.carried(visit.progress), visit.url) if visit.progress else None
-    headers = (("Cookie", shown),) if shown else ()
+    headers = headers_for(visit.options, visit.url) + ((("Cookie", shown),) if shown else ())
     return Request(visit.url, headers, visit.etag, visit.last_modified)

@@ -1,0 +1,98 @@
+"""Jobs in the fields and words of the door that made them."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from curtsy.api.words import word
+from curtsy.clock import rfc3339
+from curtsy.model.jobs import JobState
+
+
+class AnyJob(BaseModel):
+    door: str
+    state: JobState
+    """The engine's own word."""
+    paused: bool | None = None
+
+
+class FetchFields(AnyJob):
+    id: str
+    url: str
+    status: str
+    error: str | None = None
+    """Of a job in error: why, in a sentence."""
+
+
+class FetchSummary(FetchFields):
+    created_at: str
+
+
+class FetchJob(FetchFields):
+    content: str | None = None
+    """Of a completed job: its text, or its bytes in base64."""
+    content_encoding: str | None = None
+    """`base64` where the content is not text."""
+    content_type: str | None = None
+    fetched_at: str | None = None
+
+
+class ArticlesJob(AnyJob):
+    """`completed` counts what came from the cache, too."""
+
+    job_id: str
+    status: str
+    total_articles: int
+    completed: int
+    failed: int
+    cancelled: int = 0
+    pending: int
+    cached_articles: int
+    created_at: str
+    updated_at: str
+    completed_at: str | None = None
+    name: str | None = None
+    tags: list[str] = Field(default_factory=list)
+
+
+Job = FetchSummary | ArticlesJob
+
+
+class JobList(BaseModel):
+    jobs: list[Job]
+    total: int
+    total_is_capped: bool
+    """There are more than `total`; they were not counted."""
+    limit: int
+    skip: int
+    next_cursor: str | None = None
+
+
+class Cancelled(BaseModel):
+    job_id: str
+    status: str
+    message: str
+
+
+class Changed(BaseModel):
+    job_id: str
+    status: str
+    message: str
+    pages: int
+
+
+def summary(row: Any, tags: list[str] | None = None) -> Job:
+    state = JobState(row.state)
+    common: dict[str, Any] = {
+        "door": row.door, "state": state, "status": word(row.door, state, row.done),
+        "created_at": rfc3339(row.created_at), "paused": True if row.paused_at else None,
+    }  # fmt: skip
+    if row.door == "fetch":
+        return FetchSummary(id=row.public_id, url=row.url, error=row.error, **common)
+    return ArticlesJob(
+        job_id=row.public_id, total_articles=row.total, completed=row.done, failed=row.failed,
+        cancelled=row.cancelled, pending=row.total - row.done - row.failed - row.cancelled,
+        cached_articles=row.cached, updated_at=rfc3339(row.updated_at),
+        completed_at=rfc3339(row.finished_at) if row.finished_at else None, name=row.name,
+        tags=tags or [], **common,
+    )  # fmt: skip

@@ -1,0 +1,195 @@
+"""What can be asked of every job, whichever door made it."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, HTTPException, Query, Response
+from fastapi.responses import StreamingResponse
+
+from curtsy.api.article_shapes import ArticleResults
+from curtsy.api.desk import Desk, TheDesk
+from curtsy.api.fetch_shapes import with_content
+from curtsy.api.job_shapes import (
+    ArticlesJob,
+    Cancelled,
+    Changed,
+    FetchJob,
+    FetchSummary,
+    JobList,
+    summary,
+)
+from curtsy.api.json_route import JsonRoute
+from curtsy.api.problems import BadState, problems
+from curtsy.api.reading import (
+    FIRST,
+    TOTAL_CAP,
+    Place,
+    list_jobs,
+    read_job,
+    read_with_content,
+    read_with_tags,
+)
+from curtsy.api.results import AT_ONCE, as_answer, as_lines, ended_items
+from curtsy.api.words import FILTERS, word
+from curtsy.errors import BadRequest, NotFound, WrongState
+from curtsy.model.jobs import JobState
+
+router = APIRouter(route_class=JsonRoute)
+
+MAX_SKIP = 100_000
+RESERVED = {"submit": "POST"}
+"""Second segments of paths that are no ids, with what works there."""
+NDJSON = "application/x-ndjson"
+
+
+async def _job(job_id: str) -> str:
+    """What cannot be an id, and so need not be asked for, is not found either."""
+    if job_id in RESERVED:
+        raise HTTPException(405, headers={"Allow": RESERVED[job_id]})
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", job_id):
+        raise NotFound("job", job_id[:100])
+    return job_id
+
+
+JobId = Annotated[str, Depends(_job)]
+StatusFilter = Annotated[
+    str | None,
+    Query(
+        pattern=f"^({'|'.join(FILTERS)})$",
+        description=f"A word of any door or of the engine: {', '.join(FILTERS)}.",
+    ),
+]
+Cursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")]
+
+
+@router.get("/jobs", responses=problems(), response_model_exclude_none=True)
+@router.get("/jobs/", include_in_schema=False, response_model_exclude_none=True)
+async def index(
+    desk: TheDesk,
+    status_filter: StatusFilter = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    skip: Annotated[int, Query(ge=0, le=MAX_SKIP)] = 0,
+    cursor: Cursor = None,
+    tag: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
+    q: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
+) -> JobList:
+    """Jobs, newest first. `q` looks for a part of the name, among the newest 10,000."""
+    wanted = FILTERS[status_filter] if status_filter else None
+    after = _place(cursor)
+    rows, total, onward = await desk.read(
+        lambda c: list_jobs(c, wanted=wanted, tag=tag, q=q, after=after, limit=limit, skip=skip)
+    )
+    return JobList(
+        jobs=[summary(row, tags) for row, tags in rows],
+        total=min(total, TOTAL_CAP), total_is_capped=total > TOTAL_CAP, limit=limit, skip=skip,
+        next_cursor=f"{onward[0]}-{onward[1]}" if onward else None,
+    )  # fmt: skip
+
+
+@router.get("/jobs/{job_id}", response_model=FetchJob | ArticlesJob, responses=problems(404))
+async def show(job: JobId, desk: TheDesk) -> Response:
+    """A job and, if it is of the fetch door and completed, the content."""
+    row, content = await desk.read(lambda c: read_with_content(c, job))
+    if content is None:
+        shape = await status(job, desk)
+        return Response(shape.model_dump_json(exclude_none=True), media_type="application/json")
+    body = await asyncio.to_thread(with_content, summary(row), content)
+    return Response(body, media_type="application/json")
+
+
+@router.get("/jobs/{job_id}/status", responses=problems(404), response_model_exclude_none=True)
+async def status(job: JobId, desk: TheDesk) -> FetchSummary | ArticlesJob:
+    """How far the job is."""
+    return summary(*await desk.read(lambda c: read_with_tags(c, job)))
+
+
+@router.get("/jobs/{job_id}/results", response_model=ArticleResults, responses=problems(404))
+async def results(
+    job: JobId,
+    desk: TheDesk,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+    cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}$")] = None,
+    accept: Annotated[str, Header()] = "",
+) -> Response:
+    """What there is so far. With `Accept: application/x-ndjson` all of it, a line for each page."""
+    row = await desk.read(lambda c: read_job(c, job))
+    after = int(cursor) if cursor is not None else -1
+    if NDJSON in accept:
+        return StreamingResponse(_stream(desk, row.id, after), media_type=NDJSON)
+    piece = await desk.read(lambda c: ended_items(c, row.id, after=after, most=limit))
+    state = JobState(row.state)
+    head = {
+        "job_id": row.public_id, "status": word(row.door, state, row.done), "state": state,
+        "door": row.door, "total_articles": row.total, "successful": row.done,
+        "failed": row.failed,
+    }  # fmt: skip
+    body = await asyncio.to_thread(as_answer, head, piece)
+    return Response(body, media_type="application/json")
+
+
+@router.delete("/jobs/{job_id}", responses=problems(400, 404, 507))
+async def cancel(job: JobId, desk: TheDesk, purge: bool = False) -> Cancelled:
+    """Cancel a job; 400 when it has ended. With `purge` also forget it and its data."""
+    if purge:
+        if await desk.purge(job):
+            return Cancelled(job_id=job, status="PURGED", message="Job purged.")
+        message = "The job is large, and not all of it is purged yet: ask again."
+        return Cancelled(job_id=job, status="PURGING", message=message)
+    try:
+        removed = await desk.cancel(job)
+    except WrongState as error:
+        raise BadState(error) from None
+    message = f"Job cancelled. Removed {removed} pending tasks."
+    return Cancelled(job_id=job, status=await _word(desk, job), message=message)
+
+
+@router.post("/jobs/{job_id}/retry", status_code=202, responses=problems(404, 409, 507))
+async def retry(job: JobId, desk: TheDesk) -> Changed:
+    """Try again what failed, and only that; 409 when nothing did."""
+    pages = await desk.retry(job)
+    message = f"Job retried. {pages} failed pages wait again."
+    return Changed(job_id=job, status=await _word(desk, job), message=message, pages=pages)
+
+
+@router.post("/jobs/{job_id}/pause", responses=problems(404, 409, 507))
+async def pause(job: JobId, desk: TheDesk) -> Changed:
+    """Start none of its pages until it is resumed; pages that other jobs wait for go on."""
+    pages = await desk.pause(job)
+    message = f"Job paused. {pages} pages wait aside."
+    return Changed(job_id=job, status=await _word(desk, job), message=message, pages=pages)
+
+
+@router.post("/jobs/{job_id}/resume", responses=problems(404, 409, 507))
+async def resume(job: JobId, desk: TheDesk) -> Changed:
+    """Go on with a paused job."""
+    pages = await desk.resume(job)
+    message = f"Job resumed. {pages} pages wait again."
+    return Changed(job_id=job, status=await _word(desk, job), message=message, pages=pages)
+
+
+def _place(cursor: str | None) -> Place:
+    if cursor is None:
+        return FIRST
+    at, dash, number = cursor.partition("-")
+    if not dash:
+        raise BadRequest(["cursor is not one of this list."])
+    return int(at), int(number)
+
+
+async def _word(desk: Desk, job: str) -> str:
+    row = await desk.read(lambda c: read_job(c, job))
+    return word(row.door, JobState(row.state), row.done)
+
+
+async def _stream(desk: Desk, job_id: int, after: int) -> AsyncIterator[bytes]:
+    """Piece by piece: memory does not grow with the job."""
+    more = True
+    while more:
+        at = after
+        piece = await desk.read(lambda c: ended_items(c, job_id, after=at, most=AT_ONCE))  # noqa: B023
+        if piece.rows:
+            yield await asyncio.to_thread(as_lines, piece)
+            after = piece.last
+        more = piece.more

@@ -1,0 +1,22 @@
+"""Tags have a table of their own: jobs are found by them."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    key = sa.Text(collation="C").with_variant(sa.Text(), "sqlite")
+    op.create_table(
+        "job_tags",
+        sa.Column("tag", key, nullable=False),
+        sa.Column("job_id", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tag", "job_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("job_tags_of_job", "job_tags", ["job_id"])
+    op.drop_column("jobs", "tags")

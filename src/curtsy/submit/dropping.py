@@ -1,0 +1,28 @@
+"""Visits that nobody waits for any more leave the queue, and their turns are closed."""
+
+from collections.abc import Sequence
+
+from curtsy.store import Connection, Statement
+
+_END_VISITS = Statement(
+    """
+    DELETE FROM visits WHERE page_id IN (SELECT page_id FROM {dropped}) AND NOT EXISTS (
+        SELECT 1 FROM items i JOIN jobs j ON j.id = i.job_id
+        WHERE i.page_id = visits.page_id AND i.state = 0 AND j.paused_at IS NULL)
+    RETURNING page_id, turn
+    """,
+    dropped={"page_id": "bigint"},
+)
+_CLOSE_TURNS = Statement(
+    "UPDATE pages SET turn = c.turn FROM (SELECT * FROM {closed}) c WHERE pages.id = c.page_id",
+    closed={"page_id": "bigint", "turn": "bigint"},
+)
+
+
+def drop_visits(connection: Connection, page_ids: Sequence[int]) -> None:
+    """Of these pages, which are locked; what jobs that are not paused wait for stays."""
+    if not page_ids:
+        return
+    ended = [tuple(row) for row in _END_VISITS(connection, dropped=[(i,) for i in page_ids])]
+    if ended:
+        _CLOSE_TURNS(connection, closed=ended)
