@@ -1,6 +1,8 @@
 """Processes composed from the rooms: an API, a worker, or both on one loop."""
 
+from curtsy.app.local import local_api, whole_engine
 from curtsy.app.opening import opened
 from curtsy.app.processes import run_up, run_worker, serve_api
+from curtsy.app.stopping import Stop
 
-__all__ = ["opened", "run_up", "run_worker", "serve_api"]
+__all__ = ["Stop", "local_api", "opened", "run_up", "run_worker", "serve_api", "whole_engine"]

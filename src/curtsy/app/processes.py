@@ -33,7 +33,7 @@ async def serve_api(settings: Settings) -> None:
         async with (
             ready(settings) as (store, clock),
             Wakeups(settings.database_url, _nobody_waits) as wakeups,
-            _desk(settings, store, clock, wakeups.send) as desk,
+            desk_for(settings, store, clock, wakeups.send) as desk,
         ):
             duties = {"keep_time": lambda: _keep_time(store, clock)}
             await _until_stopped(stop, [Api(desk, listening)], duties)
@@ -60,7 +60,7 @@ async def run_up(settings: Settings) -> None:
 
             async with (
                 Wakeups(settings.database_url, worker.wake) as wakeups,
-                _desk(settings, store, clock, on_work) as desk,
+                desk_for(settings, store, clock, on_work) as desk,
             ):
                 await _until_stopped(stop, [Api(desk, listening), worker])
 
@@ -81,7 +81,7 @@ async def _until_stopped(
             task.cancel()
 
 
-def _desk(settings: Settings, store: Store, clock: Clock, on_work: Callable[[], None]) -> Desk:
+def desk_for(settings: Settings, store: Store, clock: Clock, on_work: Callable[[], None]) -> Desk:
     told = worker_settings(settings)
     submitter = Submitter(
         store=store, clock=clock, limits=SubmitLimits(allow=told.allow), on_submitted=on_work,

@@ -6,17 +6,20 @@ import typer
 
 from curtsy import __version__
 from curtsy.app import run_up, run_worker, serve_api
-from curtsy.cli import doctor, schema
+from curtsy.cli import doctor, jobs, letters, schema, scrape
 from curtsy.cli.starting import run, settings_for, told
 
 commands = typer.Typer(
     name="curtsy",
     help="A distributed job scheduler for web scraping.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 commands.add_typer(schema.commands, name="db")
+for command in (scrape.scrape, jobs.submit, jobs.status, jobs.results, jobs.cancel, jobs.retry,
+                jobs.pause, jobs.resume, jobs.jobs):  # fmt: skip
+    commands.command(command.__name__)(command)
+commands.command("dead-letters")(letters.dead_letters)
 commands.command("doctor")(doctor.doctor)
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on (CURTSY_API_HOST).")]

@@ -1,0 +1,54 @@
+"""The API within this process, on the local database: for commands that need no server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import httpx
+
+from curtsy.api import create_app
+from curtsy.app.opening import ready
+from curtsy.app.processes import desk_for
+from curtsy.clock import Clock
+from curtsy.config import Settings, worker_settings
+from curtsy.store import Store
+from curtsy.store.wakeups import Wakeups
+from curtsy.worker import Worker
+
+
+@asynccontextmanager
+async def local_api(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+    """As a client; workers elsewhere hear at once of what is submitted, where they can."""
+    async with (
+        ready(settings, upgrades_sqlite=True) as (store, clock),
+        Wakeups(settings.database_url, lambda: None) as wakeups,
+        _client(settings, store, clock, wakeups.send) as http,
+    ):
+        yield http
+
+
+@asynccontextmanager
+async def whole_engine(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+    """The same with a worker beside it, for as long as it is needed."""
+    async with ready(settings, upgrades_sqlite=True) as (store, clock):
+        worker = Worker(store=store, clock=clock, settings=worker_settings(settings))
+        async with (
+            Wakeups(settings.database_url, worker.wake),
+            _client(settings, store, clock, worker.wake) as http,
+        ):
+            running = asyncio.create_task(worker.run())
+            try:
+                yield http
+            finally:
+                await worker.stop()
+                await running
+
+
+@asynccontextmanager
+async def _client(
+    settings: Settings, store: Store, clock: Clock, on_work: Callable[[], None]
+) -> AsyncIterator[httpx.AsyncClient]:
+    async with desk_for(settings, store, clock, on_work) as desk:
+        transport = httpx.ASGITransport(create_app(desk), raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://local") as http:
+            yield http
