@@ -68,7 +68,7 @@ def running(folder: Path, *command: str, **settings: Any) -> Iterator[Running]:
     """`curtsy …` in the folder; killed at the end if it has not ended by itself."""
     quick = {"api_port": 0, "log_format": "json", "allow_addresses": "127.0.0.0/8",
              "min_delay_seconds": 0.02, "lease_seconds": 3}  # fmt: skip
-    log = folder / f"{'-'.join(command)}-{time.monotonic_ns()}.log"
+    log = folder / f"{command[0]}-{time.monotonic_ns()}.log"
     with log.open("wb") as to:
         process = subprocess.Popen(
             [sys.executable, "-m", "curtsy", *command],

@@ -21,21 +21,25 @@ def _doctor(folder: Path, **settings: str) -> dict[str, list[dict[str, object]]]
 
 
 def test_two_programs_started_at_once_share_one_new_file(tmp_path: Path, site: Site) -> None:
-    with running(tmp_path, "up") as first, running(tmp_path, "up") as second:
+    """Both make the file, or find it made; then they work side by side."""
+    scrape = ("scrape", f"{site.url}/slow", "--format", "json")
+    with running(tmp_path, "up") as up, running(tmp_path, *scrape) as scraping:
         jobs = [
-            (up.url, ask("POST", f"{up.url}/jobs", {"url": f"{site.url}/{n}"}).json["id"])
-            for n, up in enumerate([first, second] * 3)
+            ask("POST", f"{up.url}/jobs", {"url": f"{site.url}/{n}"}).json["id"] for n in range(4)
         ]
-        for url, job in jobs:
-            assert completed(url, job)["content"] == "hello"
+        site.arrived.wait(20)
         wait_for(
-            lambda: ask("GET", f"{first.url}/health").json["workers"] == 2,
+            lambda: ask("GET", f"{up.url}/health").json["workers"] == 2,
             lambda: "the second worker is not seen",
         )
         found = _doctor(tmp_path)
         assert [worker["alive"] for worker in found["workers"]] == [True, True]
         assert [source["name"] for source in found["sources"]] == [site.url.removeprefix("http://")]
-        assert [first.stop(), second.stop()] == [0, 0]
+        site.let_go.set()
+        for job in jobs:
+            assert completed(up.url, job)["content"] == "hello"
+        assert scraping.ended() in (0, 4), "five letters are no article, whoever fetched them"
+        assert up.stop() == 0
 
 
 def test_a_job_taken_by_one_process_is_fetched_by_another(

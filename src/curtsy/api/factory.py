@@ -5,6 +5,7 @@ from fastapi import FastAPI
 from curtsy import __version__
 from curtsy.api import (
     articles_door,
+    docs,
     fetch_door,
     health,
     jobs_door,
@@ -34,6 +35,7 @@ def create_app(desk: Desk) -> FastAPI:
     app.include_router(letters_door.router)
     app.include_router(pages_door.router)
     app.include_router(health.router)
+    app.include_router(docs.router)
     app.add_middleware(LimitBody)
     app.add_middleware(CatchEverything)
     return app

@@ -2,7 +2,17 @@
 
 from curtsy.app.local import local_api, whole_engine
 from curtsy.app.opening import opened
+from curtsy.app.presence import who_is_up
 from curtsy.app.processes import run_up, run_worker, serve_api
 from curtsy.app.stopping import Stop
 
-__all__ = ["Stop", "local_api", "opened", "run_up", "run_worker", "serve_api", "whole_engine"]
+__all__ = [
+    "Stop",
+    "local_api",
+    "opened",
+    "run_up",
+    "run_worker",
+    "serve_api",
+    "who_is_up",
+    "whole_engine",
+]

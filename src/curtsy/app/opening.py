@@ -25,7 +25,7 @@ CLOSE_WITHIN_SECONDS = 5.0
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Store]:
     """The store, whatever its schema. A database that hangs does not hold up the end."""
-    _check_folder(settings.database_url)
+    check_folder(settings.database_url)
     _allow_many_files()
     collect_garbage_less_often()
     closing = AsyncExitStack()
@@ -72,7 +72,7 @@ def collect_garbage_less_often() -> None:
     gc.set_threshold(20_000, 20, 100)
 
 
-def _check_folder(url: str) -> None:
+def check_folder(url: str) -> None:
     if not url.startswith(SQLITE):
         return
     path = Path(url.removeprefix(SQLITE)).absolute()

@@ -2,16 +2,20 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from curtsy import duty
 from curtsy.api.desk import Desk
-from curtsy.app.opening import ready
-from curtsy.app.serving import Api, listen
+from curtsy.app.opening import check_folder, ready
+from curtsy.app.presence import presence
+from curtsy.app.serving import Api, listen, url_of
 from curtsy.app.stopping import Stop
 from curtsy.clock import Clock
 from curtsy.config import Settings, milliseconds, worker_settings
+from curtsy.errors import StoreAway
 from curtsy.frontier.timekeeping import synchronise
+from curtsy.operations.examination import Count, waiting_visits
 from curtsy.store import Store
 from curtsy.store.wakeups import Wakeups
 from curtsy.submit import SubmitLimits, Submitter
@@ -48,9 +52,19 @@ async def run_worker(settings: Settings) -> None:
                 await _until_stopped(stop, [worker])
 
 
-async def run_up(settings: Settings) -> None:
-    """API and worker in one process. A SQLite file is made, or brought up to date, on the way."""
-    with Stop() as stop, listen(settings) as listening:
+async def run_up(
+    settings: Settings,
+    *,
+    on_up: Callable[[str], None] = lambda _url: None,
+    on_down: Callable[[int, Count], None] = lambda _recorded, _waiting: None,
+) -> None:
+    """API and worker in one process. A SQLite file is made, or brought up to date, on the way.
+
+    `on_up` is told the API's address; `on_down` how many pages this run recorded and how many
+    still wait.
+    """
+    check_folder(settings.database_url)
+    with presence(settings), Stop() as stop, listen(settings) as listening:
         async with ready(settings, upgrades_sqlite=True) as (store, clock):
             worker = Worker(store=store, clock=clock, settings=worker_settings(settings))
 
@@ -62,7 +76,10 @@ async def run_up(settings: Settings) -> None:
                 Wakeups(settings.database_url, worker.wake) as wakeups,
                 desk_for(settings, store, clock, on_work) as desk,
             ):
+                on_up(url_of(listening))
                 await _until_stopped(stop, [Api(desk, listening), worker])
+                with suppress(StoreAway):  # then nobody can say, and nothing is lost either
+                    on_down(worker.recorded, await store.read(waiting_visits))
 
 
 async def _until_stopped(

@@ -37,7 +37,7 @@ class Api:
         )  # fmt: skip
 
     async def run(self) -> None:
-        log.info("api_started", url=_url_of(self._listening))
+        log.info("api_started", url=url_of(self._listening))
         try:
             await self._server.serve(sockets=[self._listening])
         finally:
@@ -69,6 +69,6 @@ def listen(settings: Settings) -> socket.socket:
     return listening
 
 
-def _url_of(listening: socket.socket) -> str:
+def url_of(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

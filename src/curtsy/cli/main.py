@@ -5,9 +5,10 @@ from typing import Annotated
 import typer
 
 from curtsy import __version__
-from curtsy.app import run_up, run_worker, serve_api
-from curtsy.cli import doctor, jobs, letters, schema, scrape
+from curtsy.app import run_worker, serve_api
+from curtsy.cli import doctor, jobs, letters, schema, scrape, up
 from curtsy.cli.starting import run, settings_for, told
+from curtsy.cli.up import Host, Port, Slots
 
 commands = typer.Typer(
     name="curtsy",
@@ -16,15 +17,11 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
 )
 commands.add_typer(schema.commands, name="db")
-for command in (scrape.scrape, jobs.submit, jobs.status, jobs.results, jobs.cancel, jobs.retry,
-                jobs.pause, jobs.resume, jobs.jobs):  # fmt: skip
+for command in (up.up, up.stop, scrape.scrape, jobs.submit, jobs.status, jobs.results,
+                jobs.cancel, jobs.retry, jobs.pause, jobs.resume, jobs.jobs):  # fmt: skip
     commands.command(command.__name__)(command)
 commands.command("dead-letters")(letters.dead_letters)
 commands.command("doctor")(doctor.doctor)
-
-Host = Annotated[str | None, typer.Option(help="Address to listen on (CURTSY_API_HOST).")]
-Port = Annotated[int | None, typer.Option(help="Port to listen on (CURTSY_API_PORT).")]
-Slots = Annotated[int | None, typer.Option(help="Requests open at once (CURTSY_WORKER_SLOTS).")]
 
 
 def _show_version(asked: bool) -> None:
@@ -53,12 +50,6 @@ def api(host: Host = None, port: Port = None) -> None:
 def worker(slots: Slots = None) -> None:
     """Fetch pages until told to stop; run as many as you like."""
     run(run_worker(settings_for(worker_slots=slots)))
-
-
-@commands.command()
-def up(host: Host = None, port: Port = None, slots: Slots = None) -> None:
-    """API and worker in one process: all there is to start on one machine."""
-    run(run_up(settings_for(api_host=host, api_port=port, worker_slots=slots)))
 
 
 def main() -> None:

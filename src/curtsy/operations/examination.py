@@ -110,6 +110,10 @@ def examine(connection: Connection, *, sources: int) -> Examination:
     )
 
 
+def waiting_visits(connection: Connection) -> Count:
+    return _count(connection, _COUNT_VISITS)
+
+
 def _count(connection: Connection, statement: Statement) -> Count:
     return _capped(statement(connection, most=COUNT_CAP + 1).scalar_one())
 

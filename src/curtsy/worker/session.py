@@ -86,6 +86,10 @@ class Session:
         finally:
             await self._heartbeat.stop()
 
+    @property
+    def recorded(self) -> int:
+        return self._flusher.recorded
+
     async def _end_all_when_over(self) -> None:
         await self._over.wait()
         raise _Over

@@ -20,6 +20,12 @@ class Worker:
         """A hint that work came in; hearing none only costs a moment."""
         self._session: Session | None = None
         self._stopping = False
+        self._recorded = 0
+
+    @property
+    def recorded(self) -> int:
+        """Results that this worker brought into the store."""
+        return self._recorded + (self._session.recorded if self._session is not None else 0)
 
     async def run(self) -> None:
         settings = self._settings
@@ -36,6 +42,7 @@ class Worker:
                 now=self._clock.now, max_redirects=settings.max_redirects,
             )  # fmt: skip
             while not self._stopping:
+                self._recorded = self.recorded
                 self._session = Session(store=self._store, clock=self._clock, pipeline=pipeline,
                                         settings=settings, wake=self.wake)  # fmt: skip
                 await self._session.run()

@@ -1,0 +1,37 @@
+"""The page on which the API can be tried: all of it comes from here."""
+
+import re
+
+import pytest
+
+from api.front import Front, assert_problem
+
+
+async def text(door: Front, path: str) -> tuple[int, str, str]:
+    async with door.session.get(door.url + path) as reply:
+        return reply.status, reply.headers["Content-Type"], await reply.text()
+
+
+async def test_nothing_is_loaded_from_elsewhere(plain_door: Front) -> None:
+    status, kind, page = await text(plain_door, "/docs")
+    assert (status, kind) == (200, "text/html; charset=utf-8")
+    loaded = re.findall(r"(?:src|href)=\"([^\"]+)\"", page)
+    assert len(loaded) == 3
+    for path in loaded:
+        assert path.startswith("/docs/")
+        async with plain_door.session.get(plain_door.url + path) as reply:
+            assert reply.status == 200
+            assert len(await reply.read()) > 1_000
+    assert "/openapi.json" in page
+
+
+async def test_the_page_understands_our_description(plain_door: Front) -> None:
+    """OpenAPI 3.1 needs version 5 of it."""
+    _, _, script = await text(plain_door, "/docs/swagger-ui-bundle.js")
+    assert (await plain_door.get("/openapi.json")).json["openapi"].startswith("3.1")
+    assert "3.1" in script
+
+
+@pytest.mark.parametrize("name", ["x.js", "..%2F..%2Fcore.py", "redoc.standalone.js"])
+async def test_other_files_are_not_served(plain_door: Front, name: str) -> None:
+    assert_problem(await plain_door.get(f"/docs/{name}"), 404, "not_found")
