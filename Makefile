@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: test check bench soak up clean
+.PHONY: test check bench soak up demo clean
 
 test: $(VENV)/ready
 	$(BIN)/python -m pytest
@@ -18,6 +18,9 @@ check: $(VENV)/ready
 
 up: $(VENV)/ready
 	$(BIN)/curtsy up
+
+demo: $(VENV)/ready
+	$(BIN)/curtsy demo
 
 bench: $(VENV)/bench-ready
 	$(BIN)/python -m bench

@@ -32,7 +32,7 @@ async def test_a_head_may_arrive_in_pieces(dial):
             writer.write(piece)
             await writer.drain()
             await asyncio.sleep(0)
-        assert await reader.readuntil(b"Allow: /\n")
+        assert await reader.readuntil(b"sitemap.xml\n")
 
 
 async def test_head_is_answered_without_a_body(raw):

@@ -8,6 +8,7 @@ import pytest
 
 from curtsy.demo.pages import Place, plan
 from curtsy.demo.site import PracticeSite
+from curtsy.politeness.robots import robots_of
 
 
 async def statuses(
@@ -143,9 +144,12 @@ async def test_bodies_come_encoded_binary_and_in_latin1(client, site):
         assert "Café 1" in await latin.text()
 
 
-async def test_robots_may_go_anywhere(client, site):
+async def test_robots_may_go_almost_anywhere(client, site):
     async with client.get(site.url(0, "/robots.txt")) as reply:
-        assert await reply.text() == "User-agent: *\nAllow: /\n"
+        robots = robots_of(await reply.read(), "curtsy")
+    assert robots.allows("/page/1")
+    assert robots.allows("/news/")
+    assert not robots.allows("/news/private/editors-notes")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import typer
 
 from curtsy import __version__
 from curtsy.app import run_worker, serve_api
-from curtsy.cli import doctor, jobs, letters, schema, scrape, up
+from curtsy.cli import demo, doctor, jobs, letters, schema, scrape, up
 from curtsy.cli.starting import run, settings_for, told
 from curtsy.cli.up import Host, Port, Slots
 
@@ -22,6 +22,7 @@ for command in (up.up, up.stop, scrape.scrape, jobs.submit, jobs.status, jobs.re
     commands.command(command.__name__)(command)
 commands.command("dead-letters")(letters.dead_letters)
 commands.command("doctor")(doctor.doctor)
+commands.command("demo")(demo.demo)
 
 
 def _show_version(asked: bool) -> None:

@@ -20,16 +20,20 @@ not in this table, or has a number out of range, is answered 404.
 /gzip/{n}                      the page, gzip-encoded whatever the client accepts
 /bytes/{n}                     1 KB of application/octet-stream
 /latin1/{n}                    a page in ISO-8859-1
-/robots.txt                    allows everything
+/news/…                        a small newspaper: see `news.py`
+/robots.txt                    allows everything but /news/private/
 """
 
 import gzip
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import parse_qs
 
-from curtsy.demo import addresses, prose
+from curtsy.demo import addresses, news, prose
 from curtsy.demo.answers import PLAIN, Answer, Delivery, answer, plain, tagged, truncated
+from curtsy.demo.plans import Place, Plan
+
+__all__ = ["Place", "Plan", "plan"]
 
 LARGEST_PAGE = 16 * 1024 * 1024
 LONGEST_WAIT_MS = 600_000
@@ -37,38 +41,16 @@ MOST_HOPS = 1_000
 _MOST_DIGITS = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a request arrived."""
-
-    host: str
-    port: int
-    hosts: int
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What one target of one host is answered: `refusal` the first `times`, then `answer`."""
-
-    answer: Answer
-    times: int = 0
-    refusal: Answer | None = None
-
-    def turn(self, earlier: int) -> Answer:
-        """The answer to a request before which there were `earlier` ones."""
-        if self.refusal is not None and earlier < self.times:
-            return self.refusal
-        return self.answer
-
-
 NOT_FOUND = Plan(plain(404))
-ROBOTS = Plan(answer(200, b"User-agent: *\nAllow: /\n", PLAIN))
+ROBOTS = Plan(answer(200, news.ROBOTS, PLAIN))
 
 
 def plan(place: Place, target: str) -> Plan:
     path, _, query = target.partition("?")
     if path == "/robots.txt":
         return ROBOTS
+    if path.startswith("/news/"):
+        return news.plan(place, path) or NOT_FOUND
     _, name, *words = path.split("/")
     if any(not (word.isdecimal() and len(word) <= _MOST_DIGITS) for word in words):
         return NOT_FOUND

@@ -50,6 +50,12 @@ def page(host: str, n: int) -> bytes:
 {_TAIL}""".encode()
 
 
+def paragraphs(host: str, n: int, number: int) -> list[str]:
+    """Several that no other host or story has in this order."""
+    mixed = crc32(f"{host}/{n}/story".encode())
+    return [_PARAGRAPHS[(mixed >> (3 * i)) & 15] for i in range(number)]
+
+
 def sized(host: str, n: int, size: int) -> bytes:
     """The page, filled up or cut off to exactly `size` bytes."""
     body = page(host, n)
