@@ -2,15 +2,21 @@
 
 import logging
 import sys
+from logging.handlers import WatchedFileHandler
+from typing import TextIO, cast
 
 import structlog
 
 
-def configure(level: str = "INFO", form: str = "auto") -> None:
-    """Send log lines to stderr; `form` is auto, text or json."""
-    text = sys.stderr.isatty() if form == "auto" else form == "text"
+def configure(level: str = "INFO", form: str = "auto", path: str = "") -> None:
+    """Send log lines to stderr or to a file; `form` is auto, text or json."""
+    on_terminal = not path and sys.stderr.isatty()
+    text = on_terminal if form == "auto" else form == "text"
+    to = _Reopening(path) if path else sys.stderr
     renderer: structlog.types.Processor = (
-        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        structlog.dev.ConsoleRenderer(
+            colors=on_terminal, exception_formatter=structlog.dev.plain_traceback
+        )
         if text
         else structlog.processors.JSONRenderer()
     )
@@ -23,9 +29,24 @@ def configure(level: str = "INFO", form: str = "auto") -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", to)),
         cache_logger_on_first_use=False,
     )
+
+
+class _Reopening:
+    """A file that is opened anew when it was moved away, as logrotate does."""
+
+    def __init__(self, path: str) -> None:
+        self._handler = WatchedFileHandler(path, encoding="utf-8")
+
+    def write(self, text: str) -> None:
+        self._handler.reopenIfNeeded()
+        if self._handler.stream is not None:
+            self._handler.stream.write(text)
+
+    def flush(self) -> None:
+        self._handler.flush()
 
 
 def logger(room: str) -> structlog.typing.FilteringBoundLogger:

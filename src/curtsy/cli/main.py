@@ -6,7 +6,7 @@ import typer
 
 from curtsy import __version__
 from curtsy.app import run_worker, serve_api
-from curtsy.cli import demo, doctor, jobs, letters, schema, scrape, up
+from curtsy.cli import config, demo, doctor, jobs, letters, schema, scrape, up
 from curtsy.cli.starting import run, settings_for, told
 from curtsy.cli.up import Host, Port, Slots
 
@@ -17,6 +17,7 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
 )
 commands.add_typer(schema.commands, name="db")
+commands.add_typer(config.commands, name="config")
 for command in (up.up, up.stop, scrape.scrape, jobs.submit, jobs.status, jobs.results,
                 jobs.cancel, jobs.retry, jobs.pause, jobs.resume, jobs.jobs):  # fmt: skip
     commands.command(command.__name__)(command)

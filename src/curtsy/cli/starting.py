@@ -10,8 +10,9 @@ import typer
 
 from curtsy import logs
 from curtsy.config import Settings, load
+from curtsy.config.obsolete import obsolete_variables
 from curtsy.config.reading import unknown_variables
-from curtsy.errors import CurtsyError
+from curtsy.errors import BadSetting, CurtsyError
 
 T = TypeVar("T")
 
@@ -21,7 +22,13 @@ log = logs.logger("cli")
 def settings_for(**flags: Any) -> Settings:
     """The settings, with log lines already going where they say."""
     settings = load(**flags)
-    logs.configure(settings.log_level, settings.log_format)
+    try:
+        logs.configure(settings.log_level, settings.log_format, settings.log_file)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BadSetting(f"LOG_FILE {settings.log_file} cannot be written ({reason}).") from None
+    if obsolete := obsolete_variables(os.environ):
+        log.warning("obsolete_settings", names=obsolete, meaning="they mean nothing here")
     if unknown := unknown_variables(os.environ):
         log.warning("unknown_settings", names=unknown, meaning="they have no effect")
     return settings

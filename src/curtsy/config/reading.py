@@ -13,6 +13,9 @@ from pydantic.fields import FieldInfo
 from curtsy.config.settings import FILE, PREFIX, UNPREFIXED, Settings
 from curtsy.errors import BadSetting
 
+OF_THE_CLIENT = "url"
+"""Names the API that commands talk to; the services have no use for it."""
+
 
 def load(**flags: Any) -> Settings:
     """The settings of this process: flags, environment, `curtsy.toml`, defaults, in this order."""
@@ -34,10 +37,27 @@ def load(**flags: Any) -> Settings:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Variables with our prefix that name no setting: most likely misspelt."""
-    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    known = {f"{PREFIX}{name.upper()}" for name in (*Settings.model_fields, OF_THE_CLIENT)}
     return sorted(
         name for name in environment if name.startswith(PREFIX) and name.upper() not in known
     )
+
+
+def origins() -> dict[str, str]:
+    """For each setting: where its value came from, as the person who set it would name it."""
+    in_file = tomllib.loads(Path(FILE).read_text()) if Path(FILE).exists() else {}
+    found = {}
+    for name in Settings.model_fields:
+        variable = _variable(name)
+        found[name] = variable or (FILE if name in in_file else "default")
+    return found
+
+
+def shown(name: str, value: object) -> str:
+    """Without secrets."""
+    if name == "database_url":
+        return _hide_password(value)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _sentence(problem: Any, flags: Mapping[str, Any]) -> str:
@@ -58,12 +78,17 @@ def _origin(name: str, flags: Mapping[str, Any]) -> str:
     """Where the value came from, as the person who set it would name it."""
     if name in flags:
         return f"--{name.removeprefix('api_').removeprefix('worker_').replace('_', '-')}"
+    return _variable(name) or f"{name} in {Path(FILE).absolute()}"
+
+
+def _variable(name: str) -> str | None:
+    """The variable of the environment that sets it."""
     environment = {variable.upper(): variable for variable in os.environ}
     candidates = [f"{PREFIX}{name.upper()}", *([name.upper()] if name in UNPREFIXED else [])]
     for candidate in candidates:
         if os.environ.get(environment.get(candidate, "")):
             return environment[candidate]
-    return f"{name} in {Path(FILE).absolute()}"
+    return None
 
 
 def _allowed(name: str, problem: Any) -> str:

@@ -63,6 +63,8 @@ class Settings(BaseSettings):
     crawl_delay_cap: float = Field(60, ge=0, le=86_400)
     allow_addresses: Networks = ""
     log_level: LogLevel = "INFO"
+    log_file: str = Field("", max_length=1_000)
+    """Empty: to stderr."""
     log_format: Literal["auto", "text", "json"] = "auto"
 
     @classmethod
