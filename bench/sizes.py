@@ -19,6 +19,8 @@ class Sizes:
     submit_hosts: int = 1_000
     articles: int = 2_000
     requests: int = 5_000
+    few_jobs: int = 1_000
+    many_jobs: int = 1_000_000
     latency_samples: int = 100
     memory_marks: tuple[int, ...] = (2_000, 20_000, 40_000)
 
@@ -39,6 +41,8 @@ QUICK = Sizes(
     submit_hosts=100,
     articles=40,
     requests=300,
+    few_jobs=100,
+    many_jobs=5_000,
     latency_samples=10,
     memory_marks=(200, 500, 1_000),
 )

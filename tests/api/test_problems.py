@@ -90,7 +90,7 @@ async def test_a_body_sent_as_something_else_is_told_to_come_as_json(plain_door:
 
 
 async def test_a_path_that_leads_nowhere_is_not_found(plain_door: Front) -> None:
-    for path in ("/", "/job", "/jobs/x/y/z", "/docs", "/redoc", "//jobs"):
+    for path in ("/", "/job", "/jobs/x/y/z", "/redoc", "//jobs"):
         assert_problem(await plain_door.get(path), 404, "not_found")
 
 
@@ -106,19 +106,19 @@ async def test_a_body_over_the_limit_is_refused_while_it_is_read(plain_door: Fro
 
     async def endless() -> AsyncIterator[bytes]:
         nonlocal sent
-        while sent < 64 * 2**20:
+        while sent < 200 * 2**20:
             sent += 2**16
             yield b" " * 2**16
 
     answer = await plain_door.ask("POST", "/jobs", data=endless(), headers=JSON)
     assert_problem(answer, 413, "too_large")
-    assert sent < 40 * 2**20
+    assert sent < 100 * 2**20
 
 
 async def test_a_body_at_the_limit_is_read(plain_door: Front) -> None:
     job = b'{"url": "http://example.com/"}'
     answer = await plain_door.ask(
-        "POST", "/jobs", data=io.BytesIO(job.ljust(16 * 2**20)), headers=JSON
+        "POST", "/jobs", data=io.BytesIO(job.ljust(64 * 2**20)), headers=JSON
     )
     assert answer.status == 201
 
