@@ -54,13 +54,13 @@ async def test_jobs_are_filtered_by_words_of_the_door_and_of_the_engine(door: Fr
 
 async def test_the_total_is_counted_up_to_its_cap(door: Front) -> None:
     await _submitted(door, 1)
-    await door.engine.tell(MANY_JOBS, many=10_001)
+    await door.engine.tell(MANY_JOBS, many=1_001)
     await door.engine.tell(THEIR_ITEMS)
     for path in ("/jobs?limit=1000", "/jobs?limit=1000&status_filter=error"):
         body = (await door.get(path)).json
-        assert (body["total"], body["total_is_capped"]) == (10_000, True)
+        assert (body["total"], body["total_is_capped"]) == (1_000, True)
         assert len(body["jobs"]) == 1000
-    last = (await door.get("/jobs?status_filter=failed&limit=2&skip=10000")).json["jobs"]
+    last = (await door.get("/jobs?status_filter=failed&limit=2&skip=1000")).json["jobs"]
     assert [job["id"] for job in last] == ["job_many1"]
 
 

@@ -8,7 +8,8 @@ from curtsy.errors import NotFound
 from curtsy.model.jobs import JobState
 from curtsy.store import Connection, Lookup, Statement
 
-TOTAL_CAP = 10_000
+TOTAL_CAP = 1_000
+"""Counting further would cost more the more jobs there are."""
 SEARCHED = 10_000
 """Of so many jobs, the newest that fit the rest of the question, names are looked through."""
 Place = tuple[int, int]
@@ -40,14 +41,26 @@ _NEWEST_FIRST = "ORDER BY j.created_at DESC, j.id DESC LIMIT :most"
 _NEWEST = Statement(
     f"SELECT j.id, j.created_at, j.name FROM jobs j WHERE {_BEFORE} {_NEWEST_FIRST}"  # noqa: S608
 )
+# Of one state only, but said as a range: of an equality PostgreSQL knows that it orders nothing,
+# and may then look for a rare state through all jobs by age.
 _IN_STATE = Lookup(
-    f"""
+    """
     SELECT j.id, j.created_at, j.name FROM jobs j
-    WHERE j.state = {{each_state}} AND j.done >= {{each_least}} AND j.done <= {{each_most}}
-      AND {_BEFORE} {_NEWEST_FIRST}
-    """,  # noqa: S608
-    each={"state": "text", "least": "int", "most": "int"},
+    WHERE j.state >= {each_state}
+      AND (j.state, j.created_at, j.id) < ({each_state}, CAST(:at AS bigint), CAST(:id AS bigint))
+    ORDER BY j.state DESC, j.created_at DESC, j.id DESC LIMIT :most
+    """,
+    each={"state": "text"},
 )
+_FAILED = {
+    with_success: Statement(
+        f"""
+        SELECT j.id, j.created_at, j.name FROM jobs j
+        WHERE j.state = 'failed' AND {done} AND {_BEFORE} {_NEWEST_FIRST}
+        """  # noqa: S608
+    )
+    for with_success, done in {True: "j.done > 0", False: "j.done = 0"}.items()
+}
 _WITH_TAG = Statement(
     """
     SELECT j.id, j.created_at, j.name, j.state, j.done
@@ -58,12 +71,23 @@ _WITH_TAG = Statement(
 _COUNT = Statement("SELECT count(*) FROM (SELECT 1 FROM jobs LIMIT :most) AS counted")
 _COUNT_IN_STATE = Lookup(
     """
-    SELECT count(*) AS counted FROM (
-        SELECT 1 FROM jobs WHERE state = {each_state} AND done >= {each_least}
-          AND done <= {each_most} LIMIT :most) AS found_jobs
+    SELECT count(*) AS counted
+    FROM (SELECT 1 FROM jobs j WHERE j.state >= {each_state}
+            AND (j.state, j.created_at, j.id)
+                < ({each_state}, CAST(:at AS bigint), CAST(:id AS bigint))
+          ORDER BY j.state DESC, j.created_at DESC, j.id DESC LIMIT :most) AS found_jobs
     """,
-    each={"state": "text", "least": "int", "most": "int"},
+    each={"state": "text"},
 )
+_COUNT_FAILED = {
+    with_success: Statement(
+        f"""
+        SELECT count(*) FROM (
+            SELECT 1 FROM jobs WHERE state = 'failed' AND {done} LIMIT :most) AS found_jobs
+        """  # noqa: S608
+    )
+    for with_success, done in {True: "done > 0", False: "done = 0"}.items()
+}
 _TAGS = Statement(
     "SELECT t.job_id, t.tag FROM {wanted} JOIN job_tags t ON t.job_id = wanted.id ORDER BY t.tag",
     wanted={"id": "bigint"},
@@ -131,28 +155,35 @@ def _candidates(
         return [row for row in rows if wanted is None or _fits(row, wanted)]
     if wanted is None:
         return list(_NEWEST(connection, at=at, id=number, most=most))
-    found = _IN_STATE(connection, _ranges(wanted), at=at, id=number, most=most)
+    found = _IN_STATE(connection, _whole_states(wanted), at=at, id=number, most=most)
+    if wanted.failed_with_success is not None:
+        part = _FAILED[wanted.failed_with_success]
+        found += part(connection, at=at, id=number, most=most)
     return sorted(found, key=lambda row: (row.created_at, row.id), reverse=True)[:most]
 
 
 def _total(connection: Connection, wanted: Filter | None) -> int:
     if wanted is None:
         return int(_COUNT(connection, most=TOTAL_CAP + 1).scalar_one())
-    rows = _COUNT_IN_STATE(connection, _ranges(wanted), most=TOTAL_CAP + 1)
-    return sum(row.counted for row in rows)
+    at, number = FIRST
+    states = _whole_states(wanted)
+    rows = _COUNT_IN_STATE(connection, states, at=at, id=number, most=TOTAL_CAP + 1)
+    total = sum(row.counted for row in rows)
+    if wanted.failed_with_success is not None:
+        part = _COUNT_FAILED[wanted.failed_with_success]
+        total += part(connection, most=TOTAL_CAP + 1).scalar_one()
+    return int(total)
 
 
-def _ranges(wanted: Filter) -> list[tuple[str, int, int]]:
-    """Each state with how many pages must have succeeded, at least and at most."""
-    any_number = (0, 2**31 - 1)
-    of_failed = {None: any_number, True: (1, 2**31 - 1), False: (0, 0)}[wanted.failed_with_success]
-    return [
-        (str(state), *(of_failed if state == JobState.FAILED else any_number))
-        for state in wanted.states
-    ]
+def _whole_states(wanted: Filter) -> list[tuple[str]]:
+    """Those of which every job is meant."""
+    in_part = {JobState.FAILED} if wanted.failed_with_success is not None else set()
+    return [(str(state),) for state in wanted.states if state not in in_part]
 
 
 def _fits(row: Any, wanted: Filter) -> bool:
-    return any(
-        row.state == state and least <= row.done <= most for state, least, most in _ranges(wanted)
-    )
+    if row.state not in wanted.states:
+        return False
+    if row.state != JobState.FAILED or wanted.failed_with_success is None:
+        return True
+    return bool(row.done) == wanted.failed_with_success

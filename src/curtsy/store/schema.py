@@ -139,7 +139,13 @@ jobs = Table(
     Column("updated_at", BigInteger, nullable=False),
     Index("jobs_newest", "created_at", "id"),
     Index("jobs_of_user", "user_id", "created_at"),
-    Index("jobs_in_state", "state", "created_at"),
+    Index("jobs_in_state", "state", "created_at", "id"),
+    *(
+        _partial(
+            f"jobs_failed_{how}", "state", "created_at", "id", where=f"state = 'failed' AND {done}"
+        )
+        for how, done in (("in_part", "done > 0"), ("whole", "done = 0"))
+    ),
 )
 
 job_tags = Table(

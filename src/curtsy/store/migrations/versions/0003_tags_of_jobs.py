@@ -1,4 +1,4 @@
-"""Tags have a table of their own: jobs are found by them."""
+"""Jobs are found by their tags, which have a table of their own, and by whether all failed."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -20,3 +20,11 @@ def upgrade() -> None:
     )
     op.create_index("job_tags_of_job", "job_tags", ["job_id"])
     op.drop_column("jobs", "tags")
+    op.drop_index("jobs_in_state", "jobs")
+    op.create_index("jobs_in_state", "jobs", ["state", "created_at", "id"])
+    for name, done in (("in_part", "done > 0"), ("whole", "done = 0")):
+        which = sa.text(f"state = 'failed' AND {done}")
+        op.create_index(
+            f"jobs_failed_{name}", "jobs", ["state", "created_at", "id"],
+            sqlite_where=which, postgresql_where=which,
+        )  # fmt: skip
