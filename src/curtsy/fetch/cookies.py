@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
 
+from curtsy.fetch.guard import is_address
 from curtsy.model.outcome import Reply
 
 MOST_COOKIES = 50
@@ -108,15 +108,7 @@ def _read(line: str, url: str, now: int) -> tuple[Cookie, bool] | None:
 
 
 def _is_above(domain: str, host: str) -> bool:
-    return "." in domain and host.endswith(f".{domain}") and not _is_address(host)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
+    return "." in domain and host.endswith(f".{domain}") and not is_address(host)
 
 
 def _lives(said: dict[str, str], now: int) -> bool:

@@ -94,6 +94,14 @@ def refusal(address: str, allow: tuple[Network, ...]) -> str | None:
     return None
 
 
+def is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def refusal_at_sight(host: str, allow: tuple[Network, ...]) -> str | None:
     """Why a host (with its port, as URLs have it) is refused, where its spelling alone tells."""
     name = host[1 : host.index("]")] if host.startswith("[") else host.partition(":")[0]

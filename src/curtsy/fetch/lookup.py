@@ -4,9 +4,8 @@ import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from ipaddress import ip_address
 
-from curtsy.fetch.guard import AddressRefused, Network, refusal
+from curtsy.fetch.guard import AddressRefused, Network, is_address, refusal
 
 # Slow name servers must hold up only their own hosts: the loop's default has 4 to 32 threads
 # for everything that the process does.
@@ -29,7 +28,7 @@ class Lookup:
 
         Those who ask for the same name at the same time share one answer.
         """
-        if _is_address(host):
+        if is_address(host):
             return permitted([host], self._allow)
         loop = asyncio.get_running_loop()
         until, addresses = self._known.get(host, (0.0, []))
@@ -76,14 +75,6 @@ def _spelled(sockaddr: tuple[str, int] | tuple[str, int, int, int] | tuple[int, 
     if len(sockaddr) == 4 and sockaddr[3] and "%" not in address:
         return f"{address}%{sockaddr[3]}"
     return address
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def permitted(addresses: list[str], allow: tuple[Network, ...]) -> list[str]:
