@@ -68,7 +68,12 @@ _WITH_TAG = Statement(
     WHERE t.tag = :tag AND t.job_id < CAST(:id AS bigint) ORDER BY t.job_id DESC LIMIT :most
     """
 )
-_COUNT = Statement("SELECT count(*) FROM (SELECT 1 FROM jobs LIMIT :most) AS counted")
+_COUNT = Statement(
+    """
+    SELECT count(*) FROM (
+        SELECT 1 FROM jobs ORDER BY created_at DESC, id DESC LIMIT :most) AS counted
+    """
+)
 _COUNT_IN_STATE = Lookup(
     """
     SELECT count(*) AS counted
