@@ -22,7 +22,11 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 START = README.partition("## Start")[2].partition("## What it promises")[0]
 BLOCKS = re.findall(r"```sh\n(.*?)```", START, re.DOTALL)
-PIP_SETTINGS = Path.home() / ".config/pip/pip.conf"
+PIP_SETTINGS = [Path.home() / place for place in (".config/pip/pip.conf", ".pip/pip.conf")]
+KEPT = re.compile(
+    r"PATH|LANG|TMPDIR|PIP_.*|.*_proxy|SSL_CERT_FILE|REQUESTS_CA_BUNDLE", re.IGNORECASE
+)
+"""Of the environment: how pip finds its packages is the machine's business."""
 INSTALL_SECONDS = 900
 STORY = "/news/letters/a-map-sold-twice"
 
@@ -48,11 +52,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An empty home; how pip finds its packages is the machine's business."""
-    kept = {name: value for name, value in os.environ.items()
-            if name in ("PATH", "LANG", "TMPDIR") or name.startswith("PIP_")}  # fmt: skip
-    if PIP_SETTINGS.exists():
-        kept["PIP_CONFIG_FILE"] = str(PIP_SETTINGS)
+    """An empty home."""
+    kept = {name: value for name, value in os.environ.items() if KEPT.fullmatch(name)}
+    for settings in PIP_SETTINGS:
+        if settings.exists():
+            kept.setdefault("PIP_CONFIG_FILE", str(settings))
     return kept | {
         "HOME": str(tmp_path_factory.mktemp("home")), "CURTSY_ALLOW_ADDRESSES": "127.0.1.0/24",
         "CURTSY_API_PORT": "8765",
