@@ -223,3 +223,35 @@ async def test_pages_are_locked_in_one_order_whatever_the_databases_collation(
     explain = f"EXPLAIN {sql.replace(':now', '0')}"
     plan = await bench.store.read(lambda c: [row[0] for row in c.exec_driver_sql(explain)])
     assert [line for line in plan if "Sort Key" in line and 'COLLATE "C"' not in line] == []
+
+
+async def test_a_retry_that_meets_a_resume_loses_no_page(bench: Bench, monkeypatch: Patch) -> None:
+    """It saw the job paused and made no visit; the resume did not see that the page waits."""
+    job = await bench.job(A, B)
+    worker = await bench.worker()
+    one, _other = await worker.lease_and_take()
+    await worker.flush(failed(one))
+    await bench.pause(job)
+    held = hold(monkeypatch, reopening, "_SETTLE_LETTERS")
+    retrying = asyncio.create_task(bench.retry(job))
+    await held.reached()
+    resuming = asyncio.create_task(bench.resume(job))
+    await blocked_or_done(bench.store, resuming)
+    held.let_go()
+    assert (await retrying, await resuming) == (1, 2)
+    assert await bench.violations() == []
+
+
+async def test_a_retry_that_meets_a_pause_starts_no_page(bench: Bench, monkeypatch: Patch) -> None:
+    job = await bench.job(A, B)
+    worker = await bench.worker()
+    one, _other = await worker.lease_and_take()
+    await worker.flush(failed(one))
+    held = hold(monkeypatch, reopening, "_SETTLE_LETTERS")
+    retrying = asyncio.create_task(bench.retry(job))
+    await held.reached()
+    pausing = asyncio.create_task(bench.pause(job))
+    await blocked_or_done(bench.store, pausing)
+    held.let_go()
+    assert (await retrying, await pausing) == (1, 2)
+    assert await bench.violations() == []

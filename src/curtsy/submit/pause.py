@@ -6,20 +6,21 @@ from typing import Any
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.counting import Changes, Event, count
 from curtsy.frontier.recording import lock_pages
-from curtsy.frontier.sources import wake
-from curtsy.model.jobs import OPEN_STATES, band_of
+from curtsy.model.jobs import OPEN_STATES
 from curtsy.store import Connection, Statement
 from curtsy.submit.dropping import drop_visits
-from curtsy.submit.reopening import OldItem, visit_again
+from curtsy.submit.reopening import OldItem, visit_again, wake_and_lock
 
 _FIND = Statement("SELECT id, state, paused_at FROM jobs WHERE public_id = :job")
-_WAITING = Statement(
+# Those that failed as well: a retry makes them wait, and must not do so unseen.
+_UNSETTLED = Statement(
     """
     SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id FROM items i
     JOIN pages p ON p.id = i.page_id JOIN hosts h ON h.host = p.host
-    WHERE i.job_id = :job_id AND i.state = 0 ORDER BY i.position
+    WHERE i.job_id = :job_id AND i.state IN (0, 2) ORDER BY i.position
     """
 )
+_WAITING = Statement("SELECT position FROM items WHERE job_id = :job_id AND state = 0")
 _PAUSE = Statement(
     """
     UPDATE jobs SET paused_at = :now, updated_at = :now
@@ -37,10 +38,11 @@ _RESUME = Statement(
 def pause(connection: Connection, job: str, *, now: int) -> int:
     """How many pages wait aside. What is in flight is dropped within a second."""
     found = _found(connection, job)
-    waiting = [OldItem._make(row) for row in _WAITING(connection, job_id=found.id)]
-    lock_pages(connection, sorted({item.page_id for item in waiting}))
+    unsettled = _unsettled(connection, found.id)
+    lock_pages(connection, sorted({item.page_id for item in unsettled}))
     if _PAUSE(connection, id=found.id, now=now).rowcount == 0:
         raise _wrong_state(connection, job, "paused")
+    waiting = _still_waiting(connection, found.id, unsettled)
     drop_visits(connection, [item.page_id for item in waiting])
     _tell(connection, found.id, "job_paused", len(waiting), now=now)
     return len(waiting)
@@ -49,18 +51,14 @@ def pause(connection: Connection, job: str, *, now: int) -> int:
 def resume(connection: Connection, job: str, *, now: int) -> int:
     """How many pages wait again."""
     found = _found(connection, job)
-    waiting = [OldItem._make(row) for row in _WAITING(connection, job_id=found.id)]
-    bands: dict[int, int] = {}
-    for item in waiting:
-        bands[item.source_id] = min(bands.get(item.source_id, 3), band_of(item.priority))
-    wake(connection, bands, now=now)
-    lock_pages(connection, sorted({item.page_id for item in waiting}))
+    unsettled = _unsettled(connection, found.id)
+    bands = wake_and_lock(connection, unsettled, now=now)
     if _RESUME(connection, id=found.id, now=now).rowcount == 0:
         raise _wrong_state(connection, job, "resumed")
-    still = _still_waiting(connection, found.id, waiting)
-    visit_again(connection, still, bands, now=now)
-    _tell(connection, found.id, "job_resumed", len(still), now=now)
-    return len(still)
+    waiting = _still_waiting(connection, found.id, unsettled)
+    visit_again(connection, waiting, bands, now=now)
+    _tell(connection, found.id, "job_resumed", len(waiting), now=now)
+    return len(waiting)
 
 
 def _found(connection: Connection, job: str) -> Any:
@@ -77,10 +75,14 @@ def _wrong_state(connection: Connection, job: str, asked: str) -> WrongState:
     return WrongState(f"Job {job}", found.state, asked)
 
 
-def _still_waiting(connection: Connection, job_id: int, before: Sequence[OldItem]) -> list[OldItem]:
-    """Asked again under the pages' locks: another job's visit may have ended some meanwhile."""
-    places = {row.position for row in _WAITING(connection, job_id=job_id)}
-    return [item for item in before if item.position in places]
+def _unsettled(connection: Connection, job_id: int) -> list[OldItem]:
+    return [OldItem._make(row) for row in _UNSETTLED(connection, job_id=job_id)]
+
+
+def _still_waiting(connection: Connection, job_id: int, locked: Sequence[OldItem]) -> list[OldItem]:
+    """Asked under the pages' locks: until then some may have ended, or begun to wait."""
+    places = set(_WAITING(connection, job_id=job_id).scalars())
+    return [item for item in locked if item.position in places]
 
 
 def _tell(connection: Connection, job_id: int, name: str, pages: int, *, now: int) -> None:

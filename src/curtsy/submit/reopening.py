@@ -36,8 +36,6 @@ _SETTLE_LETTERS = Statement(
     """,
     wanted={"page_id": "bigint"},
 )
-
-
 _PAUSED = Statement(
     "SELECT id FROM jobs WHERE paused_at IS NOT NULL AND id IN (SELECT id FROM {wanted})",
     wanted={"id": "bigint"},
@@ -63,11 +61,7 @@ class Reopened:
 
 def reopen(connection: Connection, failed: Sequence[OldItem], *, now: int) -> Reopened:
     """Those of the items that still are failed when their pages are locked."""
-    bands: dict[int, int] = {}
-    for item in failed:
-        bands[item.source_id] = min(bands.get(item.source_id, 3), band_of(item.priority))
-    wake(connection, bands, now=now)
-    lock_pages(connection, sorted({item.page_id for item in failed}))
+    bands = wake_and_lock(connection, failed, now=now)
     places = [(item.job_id, item.position) for item in failed]
     opened = {tuple(row) for row in _REOPEN_ITEMS(connection, failed=places)} if places else set()
     items = [item for item in failed if (item.job_id, item.position) in opened]
@@ -85,6 +79,16 @@ def reopen(connection: Connection, failed: Sequence[OldItem], *, now: int) -> Re
         change.events.append(Event("job_retried", data={"pages": -change.failed}))
     count(connection, changes, now=now)
     return Reopened(pages=len(pages), items=len(items), jobs=len(changes))
+
+
+def wake_and_lock(connection: Connection, items: Sequence[OldItem], *, now: int) -> dict[int, int]:
+    """The items' sources have work, and their pages are ours; returns the sources' bands."""
+    bands: dict[int, int] = {}
+    for item in items:
+        bands[item.source_id] = min(bands.get(item.source_id, 3), band_of(item.priority))
+    wake(connection, bands, now=now)
+    lock_pages(connection, sorted({item.page_id for item in items}))
+    return bands
 
 
 def visit_again(
