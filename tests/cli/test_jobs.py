@@ -64,6 +64,21 @@ def test_scrape_reads_a_file_and_writes_one(
     assert (tmp_path / "article.md").read_text().startswith("# Page 21\n")
 
 
+def test_a_file_of_results_is_kept_until_there_is_another(
+    quick: Curtsy, pages: PracticeProcess, tmp_path: Path
+) -> None:
+    out = tmp_path / "articles.jsonl"
+    out.write_text("what I had\n")
+    assert "is not a URL" in quick("scrape", "not a url", "--out", str(out)).sentence()
+    assert out.read_text() == "what I had\n"
+    assert quick("scrape", pages.url(0, "/page/41"), "--out", str(out), "-q").exit_code == 0
+    assert json.loads(out.read_text())["title"] == "Page 41"
+    assert [path.name for path in tmp_path.glob("articles*")] == ["articles.jsonl"]
+    nowhere = tmp_path / "no" / "where.jsonl"
+    assert "cannot be written" in quick("scrape", pages.url(0, "/page/41"), "--out",
+                                        str(nowhere)).sentence()  # fmt: skip
+
+
 def test_a_scrape_of_which_all_failed_says_so(quick: Curtsy, pages: PracticeProcess) -> None:
     assert quick("scrape", pages.url(0, "/missing/1")).exit_code == 4
 

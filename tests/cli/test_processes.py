@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from cli.conftest import Site
+from cli.conftest import Curtsy, Site
 from cli.running import ask, completed, environment, running, wait_for
 from support.postgres import Postgres
 
@@ -38,8 +38,20 @@ def test_two_programs_started_at_once_share_one_new_file(tmp_path: Path, site: S
         site.let_go.set()
         for job in jobs:
             assert completed(up.url, job)["content"] == "hello"
-        assert scraping.ended() in (0, 4), "five letters are no article, whoever fetched them"
+        assert scraping.ended() == 4, "five letters are no article, whoever fetched them"
         assert up.stop() == 0
+
+
+def test_a_scrape_whose_job_is_taken_away_says_so(
+    tmp_path: Path, site: Site, curtsy: Curtsy
+) -> None:
+    """It must not count what it has as all there was."""
+    with running(tmp_path, "scrape", f"{site.url}/slow", robots="ignore") as scraping:
+        assert site.arrived.wait(20)
+        [job] = curtsy("jobs", "--json").json["jobs"]
+        assert curtsy("cancel", job["job_id"], "--purge").exit_code == 0
+        assert scraping.ended() == 1
+    assert "curtsy: There is no job" in scraping.log.read_text()
 
 
 def test_a_job_taken_by_one_process_is_fetched_by_another(

@@ -4,6 +4,7 @@ import pytest
 
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.control import gone, news
+from curtsy.submit import purge_some
 from support.frontier import Bench, failed, fetched, retried
 
 SITE = "https://site.example"
@@ -132,3 +133,14 @@ async def test_a_worker_hears_what_changed_for_its_sources(bench: Bench) -> None
     heard = (await bench.store.read(lambda c: news(c, [leased.source_id])))[leased.source_id]
     assert (heard.owner, heard.epoch, heard.band) == (worker.name, leased.epoch, 1)
     assert (heard.paused, heard.control_version, heard.policy) == (True, 4, {"concurrency": 2})
+
+
+async def test_a_purge_leaves_no_visit_that_nobody_waits_for(bench: Bench) -> None:
+    """Also where a retry opened the job again after it was cancelled for the purge."""
+    other = await bench.job(f"{SITE}/shared")
+    job = await bench.job(f"{SITE}/shared", f"{SITE}/own")
+    assert await bench.store.write(lambda c: purge_some(c, job)) == 2
+    assert await bench.violations() == []
+    [left] = await bench.rows("SELECT p.url FROM visits v JOIN pages p ON p.id = v.page_id")
+    assert left.url == f"{SITE}/shared"
+    assert (await bench.counts(other)).state == "queued"

@@ -43,7 +43,7 @@ SECONDS_FOR_A_URL = 0.0002
 """More for a submit of many: the largest may take 20 seconds."""
 LEAVE_WITHIN_SECONDS = 5.0
 MORE_BATCHES_FOR = 5_000
-"""Milliseconds for which a request over many letters goes on from batch to batch."""
+"""Milliseconds for which a request over many letters or items goes on from batch to batch."""
 
 
 class Desk:

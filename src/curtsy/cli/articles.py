@@ -31,16 +31,24 @@ def form_for(chosen: Form | None, out: Path | None) -> Form:
 
 @contextmanager
 def written_to(out: Path | None) -> Iterator[TextIO]:
-    """A file, or standard output."""
+    """A file, which stays as it was until the new one is complete; or standard output."""
     if out is None:
         yield sys.stdout
         return
+    replaces = out.is_file() or not out.exists()
+    part = out.with_name(f"{out.name}.part") if replaces else out
     try:
-        to = out.open("w", encoding="utf-8")
+        to = part.open("w", encoding="utf-8")
     except OSError as error:
         raise BadRequest([f"{out} cannot be written ({error.strerror})."]) from None
-    with to:
-        yield to
+    try:
+        with to:
+            yield to
+        if replaces:
+            part.replace(out)
+    finally:
+        if replaces:
+            part.unlink(missing_ok=True)
 
 
 class Writer:

@@ -15,11 +15,12 @@ from curtsy.cli.starting import run
 from curtsy.cli.table import table
 from curtsy.cli.talking import AsJson, Url, talk
 from curtsy.cli.urls import File, Urls, given
-from curtsy.client import Talk
+from curtsy.client import Declined, Talk
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Its id, as job_0d45a0376e21.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Until the job has ended, with progress.")]
 LOOK_EVERY_SECONDS = 0.5
+STORE_AWAY = 503
 
 
 def submit(
@@ -155,13 +156,18 @@ def _row(job: dict[str, Any]) -> tuple[str, ...]:
 
 
 async def until_ended(api: Talk, job: str, total: int, *, quiet: bool = False) -> dict[str, Any]:
-    """The job's status once nothing of it waits."""
+    """The job's status once nothing of it waits; a store that is away comes back."""
     with progress(total, quiet=quiet) as tells:
         while True:
-            found: dict[str, Any] = await api.ask("GET", f"/jobs/{job}/status")
-            tells(found["completed"], found["failed"])
-            if not found["pending"]:
-                return found
+            try:
+                found: dict[str, Any] = await api.ask("GET", f"/jobs/{job}/status")
+            except Declined as declined:
+                if declined.status != STORE_AWAY:
+                    raise
+            else:
+                tells(found["completed"], found["failed"])
+                if not found["pending"]:
+                    return found
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
 

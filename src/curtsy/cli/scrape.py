@@ -54,12 +54,14 @@ async def _scrape(settings: Settings, body: Any, writer: Writer, *, quiet: bool)
             work = asyncio.create_task(until_ended(api, job, total, quiet=quiet))
             stopped = asyncio.create_task(stop.wait())
             await asyncio.wait([work, stopped], return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
+            interrupted = not work.done()
+            stopped.cancel()
+            if interrupted:
                 work.cancel()
                 await api.ask("DELETE", f"/jobs/{job}")
-            stopped.cancel()
+            else:
+                await work
             done, failed = await _write(api, job, writer)
-            interrupted = not work.done() or work.cancelled()
     if not quiet:
         print(_summary(made, done, failed, interrupted=interrupted), file=sys.stderr)
     return INTERRUPTED if interrupted else exit_code(done, failed)

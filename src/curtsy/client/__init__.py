@@ -1,5 +1,5 @@
 """Talking to a curtsy API, wherever it runs."""
 
-from curtsy.client.talk import Talk
+from curtsy.client.talk import Declined, Talk
 
-__all__ = ["Talk"]
+__all__ = ["Declined", "Talk"]

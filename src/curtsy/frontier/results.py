@@ -33,7 +33,7 @@ class Result:
     moved_to_host: str | None = None
     document: Document | None = None
     unasked: bool = False
-    """Given up without a request, because its host is dead or it keeps killing workers."""
+    """Given up without a request: its host is dead or forbids it, or it keeps killing workers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ call goes on with.
 from curtsy.errors import NotFound
 from curtsy.frontier.recording import lock_pages
 from curtsy.store import Connection, Statement
+from curtsy.submit.dropping import drop_visits
 
 BATCH = 1_000
 
-_FIND = Statement("SELECT id, state FROM jobs WHERE public_id = :job")
+_FIND = Statement("SELECT id FROM jobs WHERE public_id = :job")
 _ITEMS = Statement(
     "SELECT position, page_id FROM items WHERE job_id = :job_id ORDER BY position LIMIT :most"
 )
@@ -56,6 +57,7 @@ def purge_some(connection: Connection, job: str) -> int:
     lock_pages(connection, [page_id for (page_id,) in pages])
     if items:
         _DELETE_ITEMS(connection, job_id=found.id, gone=[(item.position,) for item in items])
+        drop_visits(connection, [page_id for (page_id,) in pages])
         counts = list(_LET_GO(connection, let_go=pages))
         unwanted = [(row.id,) for row in counts if row.reference_count <= 0]
         for statement in _OF_PAGE if unwanted else ():

@@ -227,9 +227,9 @@ class Lane:
             return
         outcome, document = done
         ended_at = self._crew.clock.now()
-        result = Result(visit, outcome, started_at, ended_at, document=document)
-        unheard = isinstance(outcome, Failed) and outcome.kind is Kind.ROBOTS_DENIED
-        self._tell(result if unheard else self._standing.judge(result, began))
+        unasked = isinstance(outcome, Failed) and outcome.kind is Kind.ROBOTS_DENIED
+        result = Result(visit, outcome, started_at, ended_at, document=document, unasked=unasked)
+        self._tell(result if unasked else self._standing.judge(result, began))
 
     def _mind_crawl_delay(self, visit: Visit) -> int:
         robots = self._crew.pipeline.robots(visit)
