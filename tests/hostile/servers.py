@@ -9,8 +9,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Self
 
+from curtsy.fetch import Limits
+
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
+LIMITS = Limits(connect_seconds=1.0, total_seconds=1.5, body_bytes=1_000_000,
+                wire_bytes=1_000_000, header_bytes=16_000)  # fmt: skip
+"""Under which a hostile server is done with in a moment."""
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 

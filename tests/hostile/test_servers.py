@@ -10,11 +10,12 @@ import brotli
 import zstandard
 
 from curtsy.clock import Clock
-from curtsy.fetch import Limits, parse_networks
+from curtsy.fetch import parse_networks
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store
 from hostile.servers import (
     CHUNKED,
+    LIMITS,
     OK,
     Behaviour,
     Servers,
@@ -31,8 +32,6 @@ from support.promises import violations
 
 POLICY = Policy(min_delay=0, concurrency=2, max_retries=1, retry_base=20, retry_cap=40,
                 give_up_probes=2)  # fmt: skip
-LIMITS = Limits(connect_seconds=1.0, total_seconds=1.5, body_bytes=1_000_000,
-                wire_bytes=1_000_000, header_bytes=16_000)  # fmt: skip
 
 
 @dataclass(frozen=True)

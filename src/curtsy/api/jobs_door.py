@@ -28,7 +28,7 @@ from curtsy.api.reading import (
     Place,
     list_jobs,
     read_job,
-    read_with_content,
+    read_whole,
     read_with_tags,
 )
 from curtsy.api.results import AT_ONCE, as_answer, as_lines, ended_items
@@ -91,11 +91,11 @@ async def index(
 @router.get("/jobs/{job_id}", response_model=FetchJob | ArticlesJob, responses=problems(404))
 async def show(job: JobId, desk: TheDesk) -> Response:
     """A job and, if it is of the fetch door and completed, the content."""
-    row, content = await desk.read(lambda c: read_with_content(c, job))
+    row, tags, content = await desk.read(lambda c: read_whole(c, job))
+    shape = summary(row, tags)
     if content is None:
-        shape = await status(job, desk)
         return Response(shape.model_dump_json(exclude_none=True), media_type="application/json")
-    body = await asyncio.to_thread(with_content, summary(row), content)
+    body = await asyncio.to_thread(with_content, shape, content)
     return Response(body, media_type="application/json")
 
 

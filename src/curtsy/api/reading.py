@@ -108,10 +108,10 @@ def read_job(connection: Connection, job: str) -> Any:
     return row
 
 
-def read_with_content(connection: Connection, job: str) -> tuple[Any, Any]:
-    """The job, and if it is of the fetch door the document of its one item."""
-    row = read_job(connection, job)
-    return row, _CONTENT(connection, job_id=row.id).one() if row.door == "fetch" else None
+def read_whole(connection: Connection, job: str) -> tuple[Any, list[str], Any]:
+    """The job, its tags, and if it is of the fetch door the document of its one item."""
+    row, tags = read_with_tags(connection, job)
+    return row, tags, _CONTENT(connection, job_id=row.id).one() if row.door == "fetch" else None
 
 
 def read_with_tags(connection: Connection, job: str) -> tuple[Any, list[str]]:

@@ -1,6 +1,5 @@
 """Where a command's questions go: to an API elsewhere, or to the local database."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
@@ -30,6 +29,5 @@ async def talk(url: str | None) -> AsyncIterator[Talk]:
         async with httpx.AsyncClient(base_url=url, timeout=ANSWER_SECONDS) as http:
             yield Talk(http)
         return
-    level = os.environ.get("CURTSY_LOG_LEVEL", "WARNING")  # a command's own words are enough
-    async with local_api(settings_for(log_level=level)) as http:
+    async with local_api(settings_for(log_level="WARNING")) as http:
         yield Talk(http)

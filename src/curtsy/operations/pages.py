@@ -44,7 +44,7 @@ def page_story(connection: Connection, page_id: int, name: str) -> PageStory:
     page = _PAGE(connection, page_id=page_id).one_or_none()
     if page is None:
         raise NotFound("page", name)
-    attempts = list(_ATTEMPTS(connection, page_id=page_id, most=MOST_ATTEMPTS))
+    attempts = attempts_of(connection, page_id)
     at_work = any(page_id in orjson.loads(row.in_flight) for row in _AT_WORK(connection))
     return PageStory(page, page.visit is not None and at_work, attempts)
 
