@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from statistics import quantiles
 from typing import Any
 
@@ -29,14 +30,15 @@ Ask = Callable[[aiohttp.ClientSession], Any]
 def run(sizes: Sizes, databases: Databases) -> list[Line]:
     lines: list[Line] = []
     for engine in ENGINES:
-        with databases.fresh(engine) as url, _server(None) as bare, _server(url) as ours:
-            lines += _compared(engine, bare, ours, sizes)
+        with databases.fresh(engine) as url:
+            job = _scraped_job(url)
+            with server(None) as bare, server(url) as ours:
+                lines += _compared(engine, bare.url, ours.url, job, sizes)
         lines.append(_while_busy(engine, sizes, databases))
     return lines
 
 
-def _compared(engine: str, bare: str, ours: str, sizes: Sizes) -> Iterator[Line]:
-    job = asyncio.run(_one_job(ours))
+def _compared(engine: str, bare: str, ours: str, job: str, sizes: Sizes) -> Iterator[Line]:
     asks: dict[str, Ask] = {
         "bare": lambda s: s.get(f"{bare}/constant"),
         "submit": lambda s: s.post(f"{ours}/jobs/submit", json=_articles()),
@@ -56,7 +58,7 @@ def _while_busy(engine: str, sizes: Sizes, databases: Databases) -> Line:
     """Status, asked one at a time, while a worker in the same process fetches many pages."""
     with ExitStack() as stack:
         url = stack.enter_context(databases.fresh(engine))
-        ours = stack.enter_context(_server(url, worker=True))
+        ours = stack.enter_context(server(url, worker=True)).url
         site = stack.enter_context(PracticeProcess(hosts=100))
         idle = asyncio.run(_latencies(ours, [], 200))
         urls = [site.url(n % 100, f"/page/{n}") for n in range(sizes.pages)]
@@ -107,9 +109,21 @@ def _articles() -> dict[str, Any]:
     return {"articles": [{"url": f"http://{next(_numbers) % 50}.example/{next(_numbers)}"}]}
 
 
-async def _one_job(ours: str) -> str:
-    async with aiohttp.ClientSession() as session:
-        return await _submitted(session, ours, [f"http://a.example/{n}" for n in range(10)])
+def _scraped_job(database: str) -> str:
+    """A job with its ten articles in the store."""
+    with server(database, worker=True) as ours, PracticeProcess(hosts=10) as site:
+        return asyncio.run(_scraped(ours.url, [site.url(n, f"/page/{n}") for n in range(10)]))
+
+
+async def _scraped(ours: str, urls: list[str]) -> str:
+    async with aiohttp.ClientSession() as session, asyncio.timeout(UP_WITHIN_SECONDS):
+        job = await _submitted(session, ours, urls)
+        while True:
+            async with session.get(f"{ours}/jobs/{job}/status") as reply:
+                found = await reply.json()
+            if found["completed"] == len(urls):
+                return job
+            await asyncio.sleep(0.05)
 
 
 async def _submitted(session: aiohttp.ClientSession, ours: str, urls: list[str]) -> str:
@@ -118,11 +132,17 @@ async def _submitted(session: aiohttp.ClientSession, ours: str, urls: list[str])
         return str((await reply.json())["job_id"])
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    url: str
+    pid: int
+
+
 @contextmanager
-def _server(database: str | None, *, worker: bool = False) -> Iterator[str]:
+def server(database: str | None, *, worker: bool = False) -> Iterator[Server]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with children.Child("api_server", database=database, port=port, worker=worker):
+    with children.Child("api_server", database=database, port=port, worker=worker) as child:
         deadline = time.monotonic() + UP_WITHIN_SECONDS
         while True:
             try:
@@ -133,4 +153,4 @@ def _server(database: str | None, *, worker: bool = False) -> Iterator[str]:
                 time.sleep(0.05)
             else:
                 break
-        yield f"http://127.0.0.1:{port}"
+        yield Server(f"http://127.0.0.1:{port}", child.process.pid)

@@ -21,6 +21,8 @@ class Sizes:
     requests: int = 5_000
     few_jobs: int = 1_000
     many_jobs: int = 1_000_000
+    few_lines: int = 10_000
+    many_lines: int = 100_000
     latency_samples: int = 100
     memory_marks: tuple[int, ...] = (2_000, 20_000, 40_000)
 
@@ -43,6 +45,8 @@ QUICK = Sizes(
     requests=300,
     few_jobs=100,
     many_jobs=5_000,
+    few_lines=500,
+    many_lines=2_000,
     latency_samples=10,
     memory_marks=(200, 500, 1_000),
 )

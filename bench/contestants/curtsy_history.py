@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from bench.children import contestant
 from bench.setting_up import opened
-from curtsy.api.reading import FIRST, list_jobs, read_with_tags
+from curtsy.api.reading import FIRST, list_jobs, read_jobs
 from curtsy.api.words import FILTERS
 from curtsy.store import Connection, Store
 
@@ -42,7 +42,7 @@ async def run(database: str, jobs: int) -> dict[str, Any]:
             "list": await _milliseconds(store, lambda _n: _listing(None)),
             "filtered": await _milliseconds(store, lambda _n: _listing("COMPLETED")),
             "status": await _milliseconds(
-                store, lambda n: lambda c: read_with_tags(c, f"job_{n % jobs + 1}")
+                store, lambda n: lambda c: read_jobs(c, [f"job_{n % jobs + 1}"])
             ),
         }
 

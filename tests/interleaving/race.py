@@ -110,9 +110,15 @@ class Race:
     async def _submitter(self, bench: Bench, name: str) -> None:
         rng = self._rng(name)
         for _ in range(TURNS):
-            urls = rng.sample(URLS, rng.randint(1, 4))
-            max_age = rng.choice([0, 0, LONG])
-            self.jobs.append(await bench.job(*urls, priority=rng.randint(1, 10), max_age=max_age))
+            together = [
+                bench.job(
+                    *rng.sample(URLS, rng.randint(1, 4)),
+                    priority=rng.randint(1, 10),
+                    max_age=rng.choice([0, 0, LONG]),
+                )
+                for _ in range(rng.choice([1, 1, 3]))
+            ]
+            self.jobs += await asyncio.gather(*together)
             await asyncio.sleep(rng.uniform(0, 0.02))
 
     async def _asker(

@@ -66,11 +66,12 @@ def locking_join(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = Statement(
         """
         INSERT INTO pages (fingerprint, url, host, scraper, options, reference_count, created_at)
-        SELECT fingerprint, url, host, scraper, options, 1, :now FROM {wanted}
+        SELECT fingerprint, url, host, scraper, options, times, :now FROM {wanted}
         WHERE true ORDER BY fingerprint ON CONFLICT (fingerprint) DO NOTHING
         """,
-        wanted=dict.fromkeys(("fingerprint", "url", "host", "scraper", "options"), "text"),
-    )
+        wanted={"fingerprint": "text", "url": "text", "host": "text", "scraper": "text",
+                "options": "text", "times": "int"},
+    )  # fmt: skip
     monkeypatch.setattr(admit, "_UPSERT_PAGES", nothing)
 
 
@@ -80,11 +81,11 @@ def locking_join_of_visits(monkeypatch: pytest.MonkeyPatch) -> None:
         INSERT INTO visits (page_id, source_id, priority, rank, turn, created_at)
         SELECT p.id, w.source_id, w.priority, w.rank, p.turn + 1, :now
         FROM (SELECT * FROM {wanted}) w JOIN pages p ON p.fingerprint = w.fingerprint
-        WHERE CAST(:fresh_since AS bigint) IS NOT NULL
+        WHERE true
         ON CONFLICT (page_id) DO NOTHING
         """,
         wanted={"fingerprint": "text", "source_id": "bigint", "priority": "smallint",
-                "rank": "bigint"},
+                "rank": "bigint", "fresh_since": "bigint"},
     )  # fmt: skip
     monkeypatch.setattr(admit, "_INSERT_VISITS", nothing)
 

@@ -7,7 +7,7 @@ import pytest
 
 from curtsy.errors import WrongState
 from curtsy.frontier import admit, flush, workers
-from curtsy.submit import submit as submit_module
+from curtsy.submit import taking_in
 from interleaving.holding import blocked_or_done, hold
 from support.frontier import Bench, failed, fetched
 
@@ -50,7 +50,7 @@ async def test_a_page_retried_while_its_job_is_cancelled_and_joined_by_another_i
     await cancel_held.reached()
     retrying = asyncio.create_task(bench.retry(job))
     await blocked_or_done(bench.store, retrying)
-    submit_held = hold(monkeypatch, submit_module, "record_events")
+    submit_held = hold(monkeypatch, taking_in, "record_events")
     joining = asyncio.create_task(bench.submit(A))
     if not await blocked_or_done(bench.store, retrying):
         await submit_held.reached()
@@ -182,7 +182,7 @@ async def test_a_beat_that_commits_while_its_worker_is_being_buried_saves_it(
 async def test_two_submits_that_see_a_host_for_the_first_time_share_its_source(
     bench: Bench, monkeypatch: Patch
 ) -> None:
-    held = hold(monkeypatch, submit_module, "record_events")
+    held = hold(monkeypatch, taking_in, "record_events")
     first = asyncio.create_task(bench.submit(A))
     await held.reached()
     second = asyncio.create_task(bench.submit("https://a.example/2"))
@@ -200,7 +200,7 @@ async def test_work_committed_while_its_source_was_released_empty_is_found_by_th
     await bench.submit(A)
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    held = hold(monkeypatch, submit_module, "record_events")
+    held = hold(monkeypatch, taking_in, "record_events")
     submitting = asyncio.create_task(bench.submit("https://a.example/2"))
     await held.reached()
     await worker.flush(fetched(visit))
@@ -218,7 +218,7 @@ async def test_pages_are_locked_in_one_order_whatever_the_databases_collation(
     """The wheel's PostgreSQL has only C locales, so the plan must say it: where the database
     sorts text otherwise, a submit would lock its pages in another order than a flush."""
     sql = admit._UPSERT_PAGES.sql("postgresql")
-    for column in ("fingerprint", "url", "host", "scraper", "options"):
+    for column in ("fingerprint", "url", "host", "scraper", "options", "times"):
         sql = sql.replace(f":wanted_{column}", "'{}'")
     explain = f"EXPLAIN {sql.replace(':now', '0')}"
     plan = await bench.store.read(lambda c: [row[0] for row in c.exec_driver_sql(explain)])

@@ -2,6 +2,7 @@
 
 import base64
 import codecs
+import threading
 
 import zstandard
 
@@ -13,9 +14,19 @@ _CHARSETS = ("ascii", "utf-8", "utf-16", "utf-32", "iso8859", "cp", "koi8", "mac
 """How Python's names of charsets for text begin; its others are escapes, tricks and slow."""
 
 
+class _Unpacking(threading.local):
+    """One for each thread: making it costs ten times as much as a short text."""
+
+    def __init__(self) -> None:
+        self.zstd = zstandard.ZstdDecompressor()
+
+
+_unpacking = _Unpacking()
+
+
 def unpacked(content: bytes, size: int) -> bytes:
     """The document's own bytes; `size` is how many they are."""
-    return zstandard.ZstdDecompressor().decompress(content, max_output_size=max(size, 1))
+    return _unpacking.zstd.decompress(content, max_output_size=max(size, 1))
 
 
 def as_text(content: bytes, content_type: str, charset: str | None) -> str | None:

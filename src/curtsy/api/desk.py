@@ -6,15 +6,17 @@ committed, so the answer never says that it was not.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Annotated, Any, Self, TypeVar
 
 from fastapi import Depends, Request
 
+from curtsy.api.reading import Tagged, read_jobs
 from curtsy.clock import Clock
-from curtsy.errors import StoreAway, WrongState
+from curtsy.errors import NotFound, StoreAway, WrongState
+from curtsy.gathering import Gathering
 from curtsy.store import Connection, Store
 from curtsy.submit import (
     JobRequest,
@@ -42,6 +44,8 @@ ANSWER_WITHIN_SECONDS = 1.6
 SECONDS_FOR_A_URL = 0.0002
 """More for a submit of many: the largest may take 20 seconds."""
 LEAVE_WITHIN_SECONDS = 5.0
+JOBS_TOGETHER = 256
+"""Jobs that are read in one go, when many are asked for at once."""
 MORE_BATCHES_FOR = 5_000
 """Milliseconds for which a request over many letters or items goes on from batch to batch."""
 
@@ -66,6 +70,7 @@ class Desk:
         self._on_work = on_work
         self._answer_within = answer_within
         self._begun: set[asyncio.Task[Any]] = set()
+        self._jobs = Gathering(self._read_jobs, most=JOBS_TOGETHER, at_once=1)
 
     async def __aenter__(self) -> Self:
         return self
@@ -82,6 +87,18 @@ class Desk:
     async def submit(self, request: JobRequest) -> Submitted:
         more = len(request.pages) * SECONDS_FOR_A_URL
         return await self._in_time(self._submitter.submit(request), more)
+
+    async def job(self, job: str) -> Tagged:
+        """The job as it stands, with its tags."""
+        try:
+            async with asyncio.timeout(self._answer_within):
+                return await self._jobs.ask(job)
+        except TimeoutError:
+            raise _no_answer(self._answer_within) from None
+
+    async def _read_jobs(self, jobs: Sequence[str]) -> list[Tagged | Exception]:
+        found = await self._store.read(lambda c: read_jobs(c, jobs))
+        return [found.get(job) or NotFound("job", job) for job in jobs]
 
     async def cancel(self, job: str) -> int:
         """How many pending pages were removed."""
@@ -155,13 +172,17 @@ class Desk:
         finally:
             task.cancel()
         if not task.done() or task.cancelled():
-            raise StoreAway(f"no answer within {within:g} seconds")
+            raise _no_answer(within)
         return task.result()
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._begun.discard(task)
         if not task.cancelled():
             task.exception()  # one that comes after the answer is nobody's to collect
+
+
+def _no_answer(within: float) -> StoreAway:
+    return StoreAway(f"no answer within {within:g} seconds")
 
 
 async def _desk(request: Request) -> Desk:

@@ -16,6 +16,9 @@ from curtsy.api import (
 from curtsy.api.desk import Desk
 from curtsy.api.guards import CatchEverything, LimitBody
 
+DOORS = (articles_door, jobs_door, fetch_door, letters_door, pages_door, health, docs)
+"""In the order in which a request looks for its own."""
+
 
 def create_app(desk: Desk) -> FastAPI:
     """Nothing is started: the desk, its store and its submitter live as long as the caller says."""
@@ -29,13 +32,8 @@ def create_app(desk: Desk) -> FastAPI:
     )
     app.state.desk = desk
     problems.install(app)
-    app.include_router(articles_door.router)
-    app.include_router(fetch_door.router)
-    app.include_router(jobs_door.router)
-    app.include_router(letters_door.router)
-    app.include_router(pages_door.router)
-    app.include_router(health.router)
-    app.include_router(docs.router)
+    for door in DOORS:
+        app.router.routes.extend(door.router.routes)  # included as routers they cost a third more
     app.add_middleware(LimitBody)
     app.add_middleware(CatchEverything)
     return app

@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, HTTPException, Query, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from curtsy.api.article_shapes import ArticleResults
@@ -17,6 +17,7 @@ from curtsy.api.job_shapes import (
     Changed,
     FetchJob,
     FetchSummary,
+    Job,
     JobList,
     summary,
 )
@@ -27,9 +28,7 @@ from curtsy.api.reading import (
     TOTAL_CAP,
     Place,
     list_jobs,
-    read_job,
     read_whole,
-    read_with_tags,
 )
 from curtsy.api.results import AT_ONCE, as_answer, as_lines, ended_items
 from curtsy.api.words import FILTERS, word
@@ -94,29 +93,30 @@ async def show(job: JobId, desk: TheDesk) -> Response:
     row, tags, content = await desk.read(lambda c: read_whole(c, job))
     shape = summary(row, tags)
     if content is None:
-        return Response(shape.model_dump_json(exclude_none=True), media_type="application/json")
+        return _json(shape)
     body = await asyncio.to_thread(with_content, shape, content)
     return Response(body, media_type="application/json")
 
 
-@router.get("/jobs/{job_id}/status", responses=problems(404), response_model_exclude_none=True)
-async def status(job: JobId, desk: TheDesk) -> FetchSummary | ArticlesJob:
+@router.get("/jobs/{job_id}/status", response_model=FetchSummary | ArticlesJob,
+            responses=problems(404))  # fmt: skip
+async def status(job: JobId, desk: TheDesk) -> Response:
     """How far the job is."""
-    return summary(*await desk.read(lambda c: read_with_tags(c, job)))
+    return _json(summary(*await desk.job(job)))
 
 
 @router.get("/jobs/{job_id}/results", response_model=ArticleResults, responses=problems(404))
 async def results(
+    request: Request,
     job: JobId,
     desk: TheDesk,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}$")] = None,
-    accept: Annotated[str, Header()] = "",
 ) -> Response:
     """What there is so far. With `Accept: application/x-ndjson` all of it, a line for each page."""
-    row = await desk.read(lambda c: read_job(c, job))
+    row, _tags = await desk.job(job)
     after = int(cursor) if cursor is not None else -1
-    if NDJSON in accept:
+    if NDJSON in request.headers.get("accept", ""):
         return StreamingResponse(_stream(desk, row.id, after), media_type=NDJSON)
     piece = await desk.read(lambda c: ended_items(c, row.id, after=after, most=limit))
     state = JobState(row.state)
@@ -125,7 +125,8 @@ async def results(
         "door": row.door, "total_articles": row.total, "successful": row.done,
         "failed": row.failed,
     }  # fmt: skip
-    body = await asyncio.to_thread(as_answer, head, piece)
+    light = piece.is_light
+    body = as_answer(head, piece) if light else await asyncio.to_thread(as_answer, head, piece)
     return Response(body, media_type="application/json")
 
 
@@ -178,8 +179,12 @@ def _place(cursor: str | None) -> Place:
     return int(at), int(number)
 
 
+def _json(shape: Job) -> Response:
+    return Response(shape.model_dump_json(exclude_none=True), media_type="application/json")
+
+
 async def _word(desk: Desk, job: str) -> str:
-    row = await desk.read(lambda c: read_job(c, job))
+    row, _tags = await desk.job(job)
     return word(row.door, JobState(row.state), row.done)
 
 

@@ -1,6 +1,6 @@
 """What the screens of jobs read: a fixed number of statements each, whatever there is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from curtsy.api.words import Filter
@@ -15,6 +15,8 @@ SEARCHED = 10_000
 Place = tuple[int, int]
 """When a job was made, and its number: its place in the list."""
 FIRST: Place = (2**62, 2**62)
+Tagged = tuple[Any, list[str]]
+"""A job and its tags."""
 
 _JOB = """
     SELECT j.id, j.public_id, j.door, j.state, j.total, j.done, j.failed, j.cancelled, j.cached,
@@ -23,7 +25,10 @@ _JOB = """
     FROM {jobs} JOIN items i ON i.job_id = j.id AND i.position = 0
     JOIN pages p ON p.id = i.page_id
     """
-_ONE = Statement(_JOB.format(jobs="jobs j") + "WHERE j.public_id = :job")
+_NAMED = Statement(
+    _JOB.format(jobs="(SELECT job FROM {wanted}) w JOIN jobs j ON j.public_id = w.job"),
+    wanted={"job": "text"},
+)
 _LISTED = _JOB.format(jobs="(SELECT id FROM {wanted}) w JOIN jobs j ON j.id = w.id")
 _SHOWN = Statement(
     f"{_LISTED} ORDER BY j.created_at DESC, j.id DESC",
@@ -100,23 +105,20 @@ _TAGS = Statement(
 _LIVE_WORKERS = Statement("SELECT count(*) FROM workers WHERE lease_until > :now")
 
 
-def read_job(connection: Connection, job: str) -> Any:
-    """The job with its first item; raises when there is none."""
-    row = _ONE(connection, job=job).one_or_none()
-    if row is None:
-        raise NotFound("job", job)
-    return row
+def read_jobs(connection: Connection, jobs: Sequence[str]) -> Mapping[str, Tagged]:
+    """Those of the jobs that there are, each with its first item."""
+    rows = list(_NAMED(connection, wanted=[(job,) for job in set(jobs)]))
+    tags = _tags_of(connection, [row.id for row in rows])
+    return {row.public_id: (row, tags[row.id]) for row in rows}
 
 
 def read_whole(connection: Connection, job: str) -> tuple[Any, list[str], Any]:
     """The job, its tags, and if it is of the fetch door the document of its one item."""
-    row, tags = read_with_tags(connection, job)
+    found = read_jobs(connection, [job]).get(job)
+    if found is None:
+        raise NotFound("job", job)
+    row, tags = found
     return row, tags, _CONTENT(connection, job_id=row.id).one() if row.door == "fetch" else None
-
-
-def read_with_tags(connection: Connection, job: str) -> tuple[Any, list[str]]:
-    row = read_job(connection, job)
-    return row, _tags_of(connection, [row.id])[row.id]
 
 
 def _tags_of(connection: Connection, job_ids: Sequence[int]) -> dict[int, list[str]]:
@@ -129,7 +131,7 @@ def _tags_of(connection: Connection, job_ids: Sequence[int]) -> dict[int, list[s
 def list_jobs(
     connection: Connection, *, wanted: Filter | None, tag: str | None, q: str | None,
     after: Place, limit: int, skip: int,
-) -> tuple[list[tuple[Any, list[str]]], int, Place | None]:  # fmt: skip
+) -> tuple[list[Tagged], int, Place | None]:  # fmt: skip
     """A page of the list with tags, newest first; how many there are, counted up to one over the
     cap; and where the next page begins."""
     looks_through = q is not None or (tag is not None and wanted is not None)

@@ -12,25 +12,26 @@ from curtsy.store import Connection, Statement
 
 AT_ONCE = 200
 BYTES_AT_ONCE = 16 * 2**20
-"""In one reading: at most so many items, or contents of so many bytes together."""
+"""In one reading: at most so many items, and none behind contents of so many bytes."""
+LIGHT_BYTES = 64 * 2**10
 
 _ITEMS = Statement(
     """
-    SELECT i.position, i.page_id, i.state, coalesce(i.url, p.url) AS url, i.source_label,
-           i.category, i.cached, i.kind, i.error, i.fetched_at, i.ended_at, p.scraper,
-           d.version, d.content_type, d.charset, d.bytes, d.url AS found_at
-    FROM items i JOIN pages p ON p.id = i.page_id
-    LEFT JOIN documents d ON d.page_id = i.page_id AND d.version = i.document_version
-    WHERE i.job_id = :job_id AND i.position > :after AND i.state <> 0
-    ORDER BY i.position LIMIT :most
+    SELECT found.*, c.content FROM (
+        SELECT i.position, i.page_id, i.state, coalesce(i.url, p.url) AS url, i.source_label,
+               i.category, i.cached, i.kind, i.error, i.fetched_at, i.ended_at, p.scraper,
+               d.version, d.content_type, d.charset, d.bytes, d.url AS found_at,
+               sum(coalesce(d.bytes, 0)) OVER (ORDER BY i.position) - coalesce(d.bytes, 0)
+                   AS bytes_before
+        FROM (SELECT * FROM items WHERE job_id = :job_id AND position > :after AND state <> 0
+              ORDER BY position LIMIT :most) i
+        JOIN pages p ON p.id = i.page_id
+        LEFT JOIN documents d ON d.page_id = i.page_id AND d.version = i.document_version
+    ) found
+    LEFT JOIN documents c ON c.page_id = found.page_id AND c.version = found.version
+        AND found.bytes_before < :most_bytes
+    ORDER BY found.position
     """
-)
-_CONTENTS = Statement(
-    """
-    SELECT d.page_id, d.content FROM {wanted}
-    JOIN documents d ON d.page_id = wanted.page_id AND d.version = wanted.version
-    """,
-    wanted={"page_id": "bigint", "version": "int"},
 )
 
 
@@ -39,9 +40,13 @@ class Piece:
     """Some items that ended, in order, with the contents of those that were scraped."""
 
     rows: list[Any]
-    contents: dict[int, bytes]
     more: bool
     """There are, or may be, others behind these."""
+
+    @property
+    def is_light(self) -> bool:
+        """Made into an answer in no time, so that the event loop may do it."""
+        return sum(row.bytes or 0 for row in self.rows) <= LIGHT_BYTES
 
     @property
     def last(self) -> int:
@@ -50,26 +55,17 @@ class Piece:
 
 
 def ended_items(connection: Connection, job_id: int, *, after: int, most: int) -> Piece:
-    found = list(_ITEMS(connection, job_id=job_id, after=after, most=most + 1))
-    rows: list[Any] = []
-    room = 0
-    for row in found[:most]:
-        room += row.bytes or 0
-        if rows and room > BYTES_AT_ONCE:
-            break
-        rows.append(row)
-    wanted = [(row.page_id, row.version) for row in rows if row.version is not None]
-    contents = (
-        {r.page_id: r.content for r in _CONTENTS(connection, wanted=wanted)} if wanted else {}
-    )
-    return Piece(rows, contents, more=len(found) > len(rows))
+    found = _ITEMS(connection, job_id=job_id, after=after, most=most + 1,
+                   most_bytes=BYTES_AT_ONCE).all()  # fmt: skip
+    rows = [row for row in found[:most] if row.bytes_before < BYTES_AT_ONCE]
+    return Piece(rows, more=len(found) > len(rows))
 
 
 def is_success(row: Any) -> bool:
     return bool(row.state == ItemState.DONE)
 
 
-def article_of(row: Any, packed: bytes) -> dict[str, Any]:
+def article_of(row: Any) -> dict[str, Any]:
     """A page that was scraped. Unpacking makes it slow: not for the event loop."""
     made: dict[str, Any] = {
         "article_id": page_name(row.page_id),
@@ -83,7 +79,7 @@ def article_of(row: Any, packed: bytes) -> dict[str, Any]:
     }
     if row.found_at != row.url:
         made["found_at"] = row.found_at
-    content = unpacked(packed, row.bytes)
+    content = unpacked(row.content, row.bytes)
     if row.scraper == "article":
         found: dict[str, Any] = orjson.loads(content)
         made["title"], made["content"] = found.pop("title", None), found.pop("text", None)
@@ -109,12 +105,12 @@ def failure_of(row: Any) -> dict[str, Any]:
 
 def as_lines(piece: Piece) -> bytes:
     """A line for each: a page that was scraped, or why it was not."""
-    return b"".join(_line(row, piece.contents) for row in piece.rows)
+    return b"".join(_line(row) for row in piece.rows)
 
 
-def _line(row: Any, contents: dict[int, bytes]) -> bytes:
+def _line(row: Any) -> bytes:
     if is_success(row):
-        made = {"status": "SCRAPED"} | article_of(row, contents[row.page_id])
+        made = {"status": "SCRAPED"} | article_of(row)
     else:
         cancelled = row.state == ItemState.CANCELLED
         made = {"status": "CANCELLED" if cancelled else "FAILED"} | failure_of(row)
@@ -123,7 +119,7 @@ def _line(row: Any, contents: dict[int, bytes]) -> bytes:
 
 def as_answer(head: dict[str, Any], piece: Piece) -> bytes:
     """The document of the articles door: head, results, failures."""
-    done = [article_of(row, piece.contents[row.page_id]) for row in piece.rows if is_success(row)]
+    done = [article_of(row) for row in piece.rows if is_success(row)]
     failed = [failure_of(row) for row in piece.rows if not is_success(row)]
     body = head | {"results": done, "failed_articles": failed}
     return orjson.dumps(body | {"next_cursor": str(piece.last)} if piece.more else body)

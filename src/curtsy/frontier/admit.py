@@ -1,13 +1,14 @@
-"""Pages wanted by a job become its items, and visits unless fresh enough or already waiting.
+"""Pages wanted by jobs become their items, and visits unless fresh enough or already waiting.
 
 The upsert of the page is its lock: whoever adds, ends or removes an item of a page holds it. What
 is decided of a page, here by later statements, therefore holds until the transaction ends.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import chain
+from typing import NamedTuple, TypeVar
 
 import orjson
 
@@ -15,6 +16,8 @@ from curtsy.frontier.results import NEVER
 from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.jobs import band_of
 from curtsy.store import Connection, Statement
+
+T = TypeVar("T")
 
 CHUNK = 1_024
 
@@ -37,23 +40,21 @@ class Wanted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """On which a job takes pages in."""
+class Admission:
+    """The pages that one job wants."""
 
-    max_age: int
+    job_id: int
+    wanted: Sequence[Wanted]
+    max_age: int = 0
     """A stored document no older than this will do (milliseconds)."""
-    delay_ms: int
-    """Of a host never seen before."""
-    now: int
 
-    @property
-    def fresh_since(self) -> int:
+    def fresh_since(self, now: int) -> int:
         """Of what was fetched after this, a copy will do; without a `max_age`, of nothing."""
-        return self.now - self.max_age if self.max_age > 0 else NEVER
+        return now - self.max_age if self.max_age > 0 else NEVER
 
 
 _IS_FRESH = """(p.outcome IN ('fetched', 'not_modified') AND p.document_version > 0
-                AND p.fetched_at > :fresh_since)"""
+                AND p.fetched_at > w.fresh_since)"""
 
 # The rows come sorted by host and fingerprint, as bytes are: that is the order in which everybody
 # locks pages, and it lays the pages of a host side by side. The database must not sort them
@@ -61,12 +62,13 @@ _IS_FRESH = """(p.outcome IN ('fetched', 'not_modified') AND p.document_version 
 _UPSERT_PAGES = Statement(
     """
     INSERT INTO pages (fingerprint, url, host, scraper, options, reference_count, created_at)
-    SELECT fingerprint, url, host, scraper, options, 1, :now FROM {wanted}
+    SELECT fingerprint, url, host, scraper, options, times, :now FROM {wanted}
     WHERE true
-    ON CONFLICT (fingerprint) DO UPDATE SET reference_count = pages.reference_count + 1
+    ON CONFLICT (fingerprint) DO UPDATE
+        SET reference_count = pages.reference_count + excluded.reference_count
     """,
     wanted={"fingerprint": "text", "url": "text", "host": "text", "scraper": "text",
-            "options": "text"},
+            "options": "text", "times": "int"},
 )  # fmt: skip
 _INSERT_VISITS = Statement(
     f"""
@@ -78,13 +80,13 @@ _INSERT_VISITS = Statement(
     WHERE excluded.priority < visits.priority
     """,  # noqa: S608
     wanted={"fingerprint": "text", "source_id": "bigint", "priority": "smallint",
-            "rank": "bigint"},
+            "rank": "bigint", "fresh_since": "bigint"},
 )  # fmt: skip
 _INSERT_ITEMS = Statement(
     f"""
     INSERT INTO items (job_id, position, page_id, state, url, source_label, category, priority,
                        depth, cached, document_version, fetched_at, ended_at)
-    SELECT :job_id, position, page_id, CASE WHEN fresh THEN 1 ELSE 0 END, given, source_label,
+    SELECT job_id, position, page_id, CASE WHEN fresh THEN 1 ELSE 0 END, given, source_label,
            category, priority, depth, fresh, CASE WHEN fresh THEN document_version END,
            CASE WHEN fresh THEN fetched_at END, CASE WHEN fresh THEN CAST(:now AS bigint) END
     FROM (SELECT w.*, p.id AS page_id, p.document_version, p.fetched_at,
@@ -92,10 +94,17 @@ _INSERT_ITEMS = Statement(
           FROM (SELECT * FROM {{wanted}}) w JOIN pages p ON p.fingerprint = w.fingerprint) found
     WHERE true
     """,  # noqa: S608
-    wanted={"position": "int", "fingerprint": "text", "given": "text", "source_label": "text",
-            "category": "text", "priority": "smallint", "depth": "smallint"},
+    wanted={"job_id": "bigint", "position": "int", "fingerprint": "text", "given": "text",
+            "source_label": "text", "category": "text", "priority": "smallint",
+            "depth": "smallint", "fresh_since": "bigint"},
 )  # fmt: skip
-_COUNT_CACHED = Statement("SELECT count(*) FROM items WHERE job_id = :job_id AND cached")
+_COUNT_CACHED = Statement(
+    """
+    SELECT i.job_id, count(*) AS cached FROM {wanted} JOIN items i ON i.job_id = wanted.id
+    WHERE i.cached GROUP BY i.job_id
+    """,
+    wanted={"id": "bigint"},
+)
 
 _RANKS = Statement(
     "SELECT s.id, s.ranks FROM {wanted} JOIN sources s ON s.id = wanted.id",
@@ -124,57 +133,92 @@ class Ranks:
         rows = _RANKS(connection, wanted=[(i,) for i in source_ids])
         return cls({i: orjson.loads(ranks) for i, ranks in rows if ranks != "{}"})
 
+    def of_a_job(self) -> "Ranks":
+        """Each job counts from the virtual times for itself."""
+        ranks = Ranks({})
+        ranks._next.update(self._next)
+        return ranks
+
     def take(self, source_id: int, priority: int) -> int:
         rank = self._next[source_id, priority] + 1
         self._next[source_id, priority] = rank
         return rank
 
 
-def admit(connection: Connection, job_id: int, wanted: Sequence[Wanted], terms: Terms) -> int:
-    """Write the job's items and the visits they need; returns how many were fresh enough."""
+class _Visit(NamedTuple):
+    """That a page needs, on the best terms that any of the jobs has for it."""
+
+    page: Wanted
+    times: int
+    """How many of the jobs want it."""
+    source_id: int
+    rank: int
+    fresh_since: int
+    """The latest: a copy that will not do for one job is fetched again."""
+
+
+def admit(
+    connection: Connection, admissions: Sequence[Admission], *, delay_ms: int, now: int
+) -> dict[int, int]:
+    """Write the jobs' items and the visits they need; returns how many were fresh enough, by job.
+
+    `delay_ms` is for hosts never seen before.
+    """
     band_of_host: dict[str, int] = {}
-    for page in wanted:
+    for page in chain.from_iterable(admission.wanted for admission in admissions):
         band = band_of(page.priority)
         band_of_host[page.host] = min(band_of_host.get(page.host, band), band)
-    sources = sources_for(connection, band_of_host, delay_ms=terms.delay_ms, now=terms.now)
+    sources = sources_for(connection, band_of_host, delay_ms=delay_ms, now=now)
     source_of = sources.by_host
     bands = {source_of[h]: b for h, b in band_of_host.items() if source_of[h] not in sources.made}
-    wake(connection, bands, now=terms.now)
-    ranks = Ranks.read(connection, bands)
-    ranked = [
-        (page, source_of[page.host], ranks.take(source_of[page.host], page.priority))
-        for page in wanted
-    ]
-    ranked.sort(key=lambda row: (row[0].host, row[0].fingerprint))
-    for chunk in _chunks(ranked):
-        rows = [(p.fingerprint, p.url, p.host, p.scraper, p.options) for p, _s, _r in chunk]
-        _UPSERT_PAGES(connection, wanted=rows, now=terms.now)
-    _add_visits_and_items(connection, job_id, ranked, terms)
-    if terms.max_age <= 0:
-        return 0
-    cached: int = _COUNT_CACHED(connection, job_id=job_id).scalar_one()
-    return cached
+    wake(connection, bands, now=now)
+    visits = _visits(admissions, source_of, Ranks.read(connection, bands), now)
+    for chunk in _chunks(visits):
+        pages = [(p.fingerprint, p.url, p.host, p.scraper, p.options, v.times)
+                 for v in chunk for p in (v.page,)]  # fmt: skip
+        _UPSERT_PAGES(connection, wanted=pages, now=now)
+    for chunk in _chunks(visits):
+        places = [(v.page.fingerprint, v.source_id, v.page.priority, v.rank, v.fresh_since)
+                  for v in chunk]  # fmt: skip
+        _INSERT_VISITS(connection, wanted=places, now=now)
+    return _add_items(connection, admissions, now)
 
 
-Ranked = tuple[Wanted, int, int]
-"""What is wanted, its source, and its rank there."""
+def _visits(
+    admissions: Sequence[Admission], source_of: Mapping[str, int], ranks: Ranks, now: int
+) -> list[_Visit]:
+    """One for each page, in the order in which everybody locks pages."""
+    best: dict[str, _Visit] = {}
+    for admission in admissions:
+        of_job, fresh_since = ranks.of_a_job(), admission.fresh_since(now)
+        for page in admission.wanted:
+            source_id = source_of[page.host]
+            visit = _Visit(page, 1, source_id, of_job.take(source_id, page.priority), fresh_since)
+            known = best.get(page.fingerprint)
+            best[page.fingerprint] = visit if known is None else _on_better_terms(known, visit)
+    return sorted(best.values(), key=lambda visit: (visit.page.host, visit.page.fingerprint))
 
 
-def _add_visits_and_items(
-    connection: Connection, job_id: int, ranked: Sequence[Ranked], terms: Terms
-) -> None:
-    fresh_since = terms.fresh_since
-    for chunk in _chunks(ranked):
-        visits = [(p.fingerprint, source_id, p.priority, rank) for p, source_id, rank in chunk]
-        _INSERT_VISITS(connection, wanted=visits, fresh_since=fresh_since, now=terms.now)
-        items = [
-            (p.position, p.fingerprint, p.given, p.source_label, p.category, p.priority, p.depth)
-            for p, _source_id, _rank in chunk
-        ]
-        _INSERT_ITEMS(connection, wanted=items, job_id=job_id, fresh_since=fresh_since,
-                      now=terms.now)  # fmt: skip
+def _on_better_terms(known: _Visit, other: _Visit) -> _Visit:
+    better = other if other.page.priority < known.page.priority else known
+    return better._replace(
+        times=known.times + other.times, fresh_since=max(known.fresh_since, other.fresh_since)
+    )
 
 
-def _chunks(ranked: Sequence[Ranked]) -> Iterator[Sequence[Ranked]]:
-    for start in range(0, len(ranked), CHUNK):
-        yield ranked[start : start + CHUNK]
+def _add_items(connection: Connection, admissions: Sequence[Admission], now: int) -> dict[int, int]:
+    rows = [
+        (a.job_id, p.position, p.fingerprint, p.given, p.source_label, p.category, p.priority,
+         p.depth, a.fresh_since(now))
+        for a in admissions for p in a.wanted
+    ]  # fmt: skip
+    for chunk in _chunks(rows):
+        _INSERT_ITEMS(connection, wanted=chunk, now=now)
+    takes_copies = [(a.job_id,) for a in admissions if a.max_age > 0]
+    found = _COUNT_CACHED(connection, wanted=takes_copies) if takes_copies else ()
+    return {row.job_id: row.cached for row in found}
+
+
+def _chunks(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(rows), CHUNK):
+        yield rows[start : start + CHUNK]

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -12,11 +12,13 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool
 
 from curtsy.errors import BadSetting
+from curtsy.gathering import Gathering
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
 READERS = 4
+READS_TOGETHER = 16
 OLDEST_SQLITE = (3, 38, 0)
 PRAGMAS = (
     "PRAGMA busy_timeout = 10000",
@@ -44,6 +46,9 @@ class SqliteEngine:
         self._reader: SqlEngine | None = None
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
+        self._readings: Gathering[Work[Any], Any] = Gathering(
+            self._read_all, most=READS_TOGETHER, at_once=READERS
+        )
 
     async def open(self) -> None:
         self._writer = _engine(self._url, begin=BEGIN_WRITING, size=1, cache_kib=WRITER_CACHE_KIB)
@@ -60,12 +65,17 @@ class SqliteEngine:
                 engine.dispose()
 
     async def read(self, work: Work[T]) -> T:
-        def run() -> T:
-            assert self._reader is not None, "the store is used inside `async with`"
-            with self._reader.connect() as connection:
-                return work(connection)
+        """Together with others that wait: the way to a thread and back costs more than most."""
+        result: T = await self._readings.ask(work)
+        return result
 
-        return await asyncio.get_running_loop().run_in_executor(self._reading, run)
+    async def _read_all(self, works: Sequence[Work[Any]]) -> Sequence[Any]:
+        return await asyncio.get_running_loop().run_in_executor(self._reading, self._read, works)
+
+    def _read(self, works: Sequence[Work[Any]]) -> list[Any]:
+        assert self._reader is not None, "the store is used inside `async with`"
+        with self._reader.connect() as connection:
+            return [_result_or_error(work, connection) for work in works]
 
     async def write(self, work: Work[T], sending_commit: Callable[[], None], durable: bool) -> T:
         def run() -> T:
@@ -84,6 +94,13 @@ class SqliteEngine:
                         _synchronous(connection, "NORMAL")
 
         return await asyncio.get_running_loop().run_in_executor(self._writing, run)
+
+
+def _result_or_error(work: Work[Any], connection: Connection) -> Any:
+    try:
+        return work(connection)
+    except Exception as error:
+        return error
 
 
 def _synchronous(connection: Connection, mode: str) -> None:

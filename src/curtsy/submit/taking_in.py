@@ -1,0 +1,152 @@
+"""The transaction that takes jobs in: all of them, their items and the visits they need."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from curtsy.clock import Clock
+from curtsy.errors import BadRequest, OverLimit, StoreAway
+from curtsy.frontier.admit import Admission, Wanted, admit
+from curtsy.frontier.counting import record_events
+from curtsy.frontier.sources import known_hosts
+from curtsy.model.jobs import JobState
+from curtsy.store import Connection, Statement
+from curtsy.submit.repeats import Submitted, key_of, winner
+from curtsy.submit.request import JobRequest, SubmitLimits
+
+LONGEST_SUBMIT = 45_000
+"""Lanes count on it that what a submit brings is visible so soon after it began (milliseconds)."""
+
+_INSERT_JOBS = Statement(
+    """
+    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, state, total, last_event,
+                      created_at, updated_at)
+    SELECT public_id, door, user_id, name, scraper, params, 'queued', total, 1, :now, :now
+    FROM {made} WHERE true RETURNING id, public_id
+    """,
+    made={"public_id": "text", "door": "text", "user_id": "text", "name": "text",
+          "scraper": "text", "params": "text", "total": "int"},
+)  # fmt: skip
+_INSERT_TAGS = Statement(
+    "INSERT INTO job_tags (tag, job_id) SELECT tag, job_id FROM {made} WHERE true",
+    made={"tag": "text", "job_id": "bigint"},
+)
+_COUNT_CACHED = Statement(
+    """
+    UPDATE jobs SET done = w.cached, cached = w.cached FROM (SELECT * FROM {wanted}) w
+    WHERE jobs.id = w.job_id
+    """,
+    wanted={"job_id": "bigint", "cached": "int"},
+)
+_FINISH = Statement(
+    """
+    UPDATE jobs SET state = 'succeeded', last_event = 2, started_at = :now, finished_at = :now
+    WHERE id IN (SELECT job_id FROM {wanted})
+    """,
+    wanted={"job_id": "bigint"},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    request: JobRequest
+    wanted: Sequence[Wanted]
+    job: str
+    """The name it gets, if it is taken in."""
+
+
+Answers = dict[str, Submitted | Exception]
+"""By the names that the jobs get."""
+
+
+def take_in(
+    connection: Connection, asked: Sequence[Asked], limits: SubmitLimits,
+    *, delay_ms: int, clock: Clock,
+) -> Answers:  # fmt: skip
+    """No two of them have the same idempotency key."""
+    now = clock.now()
+    answers: Answers = {}
+    for one in sorted(asked, key=lambda one: key_of(one.request) or ""):  # one order for locks
+        if (answer := _answered(connection, one, limits, now)) is not None:
+            answers[one.job] = answer
+    new = [one for one in asked if one.job not in answers]
+    if new:
+        answers |= _admitted(connection, new, delay_ms, now)
+    if clock.now() - now > LONGEST_SUBMIT:
+        raise StoreAway("the submit took too long; nothing was kept")
+    return answers
+
+
+def _answered(
+    connection: Connection, one: Asked, limits: SubmitLimits, now: int
+) -> Submitted | Exception | None:
+    """What needs no new job; None: it does."""
+    try:
+        _limit_new_sources(connection, one.wanted, limits.new_sources)
+        return winner(connection, one.request, one.job, lifetime=limits.key_lifetime, now=now)
+    except (BadRequest, OverLimit) as refused:
+        return refused
+
+
+def _limit_new_sources(connection: Connection, wanted: Sequence[Wanted], most: int) -> None:
+    hosts = {page.host for page in wanted}
+    if len(hosts) <= most:
+        return
+    new = len(hosts) - len(known_hosts(connection, hosts))
+    if new > most:
+        raise OverLimit(
+            f"The job names {new} hosts never seen before; at most {most} may be in one job."
+        )
+
+
+def _admitted(
+    connection: Connection, new: Sequence[Asked], delay_ms: int, now: int
+) -> dict[str, Submitted]:
+    ids = _insert_jobs(connection, new, now)
+    tags = [(tag, ids[one.job]) for one in new for tag in one.request.tags]
+    if tags:
+        _INSERT_TAGS(connection, made=tags)
+    admissions = [Admission(ids[one.job], one.wanted, one.request.max_age) for one in new]
+    cached = admit(connection, admissions, delay_ms=delay_ms, now=now)
+    _begin(connection, admissions, cached, now)
+    return {
+        one.job: Submitted(one.job, len(one.wanted), cached.get(ids[one.job], 0)) for one in new
+    }
+
+
+def _insert_jobs(connection: Connection, new: Sequence[Asked], now: int) -> dict[str, int]:
+    rows = [
+        (one.job, r.door, r.user_id, r.name, r.scraper, r.params, len(one.wanted))
+        for one in new for r in (one.request,)
+    ]  # fmt: skip
+    return {row.public_id: row.id for row in _INSERT_JOBS(connection, made=rows, now=now)}
+
+
+def _begin(
+    connection: Connection, admissions: Sequence[Admission], cached: dict[int, int], now: int
+) -> None:
+    """Each job's first event, and its last when everything it wants is there already."""
+    made: list[tuple[Any, ...]] = []
+    finished: list[tuple[int]] = []
+    for job_id, total in ((a.job_id, len(a.wanted)) for a in admissions):
+        copies = cached.get(job_id, 0)
+        made.append((job_id, 1, "job_queued", None, _json({"total": total, "cached": copies})))
+        if copies == total:
+            finished.append((job_id,))
+            made.append((job_id, 2, "job_finished", None, _json(_end(total))))
+    if cached:
+        _COUNT_CACHED(connection, wanted=list(cached.items()))
+    if finished:
+        _FINISH(connection, wanted=finished, now=now)
+    record_events(connection, made, now=now)
+
+
+def _end(total: int) -> dict[str, object]:
+    return {"state": JobState.SUCCEEDED, "done": total, "failed": 0, "cancelled": 0,
+            "total": total, "round": 1}  # fmt: skip
+
+
+def _json(facts: dict[str, object]) -> str:
+    return orjson.dumps(facts).decode()
