@@ -127,11 +127,13 @@ jobs = Table(
     _count("failed"),
     _count("cancelled"),
     _count("cached"),
+    _count("links_waiting"),  # pages whose links are not admitted yet; the job goes on till then
     Column("last_event", BigInteger, nullable=False, server_default="0"),
     Column("round", Integer, nullable=False, server_default="1"),
     Column("trigger", Text, nullable=False, server_default="manual"),
     Column("schedule_id", BigInteger),
     Column("message", Text),
+    Column("webhook_url", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("due_at", BigInteger),  # a scheduled job is admitted then
     Column("started_at", BigInteger),
@@ -220,6 +222,7 @@ visits = Table(
     Column("hops", SmallInteger, nullable=False, server_default="0"),
     Column("progress", Text),
     Column("crashes", SmallInteger, nullable=False, server_default="0"),
+    _flag("links"),  # somebody wants to know where the page leads
     Column("created_at", BigInteger, nullable=False),
     _partial("visits_ready", "source_id", "priority", "rank", "page_id", where="due_at IS NULL"),
     _partial("visits_due", "source_id", "due_at", where="due_at IS NOT NULL"),
@@ -328,6 +331,95 @@ events = Table(
     Column("data", Text),
     UniqueConstraint("job_id", "n"),
     Index("events_feed", "xid", "seq").ddl_if(dialect="postgresql"),
+    sqlite_autoincrement=True,  # a number that was purged is not given out again
+)
+
+crawls = Table(
+    "crawls",
+    metadata,
+    Column("job_id", _Id, primary_key=True, autoincrement=False),
+    Column("depth", SmallInteger, nullable=False),
+    Column("max_pages", Integer, nullable=False),
+    Column("admitted", Integer, nullable=False),  # who raises it holds this row
+    Column("priority", SmallInteger, nullable=False),
+    Column("scope", Text, nullable=False),
+)
+
+crawled = Table(
+    "crawled",
+    metadata,
+    Column("job_id", BigInteger, nullable=False),
+    Column("fingerprint", _Key, nullable=False),
+    PrimaryKeyConstraint("job_id", "fingerprint"),
+    sqlite_with_rowid=False,
+)
+
+links = Table(
+    "links",
+    metadata,
+    _id(),
+    Column("job_id", BigInteger, nullable=False),
+    Column("depth", SmallInteger, nullable=False),  # of the pages they lead to
+    Column("urls", Text, nullable=False),
+    Index("links_of_job", "job_id"),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    _id(),
+    Column("public_id", _Key, nullable=False, unique=True),
+    Column("hash", Text, nullable=False),
+    Column("user_id", _Key, nullable=False),
+    Column("name", Text),
+    Column("role", Text, nullable=False),  # read, submit, operate, admin
+    Column("pages_per_hour", Integer),
+    Column("open_jobs", Integer),
+    Column("hour", BigInteger),  # in which pages_this_hour were asked for
+    _count("pages_this_hour"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_at", BigInteger),
+    Column("used_at", BigInteger),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("hash", _Key, primary_key=True),
+    Column("key_id", BigInteger, nullable=False),
+    Column("csrf", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Index("sessions_expiry", "expires_at"),
+    sqlite_with_rowid=False,
+)
+
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("name", _Key, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    _id(),
+    Column("job_id", BigInteger, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("state", Text, nullable=False, server_default="waiting"),  # waiting, delivered, failed
+    Column("attempts", SmallInteger, nullable=False, server_default="0"),
+    Column("next_at", BigInteger),
+    Column("status", SmallInteger),
+    Column("error", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    UniqueConstraint("job_id", "round"),
+    _partial("webhook_deliveries_next", "next_at", where="state = 'waiting'"),
 )
 
 submissions = Table(
