@@ -30,6 +30,7 @@ class Front:
     url: str
     session: aiohttp.ClientSession
     engine: Engine
+    desk: Desk
 
     async def ask(self, method: str, path: str, **options: Any) -> Answer:
         began = time.monotonic()
@@ -83,7 +84,7 @@ async def front(
     host, port = listening.getsockname()
     try:
         async with desk, aiohttp.ClientSession() as session:
-            yield Front(f"http://{host}:{port}", session, engine)
+            yield Front(f"http://{host}:{port}", session, engine, desk)
     finally:
         await api.stop()
         await running

@@ -61,8 +61,9 @@ async def test_the_last_event_of_a_job_says_how_it_ended(bench: Bench) -> None:
     last = await bench.row("SELECT name, data FROM events ORDER BY n DESC LIMIT 1")
     assert last.name == "job_finished"
     assert orjson.loads(last.data) == {
-        "state": "failed", "done": 0, "failed": 1, "cancelled": 0, "total": 1, "round": 1,
-    }  # fmt: skip
+        "round": 1,
+        "job": ["failed", 0, 1, 0, 1],
+    }
     assert (await bench.counts(job)).state == "failed"
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.errors import WrongState
+from curtsy.events import rows as events
 from curtsy.frontier import workers
 from curtsy.frontier.results import Release, Result
 from curtsy.frontier.take import Visit
@@ -63,6 +64,7 @@ class Race:
         self._holders: dict[int, str] = {}
         """Who may believe to hold a source; taken out before it gives it back or is reaped."""
         self._names = itertools.count(1)
+        self._place, self._read = events.Place(0, 0), set[tuple[int, int]]()
         self._over = asyncio.Event()
         self.by_number: dict[int, int] = {}
 
@@ -90,7 +92,8 @@ class Race:
         finally:
             self._over.set()
             await reading
-        return [*self.found, *before, *await last.violations(), *await self._left(last)]
+        left = await self._left(last)
+        return [*self.found, *before, *await last.violations(), *left, *await self._unread(last)]
 
     async def _all_act(self) -> None:
         """To the end, whatever becomes of one of them; then all that went wrong is raised."""
@@ -240,9 +243,24 @@ class Race:
                 if [row.n for row in rows] != list(range(after + 1, after + 1 + len(rows))):
                     self.found.append(f"a reader of job {job.id} after {after} saw {rows}")
                 self.by_number[job.id] = after + len(rows)
+            await self._read_all(bench)
             if over:
                 return
             await asyncio.sleep(0.002)
+
+    async def _read_all(self, bench: Bench) -> None:
+        """By place, as whoever follows all jobs does."""
+        while facts := await bench.store.read(
+            lambda c: events.read_all_after(c, self._place, most=50)
+        ):
+            self._place = facts[-1].place
+            self._read |= {(fact.job_id, fact.n) for fact in facts}
+
+    async def _unread(self, bench: Bench) -> list[str]:
+        await self._read_all(bench)
+        every = {(row.job_id, row.n) for row in await bench.rows("SELECT job_id, n FROM events")}
+        missed = every - self._read
+        return [f"a reader of all events missed {len(missed)} of {len(every)}"] if missed else []
 
     async def _drain(self, bench: Bench) -> None:
         await bench.bury(*await bench.store.read(workers.beats))

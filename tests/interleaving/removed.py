@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from curtsy.events import rows as events
 from curtsy.frontier import admit, counting, flush, recording
 from curtsy.frontier.results import Result
 from curtsy.store import Connection, Statement
@@ -123,9 +124,21 @@ def turn_guard(monkeypatch: pytest.MonkeyPatch) -> None:
 def job_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     unlocked = Statement(
         """
-        SELECT id, state, total, done, failed, cancelled, last_event, round FROM jobs
+        SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round FROM jobs
         WHERE id IN (SELECT id FROM {wanted}) ORDER BY id
         """,
         wanted={"id": "bigint"},
     )
     monkeypatch.setattr(counting, "_LOCK", unlocked)
+
+
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read by sequence alone, as soon as an event is there."""
+    at_once = Statement(
+        f"""
+        SELECT {events._FACT} FROM events e JOIN jobs j ON j.id = e.job_id
+        WHERE e.seq > CAST(:seq AS bigint) AND CAST(:xid AS bigint) >= 0
+        ORDER BY e.seq LIMIT :most
+        """
+    )
+    monkeypatch.setattr(events, "_OF_ALL", at_once)

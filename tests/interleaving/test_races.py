@@ -48,6 +48,7 @@ SYMPTOMS = {
     removed.fence: "while w.* holds it|was dead and its flush counted",
     removed.turn_guard: "attempts_pkey|both times it counted|turn after its page's last",
     removed.job_lock: "events_job_id_n|without gaps",
+    removed.settled: "a reader of all events missed",
 }
 
 

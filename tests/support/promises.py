@@ -56,7 +56,7 @@ def violations(connection: Connection) -> list[str]:
         if rows := connection.execute(text(offenders)).fetchmany(5):
             found.append(f"not true that {promise}: {[tuple(r) for r in rows]}")
     jobs = connection.execute(text("SELECT * FROM jobs")).all()
-    events = connection.execute(text("SELECT job_id, name, data FROM events")).all()
+    events = connection.execute(text("SELECT job_id, name, data FROM events ORDER BY n")).all()
     by_job: dict[int, list[tuple[str, dict[str, Any]]]] = {job.id: [] for job in jobs}
     for job_id, name, data in events:
         by_job.setdefault(job_id, []).append((name, orjson.loads(data) if data else {}))
@@ -81,6 +81,9 @@ def _told_otherwise(job: Any, events: list[tuple[str, dict[str, Any]]]) -> list[
     }
     found = [f"job {job.id} counts {getattr(job, what)} {what} but told {number}"
              for what, number in told.items() if number != getattr(job, what)]  # fmt: skip
+    stands = [job.state, job.done, job.failed, job.cancelled, job.total]
+    if events and events[-1][1]["job"] != stands:
+        found.append(f"job {job.id} stands {stands} but its last event says {events[-1]}")
     rounds = [data["round"] for name, data in events if name == "job_finished"]
     if len(set(rounds)) != len(rounds):
         found.append(f"job {job.id} finished twice in a round: {rounds}")

@@ -11,11 +11,14 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Annotated, Any, Self, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Depends
+from starlette.requests import HTTPConnection
 
+from curtsy import duty
 from curtsy.api.reading import Tagged, read_jobs
 from curtsy.clock import Clock
 from curtsy.errors import NotFound, StoreAway, WrongState
+from curtsy.events import Feed
 from curtsy.gathering import Gathering
 from curtsy.store import Connection, Store
 from curtsy.submit import (
@@ -69,10 +72,13 @@ class Desk:
         self._store, self._submitter = store, submitter
         self._on_work = on_work
         self._answer_within = answer_within
+        self.feed = Feed(store)
+        """Of events, for whoever follows them."""
         self._begun: set[asyncio.Task[Any]] = set()
         self._jobs = Gathering(self._read_jobs, most=JOBS_TOGETHER, at_once=1)
 
     async def __aenter__(self) -> Self:
+        self._feeding = asyncio.create_task(duty.run("feed", self.feed.step, self.feed.wake))
         return self
 
     async def __aexit__(
@@ -81,8 +87,8 @@ class Desk:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        if self._begun:
-            await asyncio.wait(self._begun, timeout=LEAVE_WITHIN_SECONDS)
+        self._feeding.cancel()
+        await asyncio.wait({self._feeding, *self._begun}, timeout=LEAVE_WITHIN_SECONDS)
 
     async def submit(self, request: JobRequest) -> Submitted:
         more = len(request.pages) * SECONDS_FOR_A_URL
@@ -185,8 +191,8 @@ def _no_answer(within: float) -> StoreAway:
     return StoreAway(f"no answer within {within:g} seconds")
 
 
-async def _desk(request: Request) -> Desk:
-    desk: Desk = request.app.state.desk
+async def _desk(connection: HTTPConnection) -> Desk:
+    desk: Desk = connection.app.state.desk
     return desk
 
 

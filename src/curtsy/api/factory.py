@@ -12,11 +12,12 @@ from curtsy.api import (
     letters_door,
     pages_door,
     problems,
+    streams_door,
 )
 from curtsy.api.desk import Desk
 from curtsy.api.guards import CatchEverything, LimitBody
 
-DOORS = (articles_door, jobs_door, fetch_door, letters_door, pages_door, health, docs)
+DOORS = (articles_door, jobs_door, streams_door, fetch_door, letters_door, pages_door, health, docs)
 """In the order in which a request looks for its own."""
 
 

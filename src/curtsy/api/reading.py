@@ -21,6 +21,7 @@ Tagged = tuple[Any, list[str]]
 _JOB = """
     SELECT j.id, j.public_id, j.door, j.state, j.total, j.done, j.failed, j.cancelled, j.cached,
            j.name, j.paused_at, j.created_at, j.updated_at, j.finished_at, j.round,
+           j.last_event, j.started_at,
            coalesce(i.url, p.url) AS url, i.error
     FROM {jobs} JOIN items i ON i.job_id = j.id AND i.position = 0
     JOIN pages p ON p.id = i.page_id

@@ -36,7 +36,7 @@ async def serve_api(settings: Settings) -> None:
     with Stop() as stop, listen(settings) as listening:
         async with (
             ready(settings) as (store, clock),
-            Wakeups(settings.database_url, _nobody_waits) as wakeups,
+            Wakeups(settings.database_url, lambda: desk.feed.wake()) as wakeups,
             desk_for(settings, store, clock, wakeups.send) as desk,
         ):
             duties = {"keep_time": lambda: _keep_time(store, clock)}
@@ -66,15 +66,21 @@ async def run_up(
     check_folder(settings.database_url)
     with presence(settings), Stop() as stop, listen(settings) as listening:
         async with ready(settings, upgrades_sqlite=True) as (store, clock):
-            worker = Worker(store=store, clock=clock, settings=worker_settings(settings))
+            worker = Worker(store=store, clock=clock, settings=worker_settings(settings),
+                            on_told=lambda: desk.feed.wake())  # fmt: skip
 
             def on_work() -> None:
                 worker.wake()
                 wakeups.send()
+                desk.feed.wake()
+
+            def on_wake() -> None:
+                worker.wake()
+                desk.feed.wake()
 
             async with (
-                Wakeups(settings.database_url, worker.wake) as wakeups,
                 desk_for(settings, store, clock, on_work) as desk,
+                Wakeups(settings.database_url, on_wake) as wakeups,
             ):
                 on_up(url_of(listening))
                 await _until_stopped(stop, [Api(desk, listening), worker])
@@ -112,7 +118,3 @@ async def _keep_time(store: Store, clock: Clock) -> float:
     """Where there is a worker, its heartbeat does this; two at it would disturb each other."""
     await synchronise(store, clock)
     return SYNCHRONISE_EVERY_SECONDS
-
-
-def _nobody_waits() -> None:
-    """Work that came in elsewhere: this process fetches nothing."""

@@ -16,6 +16,8 @@ from curtsy.logs import logger
 log = logger("app")
 
 GRACE_SECONDS = 10
+MOST_SAID_BYTES = 64 * 2**10
+"""By a client on a WebSocket, at once: nobody listens to it."""
 
 
 class _Server(uvicorn.Server):
@@ -31,7 +33,8 @@ class Api:
         self._server = _Server(
             uvicorn.Config(
                 create_app(desk), log_config=None, log_level="warning", access_log=False,
-                lifespan="off", ws="none", server_header=False,
+                lifespan="off", server_header=False, ws="websockets-sansio",
+                ws_max_size=MOST_SAID_BYTES, ws_per_message_deflate=False,
                 timeout_graceful_shutdown=GRACE_SECONDS,
             )
         )  # fmt: skip

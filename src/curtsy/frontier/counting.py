@@ -14,21 +14,27 @@ import orjson
 from curtsy.model.jobs import JobState, final_state
 from curtsy.store import Connection, Statement
 
+COUNTED_STATES = (JobState.QUEUED, JobState.RUNNING)
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
+    """A fact about a job, with what it adds to the job's counts."""
+
     name: str
     page_id: int | None = None
-    data: dict[str, Any] | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    total: int = 0
 
 
 @dataclass(slots=True)
 class Change:
-    """What a transaction does to one job."""
+    """What a transaction does to one job; its counts change by the sums of its events."""
 
-    done: int = 0
-    failed: int = 0
-    cancelled: int = 0
+    links_waiting: int = 0
     reopened: bool = False
     started: bool = False
     events: list[Event] = field(default_factory=list)
@@ -43,7 +49,7 @@ class Changes(defaultdict[int, Change]):
 
 _LOCK = Statement(
     """
-    SELECT id, state, total, done, failed, cancelled, last_event, round FROM jobs
+    SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round FROM jobs
     WHERE id IN (SELECT id FROM {wanted}) ORDER BY id {lock}
     """,
     wanted={"id": "bigint"},
@@ -51,7 +57,8 @@ _LOCK = Statement(
 _UPDATE = Statement(
     """
     UPDATE jobs SET state = c.state, done = c.done, failed = c.failed, cancelled = c.cancelled,
-        last_event = c.last_event, round = c.round, updated_at = :now,
+        total = c.total, links_waiting = c.links_waiting, last_event = c.last_event,
+        round = c.round, updated_at = :now,
         started_at = CASE WHEN c.started THEN coalesce(jobs.started_at, :now)
                           ELSE jobs.started_at END,
         paused_at = CASE WHEN c.finished THEN NULL ELSE jobs.paused_at END,
@@ -60,8 +67,8 @@ _UPDATE = Statement(
     FROM (SELECT * FROM {changed}) c WHERE jobs.id = c.id
     """,
     changed={"id": "bigint", "state": "text", "done": "int", "failed": "int", "cancelled": "int",
-             "last_event": "bigint", "round": "int", "started": "bool", "finished": "bool",
-             "reopened": "bool"},
+             "total": "int", "links_waiting": "int", "last_event": "bigint",
+             "round": "int", "started": "bool", "finished": "bool", "reopened": "bool"},
 )  # fmt: skip
 _INSERT_EVENTS = Statement(
     """
@@ -83,12 +90,11 @@ def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
         after = _after(row, change)
         if after.finished:
             finished.append(row.id)
-            change.events.append(_finished_event(after))
-        made += _numbered(row.id, row.last_event, change.events)
+        made += _numbered(row, after, change.events)
         changed.append((
-            row.id, after.state, after.done, after.failed, after.cancelled,
-            row.last_event + len(change.events), after.round, after.started, after.finished,
-            change.reopened,
+            row.id, after.state, after.done, after.failed, after.cancelled, after.total,
+            after.links_waiting, row.last_event + len(change.events), after.round, after.started,
+            after.finished, change.reopened,
         ))  # fmt: skip
     _UPDATE(connection, changed=changed, now=now)
     record_events(connection, made, now=now)
@@ -107,43 +113,66 @@ class _After:
     failed: int
     cancelled: int
     total: int
+    links_waiting: int
     round: int
     started: bool
     finished: bool
 
 
 def _after(row: Any, change: Change) -> _After:
-    done, failed = row.done + change.done, row.failed + change.failed
-    cancelled = row.cancelled + change.cancelled
-    was_open = row.state in (JobState.QUEUED, JobState.RUNNING)
+    """How the job stands afterwards; its start and its end become events of their own."""
+    events = change.events
+    done, failed = row.done + _sum(events, "done"), row.failed + _sum(events, "failed")
+    cancelled, total = row.cancelled + _sum(events, "cancelled"), row.total + _sum(events, "total")
+    links_waiting = row.links_waiting + change.links_waiting
+    was_open = row.state in COUNTED_STATES
     reopened = change.reopened and not was_open
     is_open = was_open or reopened
-    finished = is_open and done + failed + cancelled == row.total
-    started = change.started or change.done > 0 or change.failed > 0
+    finished = is_open and done + failed + cancelled == total and not links_waiting
+    started = change.started or any(event.done or event.failed > 0 for event in events)
     if started and row.state == JobState.QUEUED:
-        change.events.insert(0, Event("job_started"))
+        events.insert(0, Event("job_started"))
+    number = row.round + 1 if reopened else row.round
     if finished:
-        state: str = final_state(total=row.total, failed=failed, cancelled=cancelled)
+        state: str = final_state(total=total, failed=failed, cancelled=cancelled)
+        events.append(Event("job_finished", data={"round": number}))
     elif reopened:
         state = JobState.QUEUED
     elif is_open and started:
         state = JobState.RUNNING
     else:
         state = row.state
-    number = row.round + 1 if reopened else row.round
-    return _After(state, done, failed, cancelled, row.total, number, started, finished)
+    return _After(
+        state, done, failed, cancelled, total, links_waiting, number, started, finished
+    )  # fmt: skip
 
 
-def _finished_event(after: _After) -> Event:
-    data = {"state": after.state, "done": after.done, "failed": after.failed,
-            "cancelled": after.cancelled, "total": after.total, "round": after.round}  # fmt: skip
-    return Event("job_finished", data=data)
+def _sum(events: Iterable[Event], count: str) -> int:
+    return sum(getattr(event, count) for event in events)
 
 
 def _numbered(
-    job_id: int, last_event: int, events: Iterable[Event]
+    row: Any, after: _After, events: Iterable[Event]
 ) -> list[tuple[int, int, str, int | None, str | None]]:
-    return [
-        (job_id, n, e.name, e.page_id, orjson.dumps(e.data).decode() if e.data else None)
-        for n, e in enumerate(events, last_event + 1)
-    ]
+    """Each with the job's state and counts as it left them, so that a replay shows them again."""
+    made: list[tuple[int, int, str, int | None, str | None]] = []
+    state, done, failed = row.state, row.done, row.failed
+    cancelled, total = row.cancelled, row.total
+    for n, event in enumerate(events, row.last_event + 1):
+        done, failed = done + event.done, failed + event.failed
+        cancelled, total = cancelled + event.cancelled, total + event.total
+        state = _state_after(event, state, after)
+        data = event.data | {"job": [state, done, failed, cancelled, total]}
+        made.append((row.id, n, event.name, event.page_id, orjson.dumps(data).decode()))
+    return made
+
+
+def _state_after(event: Event, before: str, after: _After) -> str:
+    match event.name:
+        case "job_started":
+            return JobState.RUNNING
+        case "job_finished":
+            return after.state
+        case "job_retried" if before not in COUNTED_STATES:
+            return JobState.QUEUED
+    return before

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from curtsy.clock import rfc3339
-from curtsy.frontier.counting import Change, Changes, Event, count
+from curtsy.frontier.counting import Changes, Event, count
 from curtsy.frontier.fence import fence, release, require_same_time, store_pace
 from curtsy.frontier.recording import (
     bury,
@@ -128,7 +128,7 @@ def _changes(
     if ended:
         rows = [_item_row(r, version) for r, version in ended.values()]
         for job_id, page_id in _END_ITEMS(connection, ended=rows, now=now):
-            _count_end(changes[job_id], ended[page_id][0])
+            changes[job_id].events.append(_event(ended[page_id][0]))
     waiting = [(page_id,) for page_id in {*goes_on, *started} - ended.keys()]
     if waiting:
         for job_id, page_id in _WAITING_ITEMS(connection, wanted=waiting):
@@ -136,14 +136,6 @@ def _changes(
             if page_id in goes_on:
                 changes[job_id].events.append(_event(goes_on[page_id]))
     return changes
-
-
-def _count_end(change: Change, result: Result) -> None:
-    if isinstance(result.outcome, Failed):
-        change.failed += 1
-    else:
-        change.done += 1
-    change.events.append(_event(result))
 
 
 def _item_row(result: Result, version: int) -> tuple[Any, ...]:
@@ -159,7 +151,7 @@ def _event(result: Result) -> Event:
     data: dict[str, Any] = {"url": result.visit.url, "ms": result.ended_at - result.started_at}
     match outcome:
         case Fetched():
-            data |= {"status": outcome.status, "bytes": outcome.wire_bytes}
+            data |= {"status": outcome.status, "bytes": outcome.wire_bytes} | _extracted(result)
         case NotModified():
             data |= {"status": outcome.status}
         case Moved():
@@ -169,7 +161,18 @@ def _event(result: Result) -> Event:
         case Failed():
             data |= {"kind": outcome.kind, "error": outcome.error, "status": outcome.status}
     if result.again_at is not None:
-        data["again_at"] = rfc3339(result.again_at)
-    retried = isinstance(outcome, Failed) and result.again_at is not None
-    return Event(f"page_{'retried' if retried else outcome_name(outcome)}",
-                 result.visit.page_id, data)  # fmt: skip
+        data |= {"again_at": rfc3339(result.again_at), "again_ms": result.again_at}
+        word = "retried" if isinstance(outcome, Failed) else outcome_name(outcome)
+        return Event(f"page_{word}", result.visit.page_id, data)
+    failed = isinstance(outcome, Failed)
+    return Event(f"page_{outcome_name(outcome)}", result.visit.page_id, data,
+                 done=int(not failed), failed=int(failed))  # fmt: skip
+
+
+def _extracted(result: Result) -> dict[str, Any]:
+    found: dict[str, Any] = {"robots": True} if result.asked_robots else {}
+    if result.document is not None:
+        found |= {"scraper": result.visit.scraper, "record": result.document.bytes}
+    if result.links is not None:
+        found["links"] = len(result.links)
+    return found

@@ -32,6 +32,10 @@ class Result:
     spends_attempt: bool = False
     moved_to_host: str | None = None
     document: Document | None = None
+    links: tuple[str, ...] | None = None
+    """Where the page leads; None: nobody looked."""
+    asked_robots: bool = False
+    """Robots.txt had its say, and allowed it."""
     unasked: bool = False
     """Given up without a request: its host is dead or forbids it, or it keeps killing workers."""
 

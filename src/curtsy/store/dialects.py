@@ -30,6 +30,8 @@ class Postgres:
         "lock_skip": "FOR NO KEY UPDATE SKIP LOCKED",
         "clock": "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
         "xid": "CAST(CAST(pg_current_xact_id() AS text) AS bigint)",
+        # of transactions that all began before the oldest one that is still open
+        "settled": "e.xid < CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)",
     }
 
     @staticmethod
@@ -52,6 +54,7 @@ class Sqlite:
         "lock_skip": "",
         "clock": "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
         "xid": "0",
+        "settled": "true",
     }
 
     MOST_VALUES = 1_024

@@ -1,5 +1,6 @@
 """Items that failed wait again, and their pages are visited again; all else stays as it is."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -73,10 +74,11 @@ def reopen(connection: Connection, failed: Sequence[OldItem], *, now: int) -> Re
         _SETTLE_LETTERS(connection, wanted=[(page_id,) for page_id in pages])
     changes = Changes()
     for item in items:
-        changes[item.job_id].failed -= 1
         changes[item.job_id].reopened = True
-    for change in changes.values():
-        change.events.append(Event("job_retried", data={"pages": -change.failed}))
+    of_job = Counter(item.job_id for item in items)
+    for job_id, change in changes.items():
+        number = of_job[job_id]
+        change.events.append(Event("job_retried", data={"pages": number}, failed=-number))
     count(connection, changes, now=now)
     return Reopened(pages=len(pages), items=len(items), jobs=len(changes))
 

@@ -132,20 +132,17 @@ def _begin(
     finished: list[tuple[int]] = []
     for job_id, total in ((a.job_id, len(a.wanted)) for a in admissions):
         copies = cached.get(job_id, 0)
-        made.append((job_id, 1, "job_queued", None, _json({"total": total, "cached": copies})))
+        queued = {"cached": copies, "job": [JobState.QUEUED, copies, 0, 0, total]}
+        made.append((job_id, 1, "job_queued", None, _json(queued)))
         if copies == total:
             finished.append((job_id,))
-            made.append((job_id, 2, "job_finished", None, _json(_end(total))))
+            end = {"round": 1, "job": [JobState.SUCCEEDED, total, 0, 0, total]}
+            made.append((job_id, 2, "job_finished", None, _json(end)))
     if cached:
         _COUNT_CACHED(connection, wanted=list(cached.items()))
     if finished:
         _FINISH(connection, wanted=finished, now=now)
     record_events(connection, made, now=now)
-
-
-def _end(total: int) -> dict[str, object]:
-    return {"state": JobState.SUCCEEDED, "done": total, "failed": 0, "cancelled": 0,
-            "total": total, "round": 1}  # fmt: skip
 
 
 def _json(facts: dict[str, object]) -> str:

@@ -5,6 +5,7 @@ flush is idempotent. Nothing else is said meanwhile, and lanes wait when too muc
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -41,8 +42,14 @@ AFTER_FAILURE_SECONDS = 0.5
 
 
 class Flusher:
-    def __init__(self, *, store: Store, clock: Clock, worker: str, delay_ms: int) -> None:
+    """`on_told` is called after each commit, as a hint to whoever follows events."""
+
+    def __init__(
+        self, *, store: Store, clock: Clock, worker: str, delay_ms: int,
+        on_told: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
         self._store, self._clock, self._worker, self._delay_ms = store, clock, worker, delay_ms
+        self._on_told = on_told
         self._results: list[tuple[Lane, Result]] = []
         self._offsets: list[int] = []
         """Of the clock when each result was made: it may jump before they are told."""
@@ -135,6 +142,7 @@ class Flusher:
         if not batch:
             return
         flushed = await self._tell(batch)
+        self._on_told()
         if len(self._results) < MOST_UNSAID and self._unsaid_bytes < MOST_UNSAID_BYTES:
             self._room.set()
         self._spread(flushed, results, releases)

@@ -44,7 +44,7 @@ class _Over(Exception):
 class Session:
     def __init__(
         self, *, store: Store, clock: Clock, pipeline: Pipeline, settings: WorkerSettings,
-        wake: duty.Wake,
+        wake: duty.Wake, on_told: Callable[[], None],
     ) -> None:  # fmt: skip
         self.id = f"w_{secrets.token_hex(6)}"
         self._store, self._clock, self._settings, self._wake = store, clock, settings, wake
@@ -55,7 +55,7 @@ class Session:
         self._low_water = LowWater()
         self._observer = Observer(store=store, clock=clock, ttl=settings.lease_ttl)
         self._flusher = Flusher(store=store, clock=clock, worker=self.id,
-                                delay_ms=settings.policy.min_delay)  # fmt: skip
+                                delay_ms=settings.policy.min_delay, on_told=on_told)  # fmt: skip
         row = WorkerRow(self.id, platform.node(), os.getpid(), f"curtsy {__version__}")
         self._heartbeat = Heartbeat(url=store.url, clock=clock, row=row, ttl=settings.lease_ttl,
                                     in_flight=self._in_flight, on_end=self._over.set)  # fmt: skip

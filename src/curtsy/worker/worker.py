@@ -1,5 +1,7 @@
 """The worker process: one life after another until it is asked to stop."""
 
+from collections.abc import Callable
+
 from curtsy.clock import Clock
 from curtsy.duty import Wake
 from curtsy.extract import Pool
@@ -14,7 +16,13 @@ __all__ = ["Worker", "WorkerSettings"]
 
 
 class Worker:
-    def __init__(self, *, store: Store, clock: Clock, settings: WorkerSettings) -> None:
+    """`on_told` is called after each commit of results, as a hint to whoever follows events."""
+
+    def __init__(
+        self, *, store: Store, clock: Clock, settings: WorkerSettings,
+        on_told: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        self._on_told = on_told
         self._store, self._clock, self._settings = store, clock, settings
         self.wake = Wake()
         """A hint that work came in; hearing none only costs a moment."""
@@ -44,7 +52,8 @@ class Worker:
             while not self._stopping:
                 self._recorded = self.recorded
                 self._session = Session(store=self._store, clock=self._clock, pipeline=pipeline,
-                                        settings=settings, wake=self.wake)  # fmt: skip
+                                        settings=settings, wake=self.wake,
+                                        on_told=self._on_told)  # fmt: skip
                 await self._session.run()
 
     async def stop(self) -> None:

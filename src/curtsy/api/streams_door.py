@@ -1,0 +1,151 @@
+"""Live streams of events: WebSockets and server-sent events, each from where its reader was."""
+
+import re
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Header, Response, WebSocket
+from pydantic import BaseModel
+
+from curtsy.api.desk import Desk, TheDesk
+from curtsy.api.jobs_door import JobId
+from curtsy.api.problems import problems
+from curtsy.api.sockets import BAD_PLACE, UNKNOWN_JOB, refuse, speak
+from curtsy.api.sse import MEDIA_TYPE, EventStream, sse
+from curtsy.api.updates import is_update, state_now, update, update_of_all
+from curtsy.api.words import word
+from curtsy.errors import BadRequest, NotFound
+from curtsy.events import BadPlace, Fact, Place, log_lines
+from curtsy.model.jobs import OPEN_STATES, JobState
+
+router = APIRouter()
+
+_LINE_ID = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,6}|end))?")
+END = "end"
+WHOLE = 10**9
+"""In place of a line's number: the event was read with all its lines."""
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"description": "A stream of events.", "content": {MEDIA_TYPE: {}}}
+}
+LastEventId = Annotated[str | None, Header(max_length=100)]
+
+
+class LogEntry(BaseModel):
+    """The data of a `log` event."""
+
+    ts: str
+    level: str
+    msg: str
+
+
+@router.websocket("/ws")
+async def all_updates(socket: WebSocket, desk: TheDesk, after: str | None = None) -> None:
+    try:
+        place = Place.parse(after) if after is not None else None
+    except BadPlace as error:
+        await refuse(socket, BAD_PLACE, str(error))
+        return
+    await socket.accept()
+    await speak(socket, _updates(desk.feed.of_all(after=place), update_of_all))
+
+
+@router.websocket("/ws/jobs/{job_id}")
+async def job_updates(
+    socket: WebSocket, job_id: str, desk: TheDesk, after: str | None = None
+) -> None:
+    if after is not None and not re.fullmatch("[0-9]{1,15}", after):
+        await refuse(socket, BAD_PLACE, "after is not the seq of an event.")
+        return
+    try:
+        row, _tags = await desk.job(job_id[:100])
+    except NotFound as error:
+        await refuse(socket, UNKNOWN_JOB, str(error))
+        return
+    await socket.accept()
+    await speak(socket, _of_job(desk, row, int(after) if after is not None else row.last_event))
+
+
+@router.get("/events", responses=STREAM | problems(), response_class=EventStream)
+async def events(desk: TheDesk, last_event_id: LastEventId = None) -> Response:
+    """What happens to all jobs from now on, or since the event named by `Last-Event-ID`."""
+    try:
+        place = Place.parse(last_event_id) if last_event_id else None
+    except BadPlace as error:
+        raise BadRequest([f"Last-Event-ID: {error}"]) from None
+    return EventStream(_all_as_sse(desk, place))
+
+
+@router.get("/jobs/{job_id}/logs", responses=STREAM | problems(404) | {
+    204: {"description": "The log was read to its end."}
+}, response_class=EventStream)  # fmt: skip
+async def logs(job: JobId, desk: TheDesk, last_event_id: LastEventId = None) -> Response:
+    """The job's log, live: `log` events `{ts, level, msg}`, then one `end`."""
+    after, line, ended = _line_after(last_event_id)
+    row, _tags = await desk.job(job)
+    if ended and row.state not in OPEN_STATES and after >= row.last_event:
+        return Response(status_code=204)  # so that a browser does not ask for ever
+    return EventStream(_log(desk, row, after, line))
+
+
+async def _updates(
+    facts: AsyncGenerator[Fact], render: Callable[[Fact], bytes]
+) -> AsyncGenerator[bytes]:
+    async with aclosing(facts):
+        async for fact in facts:
+            if is_update(fact):
+                yield render(fact)
+
+
+async def _of_job(desk: Desk, row: Any, after: int) -> AsyncGenerator[bytes]:
+    yield state_now(row, seq=after)
+    facts = desk.feed.of_job(row.id, after=after, known=row.last_event)
+    async with aclosing(_updates(facts, update)) as messages:
+        async for message in messages:
+            yield message
+
+
+async def _all_as_sse(desk: Desk, place: Place | None) -> AsyncGenerator[bytes]:
+    async with aclosing(desk.feed.of_all(after=place)) as facts:
+        async for fact in facts:
+            yield sse(update_of_all(fact), id=str(fact.place))
+
+
+async def _log(desk: Desk, row: Any, after: int, line: int) -> AsyncGenerator[bytes]:
+    """From behind that line of that event on, until the job has ended."""
+    if after >= row.last_event and row.state not in OPEN_STATES:
+        yield _end(row.public_id, row.last_event, word(row.door, JobState(row.state), row.done))
+        return
+    first = after if line == WHOLE else after - 1
+    async with aclosing(desk.feed.of_job(row.id, after=first, known=row.last_event)) as facts:
+        async for fact in facts:
+            for number, entry in enumerate(log_lines(fact), 1):
+                if (fact.n, number) > (after, line):
+                    yield sse(orjson.dumps(entry._asdict()), id=f"{fact.n}.{number}", event="log")
+            if fact.name == "job_finished" and await _is_last(desk, fact):
+                state, done, *_rest = fact.stands
+                yield _end(fact.job, fact.n, word(fact.door, JobState(state), done))
+                return
+
+
+async def _is_last(desk: Desk, fact: Fact) -> bool:
+    """A job whose failures are tried again goes on behind its end."""
+    row, _tags = await desk.job(fact.job)
+    return bool(row.last_event == fact.n)
+
+
+def _end(job: str, n: int, status: str) -> bytes:
+    data = orjson.dumps({"status": status, "spider_job_id": job})
+    return sse(data, id=f"{n}.{END}", event="end")
+
+
+def _line_after(last_event_id: str | None) -> tuple[int, int, bool]:
+    """The event and its line that were read last, and whether that was the end of all."""
+    if not last_event_id:
+        return 0, WHOLE, False
+    found = _LINE_ID.fullmatch(last_event_id)
+    if found is None:
+        raise BadRequest(["Last-Event-ID is not the id of an event of this log."])
+    n, line = int(found[1]), found[2]
+    return n, int(line) if line and line != END else WHOLE, line == END

@@ -1,0 +1,57 @@
+"""What live clients are told of an event: the message of the articles document, and ours."""
+
+from typing import Any
+
+import orjson
+
+from curtsy.api.words import word
+from curtsy.clock import rfc3339
+from curtsy.events import Fact
+from curtsy.model.jobs import JobState, page_name
+
+_PAGE_ENDS = ("page_fetched", "page_not_modified", "page_failed")
+
+
+def is_update(fact: Fact) -> bool:
+    """A page that ended, or a change of the job."""
+    return fact.name.startswith("job_") or fact.name in _PAGE_ENDS
+
+
+def update(fact: Fact) -> bytes:
+    """Rendered once, however many listen."""
+    if "update" not in fact.rendered:
+        message = _message(fact) | {"seq": fact.n}
+        fact.rendered["update"] = orjson.dumps(message)
+    return fact.rendered["update"]
+
+
+def update_of_all(fact: Fact) -> bytes:
+    """The same for one who follows all jobs: numbered by its place among all events."""
+    if "of_all" not in fact.rendered:
+        message = _message(fact) | {"seq": str(fact.place)}
+        fact.rendered["of_all"] = orjson.dumps(message)
+    return fact.rendered["of_all"]
+
+
+def state_now(row: Any, *, seq: int) -> bytes:
+    """How the job stands, for one who has just come."""
+    state = JobState(row.state)
+    return orjson.dumps({
+        "type": "job_update", "job_id": row.public_id, "article_id": None,
+        "status": word(row.door, state, row.done), "completed": row.done, "failed": row.failed,
+        "total": row.total, "state": state, "event": "state", "seq": seq,
+    })  # fmt: skip
+
+
+def _message(fact: Fact) -> dict[str, Any]:
+    state, done, failed, _cancelled, total = fact.stands
+    message: dict[str, Any] = {
+        "type": "job_update", "job_id": fact.job,
+        "article_id": page_name(fact.page_id) if fact.page_id is not None else None,
+        "status": word(fact.door, JobState(state), done), "completed": done, "failed": failed,
+        "total": total, "state": state, "event": fact.name, "at": rfc3339(fact.at),
+    }  # fmt: skip
+    for known in ("url", "error", "kind"):
+        if fact.data.get(known) is not None:
+            message[known] = fact.data[known]
+    return message

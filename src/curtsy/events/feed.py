@@ -1,0 +1,156 @@
+"""One reader of events for a whole process, and as many followers as like to listen.
+
+It reads only what somebody follows, once for all of them. Hints that something was committed make
+it look at once; without them it looks a few times a second.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+
+from curtsy.duty import Wake
+from curtsy.events.following import Following
+from curtsy.events.rows import (
+    Fact,
+    Place,
+    end_of_all,
+    read_all_after,
+    read_job_after,
+    read_news,
+)
+from curtsy.store import Store
+
+LOOK_EVERY_SECONDS = 0.25
+LEAST_PAUSE_SECONDS = 0.02
+AT_ONCE = 500
+JOBS_AT_ONCE = 1_000
+
+
+class _Topic:
+    """A followed job: the last event that the feed has read of it, and who listens."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.followers: set[Following] = set()
+
+
+class Feed:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.wake = Wake()
+        self._topics: dict[int, _Topic] = {}
+        self._listeners: set[Following] = set()
+        self._place: Place | None = None
+
+    @property
+    def followers(self) -> int:
+        return len(self._listeners) + sum(len(t.followers) for t in self._topics.values())
+
+    async def of_job(self, job_id: int, *, after: int, known: int) -> AsyncGenerator[Fact]:
+        """Every event behind `after`, once and in order, for ever; `known`: there are so many."""
+        last = after
+        with self._follow(job_id, known) as following:
+            while True:
+                following.begin()
+                while facts := await self._job_after(job_id, last):
+                    for fact in facts:
+                        yield fact
+                    last = facts[-1].n
+                while (live := await following.next()) is not None:
+                    if live.n > last:
+                        last = live.n
+                        yield live
+
+    async def of_all(self, *, after: Place | None) -> AsyncGenerator[Fact]:
+        """The same over all jobs; without a place, what happens from now on."""
+        end = await self._store.read(end_of_all)
+        last = after or end
+        with self._listen(end) as following:
+            while True:
+                following.begin()
+                while facts := await self._all_after(last):
+                    for fact in facts:
+                        yield fact
+                    last = facts[-1].place
+                while (live := await following.next()) is not None:
+                    if live.place > last:
+                        last = live.place
+                        yield live
+
+    async def _job_after(self, job_id: int, n: int) -> list[Fact]:
+        return await self._store.read(lambda c: read_job_after(c, job_id, n, most=AT_ONCE))
+
+    async def _all_after(self, place: Place) -> list[Fact]:
+        return await self._store.read(lambda c: read_all_after(c, place, most=AT_ONCE))
+
+    async def step(self) -> float:
+        """A duty: look once, and say when to look again."""
+        more = await self._look_at_jobs()
+        more = await self._look_at_all() or more
+        if more:
+            return 0.0
+        await asyncio.sleep(LEAST_PAUSE_SECONDS)  # many commits in a moment are one look
+        return LOOK_EVERY_SECONDS if self._topics or self._listeners else 3600.0
+
+    async def _look_at_jobs(self) -> bool:
+        """Whether there may be more than was read."""
+        more = False
+        for known in _chunks([(job_id, topic.n) for job_id, topic in self._topics.items()]):
+            facts = await self._store.read(lambda c: read_news(c, known, most=AT_ONCE))  # noqa: B023
+            for fact in facts:
+                topic = self._topics.get(fact.job_id)
+                if topic is not None and fact.n == topic.n + 1:
+                    topic.n = fact.n
+                    _put(fact, topic.followers)
+            more = more or len(facts) >= AT_ONCE
+        return more
+
+    async def _look_at_all(self) -> bool:
+        if not self._listeners:
+            self._place = None
+            return False
+        place = self._place
+        assert place is not None, "the first listener says where to begin"
+        facts = await self._all_after(place)
+        for fact in facts:
+            _put(fact, self._listeners)
+        if facts:
+            self._place = facts[-1].place
+        return len(facts) >= AT_ONCE
+
+    @contextmanager
+    def _follow(self, job_id: int, known: int) -> Iterator[Following]:
+        following = Following()
+        topic = self._topics.setdefault(job_id, _Topic(known))
+        topic.followers.add(following)
+        self.wake()
+        try:
+            yield following
+        finally:
+            topic.followers.discard(following)
+            if not topic.followers and self._topics.get(job_id) is topic:
+                del self._topics[job_id]
+
+    @contextmanager
+    def _listen(self, end: Place) -> Iterator[Following]:
+        """All that comes behind `end`, which is read no earlier than what it catches up with."""
+        following = Following()
+        self._place = self._place or end
+        self._listeners.add(following)
+        self.wake()
+        try:
+            yield following
+        finally:
+            self._listeners.discard(following)
+
+
+def _put(fact: Fact, followers: Iterable[Following]) -> None:
+    for following in followers:
+        following.put(fact)
+
+
+def _chunks(known: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    rest = iter(known)
+    while chunk := list(islice(rest, JOBS_AT_ONCE)):
+        yield chunk

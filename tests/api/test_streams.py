@@ -1,0 +1,287 @@
+"""Live streams as clients meet them: nothing missed, nothing twice, an end where there is one."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from api.conftest import Site
+from api.front import Front, assert_problem
+from curtsy.api import sockets, sse
+from curtsy.events import following
+
+HTML = "text/html"
+ARTICLE = b"<html><title>A story</title><body><article>" + b"<p>Once upon a time. </p>" * 20
+
+
+async def articles(working: Front, *urls: str) -> str:
+    body = {"articles": [{"url": url} for url in urls]}
+    return str((await working.ask("POST", "/jobs/submit", json=body)).json["job_id"])
+
+
+def socket_url(door: Front, path: str) -> str:
+    return door.url.replace("http://", "ws://") + path
+
+
+async def messages(socket: ClientConnection, *, until: str = "COMPLETED") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    async with asyncio.timeout(20):
+        while not found or found[-1]["status"] != until:
+            found.append(json.loads(await socket.recv()))
+    return found
+
+
+@asynccontextmanager
+async def stream(
+    door: Front, path: str, last: str | None = None
+) -> AsyncIterator[aiohttp.ClientResponse]:
+    headers = {"Last-Event-ID": last} if last else {}
+    async with asyncio.timeout(20), door.session.get(door.url + path, headers=headers) as reply:
+        yield reply
+
+
+async def sse_events(reply: aiohttp.ClientResponse) -> AsyncIterator[dict[str, str]]:
+    """Parsed as the standard says; comments are left out."""
+    fields: dict[str, str] = {}
+    async for raw in reply.content:
+        line = raw.decode().rstrip("\n")
+        if not line:
+            if fields:
+                yield fields
+            fields = {}
+        elif not line.startswith(":"):
+            name, _, value = line.partition(": ")
+            fields[name] = value
+
+
+async def test_a_job_is_followed_on_a_websocket(working: Front, site: Site) -> None:
+    urls = [site.has(f"/{n}", ARTICLE, HTML) for n in range(3)] + [site.fails("/gone", 410)]
+    job = await articles(working, *urls)
+    async with connect(socket_url(working, f"/ws/jobs/{job}?after=0")) as socket:
+        found = await messages(socket)
+    assert found[0]["event"] == "state"
+    told = found[1:]
+    assert [m["seq"] for m in told] == sorted({m["seq"] for m in told})
+    assert [m["event"] for m in told][:2] == ["job_queued", "job_started"]
+    pages = [m for m in told if m["article_id"]]
+    assert [m["completed"] + m["failed"] for m in pages] == [1, 2, 3, 4]
+    last = told[-1]
+    assert {k: last[k] for k in ("type", "job_id", "article_id", "status")} == {
+        "type": "job_update", "job_id": job, "article_id": None, "status": "COMPLETED",
+    }  # fmt: skip
+    assert (last["completed"], last["failed"], last["total"]) == (3, 1, 4)
+    assert all(m["type"] == "job_update" and m["job_id"] == job for m in found)
+
+
+async def test_without_a_place_it_begins_with_the_state_now(door: Front) -> None:
+    job = await articles(door, "http://a.example/1")
+    async with connect(socket_url(door, f"/ws/jobs/{job}")) as socket:
+        first = json.loads(await socket.recv())
+        assert (first["status"], first["completed"], first["total"]) == ("IN_PROGRESS", 0, 1)
+        await door.delete(f"/jobs/{job}")
+        told = await messages(socket, until="CANCELLED")
+    assert [m["event"] for m in told] == ["job_cancelled", "job_finished"]
+
+
+async def test_a_reader_that_comes_back_misses_nothing(working: Front, site: Site) -> None:
+    urls = [site.has(f"/{n}", ARTICLE, HTML) for n in range(12)]
+    job = await articles(working, *urls)
+    seen: list[int] = []
+    last = 0
+    while True:
+        async with connect(socket_url(working, f"/ws/jobs/{job}?after={last}")) as socket:
+            assert json.loads(await socket.recv())["seq"] == last
+            for _ in range(3):
+                message = json.loads(await socket.recv())
+                seen.append(last := message["seq"])
+                if message["status"] == "COMPLETED":
+                    break
+        if message["status"] == "COMPLETED":
+            break
+    assert seen == list(range(1, 16))
+
+
+async def test_a_place_beyond_the_end_waits_for_what_comes(door: Front) -> None:
+    job = await articles(door, "http://a.example/1", "http://a.example/2")
+    async with connect(socket_url(door, f"/ws/jobs/{job}?after=2")) as socket:
+        assert json.loads(await socket.recv())["seq"] == 2
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.4):
+                await socket.recv()
+        await door.ask("POST", f"/jobs/{job}/pause")
+        await door.delete(f"/jobs/{job}")
+        told = await messages(socket, until="CANCELLED")
+    assert [m["seq"] for m in told] == [3, 4]
+
+
+async def test_all_jobs_are_followed_on_one_socket(door: Front) -> None:
+    async with connect(socket_url(door, "/ws")) as socket:
+        await asyncio.sleep(0.3)
+        jobs = [await articles(door, f"http://a.example/{n}") for n in range(3)]
+        async with asyncio.timeout(10):
+            first = [json.loads(await socket.recv()) for _ in jobs]
+    assert [m["job_id"] for m in first] == jobs
+    after = first[0]["seq"]
+    async with connect(socket_url(door, f"/ws?after={after}")) as socket, asyncio.timeout(10):
+        again = [json.loads(await socket.recv()) for _ in jobs[1:]]
+    assert [m["job_id"] for m in again] == jobs[1:]
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [("/ws/jobs/job_000000000000", 4404), ("/ws/jobs/{job}?after=x", 4422), ("/ws?after=1", 4422)],
+)
+async def test_what_cannot_be_followed_is_refused_with_a_reason(
+    plain_door: Front, path: str, code: int
+) -> None:
+    job = await articles(plain_door, "http://a.example/1")
+    async with connect(socket_url(plain_door, path.format(job=job))) as socket:
+        with pytest.raises(ConnectionClosed) as closed:
+            await socket.recv()
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == code
+    assert closed.value.rcvd.reason
+
+
+async def test_a_log_reads_like_that_of_a_crawler(working: Front, site: Site) -> None:
+    page, gone = site.has("/story", ARTICLE, HTML), site.fails("/gone", 410)
+    job = await articles(working, page, gone)
+    async with stream(working, f"/jobs/{job}/logs") as reply:
+        assert reply.headers["Content-Type"].startswith("text/event-stream")
+        events = [event async for event in sse_events(reply)]
+    assert [e["event"] for e in events[:-1]] == ["log"] * (len(events) - 1)
+    assert events[-1]["event"] == "end"
+    assert json.loads(events[-1]["data"]) == {"status": "COMPLETED", "spider_job_id": job}
+    lines = [json.loads(e["data"]) for e in events[:-1]]
+    assert all(line.keys() == {"ts", "level", "msg"} for line in lines)
+    text = "\n".join(f"{line['level']} {line['msg']}" for line in lines)
+    assert text.startswith("INFO Queued: 2 pages, 0 of them from the cache\nINFO Started\n")
+    assert f"INFO Fetched {page} (200, " in text
+    assert "INFO Extracted article of " in text
+    assert f"ERROR Failed: {gone}: " in text
+    assert text.endswith("INFO Done: failed, 1 fetched, 1 failed, 0 cancelled")
+    assert len({e["id"] for e in events}) == len(events)
+
+
+async def test_a_log_goes_on_behind_any_of_its_lines(working: Front, site: Site) -> None:
+    job = await articles(working, *(site.has(f"/{n}", ARTICLE, HTML) for n in range(2)))
+    async with stream(working, f"/jobs/{job}/logs") as reply:
+        whole = [event async for event in sse_events(reply)]
+    for read, event in enumerate(whole[:-1], 1):
+        async with stream(working, f"/jobs/{job}/logs", event["id"]) as reply:
+            assert [e async for e in sse_events(reply)] == whole[read:]
+
+
+async def test_one_who_has_read_a_log_to_its_end_is_told_not_to_come_back(
+    working: Front, site: Site
+) -> None:
+    job = await articles(working, site.has("/0", ARTICLE, HTML))
+    async with stream(working, f"/jobs/{job}/logs") as reply:
+        *_rest, end = [event async for event in sse_events(reply)]
+    async with stream(working, f"/jobs/{job}/logs", end["id"]) as reply:
+        assert reply.status == 204
+
+
+@pytest.mark.parametrize("path", ["/events", "/jobs/{job}/logs"])
+async def test_a_malformed_id_is_refused(plain_door: Front, path: str) -> None:
+    job = await articles(plain_door, "http://a.example/1")
+    answer = await plain_door.ask(
+        "GET", path.format(job=job), headers={"Last-Event-ID": "yesterday"}
+    )
+    assert_problem(answer, 422, "bad_request")
+
+
+async def test_the_log_of_an_unknown_job_is_not_found(plain_door: Front) -> None:
+    assert_problem(await plain_door.get("/jobs/job_000000000000/logs"), 404, "not_found")
+
+
+async def test_all_events_are_followed_by_one_stream(door: Front) -> None:
+    async with stream(door, "/events") as reply:
+        events = sse_events(reply)
+        await asyncio.sleep(0.3)
+        job = await articles(door, "http://a.example/1")
+        await door.delete(f"/jobs/{job}")
+        found = [await anext(events) for _ in range(3)]
+    assert [json.loads(e["data"])["event"] for e in found] == [
+        "job_queued", "job_cancelled", "job_finished",
+    ]  # fmt: skip
+    async with stream(door, "/events", found[0]["id"]) as reply:
+        again = sse_events(reply)
+        assert [await anext(again) for _ in range(2)] == found[1:]
+
+
+async def test_a_quiet_stream_says_that_it_lives(
+    plain_door: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sse, "KEEP_ALIVE_SECONDS", 0.05)
+    job = await articles(plain_door, "http://a.example/1")
+    async with stream(plain_door, f"/jobs/{job}/logs") as reply:
+        comments = 0
+        async for line in reply.content:
+            comments += line.startswith(b":")
+            if comments == 4:
+                break
+
+
+async def test_streams_that_were_left_leave_nothing_behind(plain_door: Front) -> None:
+    job = await articles(plain_door, "http://a.example/1")
+    app_feed = plain_door.desk.feed
+    async with (
+        stream(plain_door, f"/jobs/{job}/logs") as log,
+        stream(plain_door, "/events") as events,
+        connect(socket_url(plain_door, f"/ws/jobs/{job}")) as socket,
+    ):
+        await log.content.readline()
+        await events.content.readline()
+        await socket.recv()
+        await asyncio.sleep(0.1)
+        assert app_feed.followers == 3
+    async with asyncio.timeout(5):
+        while app_feed.followers:
+            await asyncio.sleep(0.02)
+
+
+MANY_EVENTS = """
+    INSERT INTO events (job_id, n, at, name, page_id, data)
+    WITH RECURSIVE n(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < 20001)
+    SELECT j.id, n.n, 1, 'page_fetched', 1, :data FROM n JOIN jobs j ON j.public_id = :job
+"""
+
+
+async def test_a_slow_client_is_let_go_and_not_waited_for(
+    plain_door: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads nothing; what waits for it is bounded, and others hear everything."""
+    monkeypatch.setattr(following, "MOST_WAITING", 5)
+    monkeypatch.setattr(sockets, "SEND_WITHIN_SECONDS", 0.5)
+    job = await articles(plain_door, "http://a.example/1")
+    url = socket_url(plain_door, f"/ws/jobs/{job}")
+    async with connect(url, max_queue=1) as slow, connect(url, max_queue=None) as quick:
+        slow.transport.pause_reading()
+        data = {"url": "x" * 2_000, "ms": 1, "status": 200, "job": ["running", 0, 0, 0, 1]}
+        tell = plain_door.engine.tell
+        await tell(MANY_EVENTS, job=job, data=json.dumps(data))
+        await tell("UPDATE jobs SET last_event = 20001 WHERE public_id = :job", job=job)
+        async with asyncio.timeout(30):
+            heard = [json.loads(await quick.recv())["seq"] for _ in range(20_001)]
+        assert heard == list(range(1, 20_002))
+        async with asyncio.timeout(5):
+            while plain_door.desk.feed.followers > 1:
+                await asyncio.sleep(0.02)
+        slow.transport.resume_reading()
+        with pytest.raises(ConnectionClosed):
+            await _count(slow, until=20_001)
+
+
+async def _count(socket: ClientConnection, *, until: int) -> int:
+    heard = 0
+    while heard < until:
+        await socket.recv()
+        heard += 1
+    return heard
