@@ -23,6 +23,8 @@ class Sizes:
     many_jobs: int = 1_000_000
     few_lines: int = 10_000
     many_lines: int = 100_000
+    clients: int = 1_000
+    heard: int = 20
     latency_samples: int = 100
     memory_marks: tuple[int, ...] = (2_000, 20_000, 40_000)
 
@@ -47,6 +49,8 @@ QUICK = Sizes(
     many_jobs=5_000,
     few_lines=500,
     many_lines=2_000,
+    clients=50,
+    heard=3,
     latency_samples=10,
     memory_marks=(200, 500, 1_000),
 )

@@ -30,7 +30,10 @@ def _bare() -> FastAPI:
 
 
 async def serve(app: FastAPI, port: int) -> None:
-    config = uvicorn.Config(app, port=port, log_level="error", access_log=False, lifespan="off")
+    config = uvicorn.Config(
+        app, port=port, log_level="error", access_log=False, lifespan="off",
+        ws="websockets-sansio", ws_per_message_deflate=False,
+    )  # fmt: skip
     server = uvicorn.Server(config)
     running = asyncio.create_task(server.serve())
     await asyncio.to_thread(sys.stdin.buffer.read)
@@ -44,11 +47,17 @@ async def run(database: str | None, port: int, worker: bool) -> dict[str, Any]:
         return {}
     async with opened(database) as (store, clock):
         settings = WorkerSettings(allow=LOOPBACK, obeys_robots=False)
-        ours = Worker(store=store, clock=clock, settings=settings)
+        ours = Worker(store=store, clock=clock, settings=settings,
+                      on_told=lambda: desk.feed.wake())  # fmt: skip
         door = Submitter(store=store, clock=clock, limits=SubmitLimits(allow=LOOPBACK),
-                         delay_ms=1_000, on_submitted=ours.wake)  # fmt: skip
+                         delay_ms=1_000, on_submitted=lambda: on_work())  # fmt: skip
+
+        def on_work() -> None:
+            ours.wake()
+            desk.feed.wake()
+
         running = asyncio.create_task(ours.run()) if worker else None
-        async with Desk(store=store, clock=clock, submitter=door, on_work=ours.wake) as desk:
+        async with Desk(store=store, clock=clock, submitter=door, on_work=on_work) as desk:
             await serve(create_app(desk), port)
         if running is not None:
             await ours.stop()

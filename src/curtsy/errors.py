@@ -4,7 +4,9 @@ CurtsyError
 ├── Refused            what was asked for cannot be done; the request is at fault
 │   ├── BadRequest     wrong from the start: says every problem at once
 │   ├── NotFound       no such thing
-│   └── WrongState     not in the state it is in now
+│   ├── WrongState     not in the state it is in now
+│   ├── KeyNeeded      nobody says who asks, or with a key that does not hold
+│   └── NotAllowed     not to this one, or not from there
 ├── OverLimit          a limit is reached; later it may work
 ├── StoreAway          the database cannot be reached; nothing was lost
 ├── StoreFull          the disk is full; nothing was lost
@@ -41,6 +43,19 @@ class WrongState(Refused):
 
     def __init__(self, name: str, state: str, asked: str) -> None:
         super().__init__(f"{name} is {state}: it cannot be {asked}.")
+
+
+class KeyNeeded(Refused):
+    """One sentence for all keys that do not hold: which of them once did is nobody's business."""
+
+    code = "key_needed"
+
+    def __init__(self) -> None:
+        super().__init__("This needs a key that holds, as `Authorization: Bearer curtsy_…`.")
+
+
+class NotAllowed(Refused):
+    code = "not_allowed"
 
 
 class OverLimit(CurtsyError):

@@ -4,6 +4,7 @@ import pytest
 from aiohttp import web
 
 from api.front import Front, front
+from api.visitors import MovableClock
 from curtsy.clock import Clock
 from curtsy.store import Store
 from support.engine import Engine, engine
@@ -28,6 +29,18 @@ async def working(store: Store, clock: Clock) -> AsyncIterator[Front]:
     """The API on either engine, with a worker beside it."""
     whole: Engine = engine(store, clock)
     async with front(store, whole) as opened, whole.worker():
+        yield opened
+
+
+@pytest.fixture
+def movable() -> MovableClock:
+    return MovableClock()
+
+
+@pytest.fixture
+async def guarded(store: Store, movable: MovableClock) -> AsyncIterator[Front]:
+    """The API on either engine, with a clock that can be moved on."""
+    async with front(store, engine(store, movable)) as opened:
         yield opened
 
 

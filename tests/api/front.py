@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 
 from curtsy.api.desk import Desk
+from curtsy.api.entrance import Entrance
 from curtsy.app.serving import Api, listen
 from curtsy.config import load
 from curtsy.store import Store
@@ -63,7 +64,10 @@ class Front:
 
 @asynccontextmanager
 async def front(
-    store: Store, engine: Engine, limits: SubmitLimits | None = None
+    store: Store,
+    engine: Engine,
+    limits: SubmitLimits | None = None,
+    entrance: Entrance | None = None,
 ) -> AsyncIterator[Front]:
     submitter = Submitter(
         store=store,
@@ -79,7 +83,7 @@ async def front(
         on_work=lambda: engine.submitter._on_submitted(),
     )
     listening = listen(load(api_port=0))
-    api = Api(desk, listening)
+    api = Api(desk, listening, entrance)
     running = asyncio.create_task(api.run())
     host, port = listening.getsockname()
     try:

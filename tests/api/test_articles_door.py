@@ -280,7 +280,6 @@ PAGE = {"url": "http://example.com/"}
         {"articles": [PAGE], "headers": {"Host": "b"}},
         {"articles": [PAGE], "headers": {"a b": "c"}},
         {"articles": [PAGE], "headers": {"X-A": "b\r\nc: d"}},
-        {"articles": [PAGE], "webhook_url": "http://a.example/"},
         {"articles": [PAGE], "dry_run": True},
     ],
 )  # fmt: skip

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from structlog.testing import capture_logs
 
 from api.front import Front, assert_problem, front
+from curtsy.api.not_yet import NOT_YET
 from curtsy.clock import Clock
 from curtsy.store import Store
 from curtsy.submit import SubmitLimits
@@ -11,6 +12,64 @@ from support.engine import LOOPBACK, engine
 
 JSON = {"Content-Type": "application/json"}
 PAGE = "http://example.com/"
+
+TOLD = {
+    ("post", "/crawl"): {"200", "413", "422", "429", "500", "501", "503", "507"},
+    ("get", "/events"): {"200", "422", "500", "503"},
+    ("get", "/jobs/{job_id}/logs"): {"200", "204", "404", "422", "500", "503"},
+    ("get", "/jobs/{job_id}/webhooks"): {"200", "404", "422", "500", "503"},
+    ("post", "/jobs/{job_id}/webhooks/{delivery}/replay"): {
+        "202",
+        "404",
+        "409",
+        "422",
+        "500",
+        "503",
+    },
+    ("get", "/webhooks/secret"): {"200", "422", "500", "503"},
+    ("post", "/jobs"): {"201", "413", "422", "429", "500", "503", "507"},
+    ("get", "/jobs"): {"200", "422", "500", "503"},
+    ("get", "/jobs/{job_id}"): {"200", "404", "422", "500", "503"},
+    ("delete", "/jobs/{job_id}"): {"200", "400", "404", "422", "500", "503", "507"},
+    ("post", "/jobs/{job_id}/retry"): {"202", "404", "409", "422", "500", "503", "507"},
+    ("post", "/jobs/submit"): {"201", "413", "422", "429", "500", "503", "507"},
+    ("get", "/jobs/{job_id}/status"): {"200", "404", "422", "500", "503"},
+    ("get", "/jobs/{job_id}/results"): {"200", "404", "422", "500", "503"},
+    ("post", "/jobs/{job_id}/pause"): {"200", "404", "409", "422", "500", "503", "507"},
+    ("post", "/jobs/{job_id}/resume"): {"200", "404", "409", "422", "500", "503", "507"},
+    ("get", "/dead-letters"): {"200", "422", "500", "503"},
+    ("get", "/dead-letters/{letter_id}"): {"200", "404", "422", "500", "503"},
+    ("post", "/dead-letters/retry"): {"200", "422", "500", "503", "507"},
+    ("post", "/dead-letters/resolve"): {"200", "422", "500", "503", "507"},
+    ("post", "/dead-letters/{letter_id}/retry"): {"202", "404", "409", "422", "500", "503", "507"},
+    ("post", "/dead-letters/{letter_id}/resolve"): {
+        "200",
+        "404",
+        "409",
+        "422",
+        "500",
+        "503",
+        "507",
+    },
+    ("get", "/pages/{page_id}"): {"200", "404", "422", "500", "503"},
+    ("get", "/health"): {"200", "503"},
+}
+"""Of each path, the statuses that the OpenAPI document tells of."""
+RUNS_AND_OPERATIONS = {
+    ("get", "/jobs/sites"): {"200", "422", "500", "501", "503"},
+    ("post", "/jobs/scrape"): {"200", "413", "422", "500", "501", "503"},
+    ("get", "/jobs/scrape/{run_id}"): {"200", "404", "422", "500", "503"},
+    ("get", "/jobs/queue/status"): {"200", "422", "500", "503"},
+    ("get", "/jobs/health"): {"200", "422", "500", "503"},
+    ("post", "/scheduler/run"): {"200", "422", "500", "501", "503"},
+    ("get", "/scheduler/status"): {"200", "422", "500", "501", "503"},
+    ("get", "/workers"): {"200", "422", "500", "503"},
+    ("get", "/version"): {"200"},
+} | {
+    (method.lower(), path): {"501"}
+    for operations in NOT_YET.values()
+    for method, path in (operation.split() for operation in operations)
+}
 
 
 NOT_JOBS = [
@@ -49,6 +108,13 @@ OUT_OF_BOUNDS = [
     ("max_age", 10**30),
     ("max_age", "day"),
 ]
+
+
+SESSIONS = {
+    ("post", "/session"): {"201", "401", "422", "429", "500", "503"},
+    ("get", "/session"): {"200", "401", "422", "500", "503"},
+    ("delete", "/session"): {"204", "401", "403", "422", "500", "503"},
+}
 
 
 async def test_what_is_not_a_job_in_json_is_refused(plain_door: Front) -> None:
@@ -151,42 +217,7 @@ async def test_the_openapi_document_tells_of_every_path_and_problem(plain_door: 
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     }
-    assert told == {
-        ("post", "/jobs"): {"201", "413", "422", "429", "500", "503", "507"},
-        ("get", "/jobs"): {"200", "422", "500", "503"},
-        ("get", "/jobs/{job_id}"): {"200", "404", "422", "500", "503"},
-        ("delete", "/jobs/{job_id}"): {"200", "400", "404", "422", "500", "503", "507"},
-        ("post", "/jobs/{job_id}/retry"): {"202", "404", "409", "422", "500", "503", "507"},
-        ("post", "/jobs/submit"): {"201", "413", "422", "429", "500", "503", "507"},
-        ("get", "/jobs/{job_id}/status"): {"200", "404", "422", "500", "503"},
-        ("get", "/jobs/{job_id}/results"): {"200", "404", "422", "500", "503"},
-        ("post", "/jobs/{job_id}/pause"): {"200", "404", "409", "422", "500", "503", "507"},
-        ("post", "/jobs/{job_id}/resume"): {"200", "404", "409", "422", "500", "503", "507"},
-        ("get", "/dead-letters"): {"200", "422", "500", "503"},
-        ("get", "/dead-letters/{letter_id}"): {"200", "404", "422", "500", "503"},
-        ("post", "/dead-letters/retry"): {"200", "422", "500", "503", "507"},
-        ("post", "/dead-letters/resolve"): {"200", "422", "500", "503", "507"},
-        ("post", "/dead-letters/{letter_id}/retry"): {
-            "202",
-            "404",
-            "409",
-            "422",
-            "500",
-            "503",
-            "507",
-        },
-        ("post", "/dead-letters/{letter_id}/resolve"): {
-            "200",
-            "404",
-            "409",
-            "422",
-            "500",
-            "503",
-            "507",
-        },
-        ("get", "/pages/{page_id}"): {"200", "404", "422", "500", "503"},
-        ("get", "/health"): {"200", "503"},
-    }
+    assert told == TOLD | RUNS_AND_OPERATIONS | SESSIONS
     problem = document["paths"]["/jobs"]["post"]["responses"]["422"]["content"]
     assert list(problem) == ["application/problem+json"]
     assert {"Problem", "FieldProblem"} <= document["components"]["schemas"].keys()

@@ -12,9 +12,12 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from api.conftest import Site
-from api.front import Front, assert_problem
+from api.front import Front, assert_problem, front
 from curtsy.api import sockets, sse
+from curtsy.clock import Clock
 from curtsy.events import following
+from curtsy.store import Store
+from support.engine import engine
 
 HTML = "text/html"
 ARTICLE = b"<html><title>A story</title><body><article>" + b"<p>Once upon a time. </p>" * 20
@@ -52,7 +55,7 @@ async def sse_events(reply: aiohttp.ClientResponse) -> AsyncIterator[dict[str, s
     async for raw in reply.content:
         line = raw.decode().rstrip("\n")
         if not line:
-            if fields:
+            if "data" in fields:
                 yield fields
             fields = {}
         elif not line.startswith(":"):
@@ -285,3 +288,50 @@ async def _count(socket: ClientConnection, *, until: int) -> int:
         await socket.recv()
         heard += 1
     return heard
+
+
+async def test_a_log_and_all_events_are_read_a_page_at_a_time_too(
+    working: Front, site: Site
+) -> None:
+    as_json = {"Accept": "application/json"}
+    begin = (await working.ask("GET", "/events", headers=as_json)).json
+    assert begin["events"] == []
+    job = await articles(working, site.has("/story", ARTICLE, HTML))
+    await working.engine.ended(job)
+    log = (await working.ask("GET", f"/jobs/{job}/logs", headers=as_json)).json
+    assert log["ended"]
+    assert log["lines"][0]["msg"].startswith("Queued: 1 pages")
+    assert log["lines"][-1]["msg"].startswith("Done: succeeded")
+    rest = await working.ask(
+        "GET", f"/jobs/{job}/logs", headers=as_json | {"Last-Event-ID": log["last"]}
+    )
+    assert (rest.json["lines"], rest.json["ended"]) == ([], True)
+    since = as_json | {"Last-Event-ID": begin["last"]}
+    events = (await working.ask("GET", "/events", headers=since)).json
+    assert [event["event"] for event in events["events"]] == [
+        "job_queued", "job_started", "page_fetched", "job_finished",
+    ]  # fmt: skip
+
+
+async def test_two_servers_tell_one_story(postgres_url: str) -> None:
+    """A reader of all events goes from one to the other, while both take jobs in."""
+    async with (
+        Store(postgres_url) as one, Store(postgres_url) as two,
+        front(one, engine(one, Clock())) as first, front(two, engine(two, Clock())) as second,
+    ):  # fmt: skip
+        place, heard = "0-0", []
+        submitting = [
+            asyncio.create_task(articles(door, f"http://{n}.example/{m}"))
+            for n in range(40)
+            for m, door in enumerate((first, second))
+        ]
+        async with asyncio.timeout(30):
+            while len(heard) < 80:
+                door = second if len(heard) % 20 < 10 else first
+                url = socket_url(door, f"/ws?after={place}")
+                async with connect(url, max_queue=None) as socket:
+                    for _ in range(10):
+                        message = json.loads(await socket.recv())
+                        place = message["seq"]
+                        heard.append(message["job_id"])
+        assert sorted(heard) == sorted(await asyncio.gather(*submitting))

@@ -26,18 +26,18 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def submitted(self, url: str) -> str:
+    async def submitted(self, url: str, *, max_age: int = 0) -> str:
         key = f"client-{next(_keys)}"
-        while (job := await self.once(url, key)) is None:
+        while (job := await self.once(url, key, max_age=max_age)) is None:
             self.unanswered += 1
             await asyncio.sleep(random.uniform(0.5, 1.5))
         return job
 
-    async def once(self, url: str, key: str) -> str | None:
+    async def once(self, url: str, key: str, *, max_age: int = 0) -> str | None:
         """The job, or None where nobody said whether there is one."""
-        headers = {"Idempotency-Key": key}
+        headers, body = {"Idempotency-Key": key}, {"url": url, "max_age": max_age}
         try:
-            async with self._session.post(self._url, json={"url": url}, headers=headers) as answer:
+            async with self._session.post(self._url, json=body, headers=headers) as answer:
                 if answer.status == 201:
                     job: str = (await answer.json())["id"]
                     return job

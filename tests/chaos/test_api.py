@@ -1,6 +1,7 @@
-"""The API killed while a thousand requests are under way."""
+"""The API killed while thousands of requests are under way."""
 
 import asyncio
+from collections import Counter
 
 from chaos.client import Client
 from chaos.world import World, world
@@ -70,3 +71,61 @@ async def test_without_their_key_repeated_requests_make_jobs_that_nobody_knows_o
         found = [v for v in reckoning.violations if "nobody was told of" in v]
         print(f"{client.unanswered} requests got no answer; {found}")
         assert found
+
+
+PAGES = 2_000
+AT_ONCE = 100
+
+
+def spellings(url: str) -> list[str]:
+    """Five ways to say the same page."""
+    scheme, rest = url.split("://")
+    host, path = rest.split("/", 1)
+    return [
+        f"{url}?a=1&b=2", f"{url}?b=2&a=1", f"{url}?a=1&b=2#part",
+        f"{scheme.upper()}://{host}/./{path}?a=1&b=2", f"{scheme}://{host}/x/../{path}?b=2&a=1",
+    ]  # fmt: skip
+
+
+async def test_pages_in_five_spellings_are_fetched_once_although_the_api_dies(
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
+) -> None:
+    async with world(postgres_url, fleet, practice) as made:
+        port = free_port()
+        api = fleet.api(port, db_pool_size=10)
+        fleet.worker()
+        await until(lambda: _said(api, 1), 30, api.tail)
+        pages = made.pages(100, PAGES // 100, plain=True)
+        urls = [spelling for page in pages for spelling in spellings(page)]
+        made.rng.shuffle(urls)
+        room = asyncio.Semaphore(AT_ONCE)
+        answered = 0
+
+        async def submit(url: str) -> str:
+            nonlocal answered
+            async with room:
+                job = await client.submitted(url, max_age=3_600)
+                answered += 1
+                return job
+
+        async def half_way() -> bool:
+            return answered >= len(urls) // 2
+
+        async with Client(port) as client:
+            answers = [asyncio.create_task(submit(url)) for url in urls]
+            await until(half_way, 120, api.tail)
+            api.kill()
+            api.start()
+            made.jobs += await asyncio.gather(*answers)
+        assert len(set(made.jobs)) == len(urls)
+        reckoning = await made.reckoning(120)
+        print(f"{client.unanswered} requests got no answer; {reckoning}")
+        assert reckoning.violations == []
+        asked = Counter(entry.path for entry in practice.entries() if entry.path in of(pages))
+        assert asked == dict.fromkeys(of(pages), 1)
+        assert client.unanswered > 0, "the death went unnoticed"
+
+
+def of(pages: list[str]) -> set[str]:
+    """Paths as the site is asked for them: numbers of pages are never used twice."""
+    return {f"/{page.split('/', 3)[3]}?a=1&b=2" for page in pages}

@@ -11,6 +11,7 @@ import pytest
 import structlog
 
 from curtsy.cli import main
+from curtsy.demo.process import PracticeProcess
 
 
 @dataclass
@@ -23,9 +24,13 @@ class Told:
     def json(self) -> Any:
         return json.loads(self.out)
 
-    def sentence(self) -> str:
+    @property
+    def lines_of_json(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def sentence(self, code: int = 1) -> str:
         """What an error says: one line on stderr, after log lines at most."""
-        assert self.exit_code == 1, self
+        assert self.exit_code == code, self
         assert self.out == ""
         [line] = [line for line in self.err.splitlines() if not line.startswith("{")]
         assert line.startswith("curtsy: ")
@@ -33,6 +38,9 @@ class Told:
 
 
 Curtsy = Callable[..., Told]
+
+QUICK = {"allow_addresses": "127.0.0.0/8", "min_delay_seconds": 0.02, "max_retry_attempts": 0,
+         "lease_seconds": 3}  # fmt: skip
 
 
 @pytest.fixture
@@ -61,9 +69,25 @@ def curtsy(
     structlog.configure(**configured)
 
 
+@pytest.fixture
+def quick(curtsy: Curtsy) -> Curtsy:
+    """The same with settings that suit pages on this machine."""
+
+    def call(*arguments: str, **settings: Any) -> Told:
+        return curtsy(*arguments, **(QUICK | settings))
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def pages() -> Iterator[PracticeProcess]:
+    with PracticeProcess(hosts=2) as site:
+        yield site
+
+
 @dataclass
 class Site:
-    """Answers every page with `hello`; `/slow` only after it is let go."""
+    """Answers every page with `hello`; `/slow` and what is in `/wait` only after it is let go."""
 
     url: str
     arrived: threading.Event
@@ -76,7 +100,7 @@ def site() -> Iterator[Site]:
 
     class Pages(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if self.path == "/slow":
+            if self.path == "/slow" or self.path.startswith("/wait/"):
                 arrived.set()
                 let_go.wait(60)
             self.send_response(200)

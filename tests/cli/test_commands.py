@@ -16,6 +16,8 @@ def test_the_version_is_told(curtsy: Curtsy) -> None:
 
 
 def test_a_new_database_is_made_and_found_current(curtsy: Curtsy) -> None:
+    assert "There is no database" in curtsy("db", "check").sentence()
+    Path("curtsy.db").touch()
     assert newest() in curtsy("db", "check").sentence()
     assert "upgraded from an empty database" in curtsy("db", "upgrade").out
     assert "it was current" in curtsy("db", "upgrade").out
@@ -45,9 +47,10 @@ def test_nothing_runs_on_a_schema_of_a_newer_program(curtsy: Curtsy, command: st
     assert "9999" in curtsy(command, api_port=0).sentence()
 
 
-@pytest.mark.parametrize("command", ["api", "worker", "doctor"])
+@pytest.mark.parametrize("command", ["api", "worker", "doctor", "db check"])
 def test_a_database_without_tables_is_told_how_to_get_them(curtsy: Curtsy, command: str) -> None:
-    assert "curtsy db upgrade" in curtsy(command, api_port=0).sentence()
+    Path("curtsy.db").touch()
+    assert "curtsy db upgrade" in curtsy(*command.split(), api_port=0).sentence()
 
 
 def test_a_wrong_setting_is_refused_in_a_sentence(curtsy: Curtsy) -> None:

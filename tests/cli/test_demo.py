@@ -18,3 +18,10 @@ def test_it_shows_articles_and_failures_and_ends_well(curtsy: Curtsy) -> None:
         assert kind in told.out
     [gap] = re.findall(r"closer than ([0-9.]+) s", told.err)
     assert float(gap) >= 0.2 - 0.008
+
+
+def test_it_tells_programs_the_same(curtsy: Curtsy) -> None:
+    found = curtsy("demo", "--json").json
+    assert (found["articles"], found["failed"]) == (54, 12)
+    assert sum(failure["pages"] for failure in found["failures"]) == 12
+    assert found["closest_seconds"] >= found["delay_seconds"] - 0.008

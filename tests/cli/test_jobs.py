@@ -1,32 +1,13 @@
 """Commands about jobs, on a local file and against a running service."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from cli.conftest import Curtsy, Told
-from cli.running import running
+from cli.conftest import Curtsy
+from cli.running import ask, running
 from curtsy.demo.process import PracticeProcess
-
-QUICK = {"allow_addresses": "127.0.0.0/8", "min_delay_seconds": 0.02, "max_retry_attempts": 0,
-         "lease_seconds": 3}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def pages() -> Iterator[PracticeProcess]:
-    with PracticeProcess(hosts=2) as site:
-        yield site
-
-
-@pytest.fixture
-def quick(curtsy: Curtsy) -> Curtsy:
-    def call(*arguments: str, **settings: Any) -> Told:
-        return curtsy(*arguments, **(QUICK | settings))
-
-    return call
 
 
 def test_scrape_prints_articles_and_says_what_failed(quick: Curtsy, pages: PracticeProcess) -> None:
@@ -44,7 +25,7 @@ def test_scraped_again_it_comes_from_the_store(quick: Curtsy, pages: PracticePro
     assert quick("scrape", url).exit_code == 0
     before = len(pages.entries())
     told = quick("scrape", url, "--format", "json")
-    assert "1 of 1 pages (1 from the store)." in told.err
+    assert "1 of 1 page (1 from the store)." in told.err
     assert json.loads(told.out)["cached"] is True
     assert len(pages.entries()) == before
     assert quick("scrape", url, "--max-age", "0").exit_code == 0
@@ -83,24 +64,14 @@ def test_a_scrape_of_which_all_failed_says_so(quick: Curtsy, pages: PracticeProc
     assert quick("scrape", pages.url(0, "/missing/1")).exit_code == 4
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["scrape"], "No URLs"),
-        (["scrape", "not a url"], "is not a URL"),
-        (["scrape", "--file", "nowhere.txt"], "nowhere.txt cannot be read"),
-        (["status", "job_000000000000"], "There is no job 'job_000000000000'."),
-        (["results", "job_000000000000"], "There is no job 'job_000000000000'."),
-        (["cancel", "job_000000000000"], "There is no job"),
-        (["jobs", "--status", "x"], "status_filter"),
-        (["jobs", "--url", "http://127.0.0.1:9"], "No curtsy answers at http://127.0.0.1:9"),
-        (["dead-letters", "--retry", "--resolve"], "exclude each other"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_done_is_told_in_a_sentence(
-    quick: Curtsy, arguments: list[str], words: str
+def test_a_failure_is_told_once_also_to_who_wants_quiet(
+    quick: Curtsy, pages: PracticeProcess
 ) -> None:
-    assert words in quick(*arguments).sentence()
+    url = pages.url(0, "/missing/2")
+    assert quick("scrape", url, "-q").err == f"{url}: The host answered 404 Not Found.\n"
+    told = quick("scrape", url, "--json")
+    assert told.json["kind"] == "gone"
+    assert told.err == "0 of 1 page, 1 failed.\n", "the line of JSON holds it"
 
 
 def test_loopback_is_refused_unless_it_is_allowed(curtsy: Curtsy) -> None:
@@ -130,7 +101,7 @@ def test_a_job_from_its_submit_to_its_end(
         letters = quick("dead-letters", **at).out
         assert "the page does not exist" in letters
         assert (
-            "1 dead letters retried, 1 pages wait again."
+            "1 dead letter retried, 1 page to fetch again."
             in quick("dead-letters", "--retry", "--yes", "--kind", "gone", **at).out
         )
         quick("status", job, "--wait", **at)
@@ -147,3 +118,38 @@ def test_a_job_that_nobody_works_on_can_be_paused_and_cancelled(quick: Curtsy) -
     assert quick("resume", job).out == "Job resumed. 1 pages wait again.\n"
     assert "Removed 1 pending tasks" in quick("cancel", job).out
     assert "it cannot be cancelled" in quick("cancel", job).sentence()
+
+
+def test_a_job_of_the_fetch_door_is_waited_for_and_shown_too(
+    quick: Curtsy, pages: PracticeProcess, tmp_path: Path
+) -> None:
+    with running(tmp_path, "up") as up:
+        job = ask("POST", f"{up.url}/jobs", {"url": pages.url(0, "/slow/1000/51")}).json["id"]
+        assert quick("status", job).out == f"{job}: queued\n"
+        assert quick("status", job, "--wait").out == f"{job}: completed\n"
+        assert "Page 51" in quick("results", job).out
+
+
+def test_who_submits_where_nobody_fetches_is_told(quick: Curtsy, tmp_path: Path) -> None:
+    told = quick("submit", "http://a.example/", "--json")
+    assert told.json["new_articles"] == 1
+    assert "No worker is up, so nothing is fetched yet: `curtsy up` starts one." in told.err
+    with running(tmp_path, "up") as up:
+        up.said("worker_started")
+        assert quick("submit", "http://a.example/2").err == ""
+
+
+def test_results_of_a_job_that_goes_on_say_so(quick: Curtsy) -> None:
+    job = quick("submit", "http://a.example/", "--json").json["job_id"]
+    assert quick("results", job).err == "0 of 1 page so far; the job goes on.\n"
+
+
+def test_dead_letters_are_not_settled_without_a_word(quick: Curtsy, pages: PracticeProcess) -> None:
+    assert quick("scrape", pages.url(0, "/missing/61"), "-q").exit_code == 4
+    sentence = quick("dead-letters", "--retry").sentence(2)
+    assert "This would retry 1 dead letter, and nobody is there to ask: give --yes." in sentence
+    assert quick("dead-letters", "--resolve", "--yes", "--json").json["letters"] == 1
+    assert (
+        quick("dead-letters", "--retry").out == "0 dead letters retried, 0 pages to fetch again.\n"
+    )
+    assert quick("dead-letters").out == "There are no dead letters.\n"

@@ -93,7 +93,7 @@ def test_the_second_signal_ends_the_process_at_once(tmp_path: Path, site: Site) 
 
 
 def test_a_database_that_is_stopped_is_answered_for_and_found_again(
-    tmp_path: Path, postgres: Postgres, postgres_url: str
+    tmp_path: Path, postgres: Postgres, postgres_url: str, curtsy: Curtsy
 ) -> None:
     with running(tmp_path, "api", database_url=postgres_url) as api:
         job = ask("POST", f"{api.url}/jobs", {"url": "http://example.com/"}).json["id"]
@@ -106,6 +106,9 @@ def test_a_database_that_is_stopped_is_answered_for_and_found_again(
                 away = ask(method, api.url + path, body if method == "POST" else None)
                 assert away.status == 503, away
                 assert away.seconds < 2
+            told = curtsy("doctor", "--json", url=api.url)
+            assert (told.exit_code, told.json["store"]) == (1, "away")
+            assert "its database does not" in told.err
         finally:
             postgres.start()
         made = wait_for(
@@ -122,6 +125,6 @@ def test_a_connection_that_stays_open_does_not_hold_up_the_end(tmp_path: Path) -
     with running(tmp_path, "up") as up:
         port = int(up.url.rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port)) as idle:
-            idle.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            idle.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             assert idle.recv(4096).startswith(b"HTTP/1.1 200")
             assert up.stop() == 0

@@ -20,7 +20,7 @@ def test_it_says_where_it_is_and_what_it_kept(tmp_path: Path) -> None:
         assert "Database   curtsy.db" in screen
         ask("POST", f"{url}/jobs", {"url": "http://127.0.0.1:9/"})
         assert up.stop() == 0
-    assert "Stopped in order. " in up.log.read_text()
+    assert "Stopped in order: " in up.log.read_text()
     assert "1 more wait and go on at the next start" in up.log.read_text()
 
 

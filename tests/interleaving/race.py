@@ -1,5 +1,5 @@
-"""Many processes at once on a few pages: submits, cancels, retries, workers that die and flush
-afterwards, a sweeper, and readers of events. All random, from one seed; then a clean worker
+"""Many processes at once on a few pages: submits, crawls, cancels, retries, workers that die and
+flush afterwards, a sweeper, and readers of events. All random, from one seed; then a clean worker
 brings everything to its end, and nothing may be lost or counted twice."""
 
 import asyncio
@@ -101,6 +101,7 @@ class Race:
         for number in range(2):
             actors.append(self._submitter(self._bench(), f"submitter {number}"))
             actors.append(self._worker(self._bench(), f"worker {number}"))
+            actors.append(self._follower(self._bench(), f"follower {number}"))
         actors.append(self._asker(self._bench(), "canceller", Bench.cancel))
         actors.append(self._asker(self._bench(), "retrier", Bench.retry))
         actors.append(self._asker(self._bench(), "pauser", Bench.pause))
@@ -113,15 +114,21 @@ class Race:
     async def _submitter(self, bench: Bench, name: str) -> None:
         rng = self._rng(name)
         for _ in range(TURNS):
-            together = [
-                bench.job(
-                    *rng.sample(URLS, rng.randint(1, 4)),
-                    priority=rng.randint(1, 10),
-                    max_age=rng.choice([0, 0, LONG]),
-                )
-                for _ in range(rng.choice([1, 1, 3]))
-            ]
+            together = [self._submit(bench, rng) for _ in range(rng.choice([1, 1, 3]))]
             self.jobs += await asyncio.gather(*together)
+            await asyncio.sleep(rng.uniform(0, 0.02))
+
+    def _submit(self, bench: Bench, rng: random.Random) -> Awaitable[str]:
+        terms = {"priority": rng.randint(1, 10), "max_age": rng.choice([0, 0, LONG])}
+        if rng.random() < 0.3:
+            starts = rng.sample(URLS, rng.randint(1, 2))
+            return bench.crawl(*starts, depth=rng.randint(1, 3), max_pages=5, **terms)
+        return bench.job(*rng.sample(URLS, rng.randint(1, 4)), **terms)
+
+    async def _follower(self, bench: Bench, name: str) -> None:
+        rng = self._rng(name)
+        for _ in range(3 * TURNS):
+            await bench.follow_links()
             await asyncio.sleep(rng.uniform(0, 0.02))
 
     async def _asker(
@@ -217,8 +224,8 @@ class Race:
     def _result(self, rng: random.Random, visit: Visit) -> Result:
         at = self.now()
         builders: list[Callable[[], Result]] = [
-            lambda: fetched(visit, rng.choice(["one", "two"]), at=at),
-            lambda: fetched(visit, "one", at=at),
+            lambda: fetched(visit, rng.choice(["one", "two"]), at=at, links=rng.sample(URLS, 3)),
+            lambda: fetched(visit, "one", at=at, links=rng.sample(URLS, 2)),
             lambda: failed(visit, at=at),
             lambda: failed(visit, at=at),
             lambda: retried(visit, again_at=at, at=at),
@@ -269,6 +276,7 @@ class Race:
         for round_ in range(12):
             now = late + round_ * 100_000
             worker.now = lambda now=now: now
+            await bench.follow_links()
             await bench.store.write(lambda c, now=now: workers.wake_forgotten(c, now=now))
             visits = await worker.lease_and_take()
             release = Release(more=True, band=1, known_band=1, looks=0)

@@ -1,10 +1,12 @@
-"""Events are read by their number within the job: no other cursor sees them all."""
+"""Readers of events miss none: of one job by number, of all jobs behind the snapshot."""
 
 import asyncio
 
 import pytest
 
+from curtsy.events import rows as events
 from curtsy.frontier import flush
+from interleaving import removed
 from interleaving.holding import hold
 from support.frontier import Bench, fetched
 
@@ -12,31 +14,31 @@ Patch = pytest.MonkeyPatch
 
 
 class Readers:
-    """One follows each job by n, as all readers do; one follows all of them by sequence."""
+    """One follows each job by n; one follows all of them by place."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self.by_number: dict[int, list[int]] = {}
-        self.by_sequence: list[int] = []
+        self.of_all: list[tuple[int, int]] = []
+        self._place = events.Place(0, 0)
 
     async def read(self) -> None:
+        store = self._bench.store
         for job in await self._bench.rows("SELECT id FROM jobs"):
             seen = self.by_number.setdefault(job.id, [])
-            rows = await self._bench.rows(
-                "SELECT n FROM events WHERE job_id = :job AND n > :after ORDER BY n",
-                job=job.id, after=len(seen),
-            )  # fmt: skip
-            seen += [row.n for row in rows]
-        last = self.by_sequence[-1] if self.by_sequence else 0
-        rows = await self._bench.rows(
-            "SELECT seq FROM events WHERE seq > :last ORDER BY seq", last=last
-        )
-        self.by_sequence += [row.seq for row in rows]
+            seen += [
+                fact.n
+                for fact in await store.read(
+                    lambda c: events.read_job_after(c, job.id, len(seen), most=100)  # noqa: B023
+                )
+            ]
+        facts = await store.read(lambda c: events.read_all_after(c, self._place, most=100))
+        self.of_all += [(fact.job_id, fact.n) for fact in facts]
+        if facts:
+            self._place = facts[-1].place
 
 
-async def test_a_reader_by_number_sees_all_events_where_a_reader_by_sequence_misses_some(
-    bench: Bench, monkeypatch: Patch
-) -> None:
+async def late_commit(bench: Bench, monkeypatch: Patch) -> Readers:
     """The first flush drew its sequence numbers and commits after the second."""
     await bench.submit("https://a.example/")
     await bench.submit("https://b.example/")
@@ -54,6 +56,18 @@ async def test_a_reader_by_number_sees_all_events_where_a_reader_by_sequence_mis
     held.let_go()
     await flushing
     await readers.read()
+    return readers
+
+
+async def test_readers_see_what_is_committed_late(bench: Bench, monkeypatch: Patch) -> None:
+    readers = await late_commit(bench, monkeypatch)
     assert list(readers.by_number.values()) == [[1, 2, 3, 4], [1, 2, 3, 4]]
-    every = [row.seq for row in await bench.rows("SELECT seq FROM events")]
-    assert set(every) - set(readers.by_sequence), "the sequence cursor must have missed some"
+    every = [(row.job_id, row.n) for row in await bench.rows("SELECT job_id, n FROM events")]
+    assert sorted(readers.of_all) == sorted(every)
+
+
+async def test_a_reader_by_sequence_alone_misses_some(bench: Bench, monkeypatch: Patch) -> None:
+    removed.settled(monkeypatch)
+    readers = await late_commit(bench, monkeypatch)
+    assert list(readers.by_number.values()) == [[1, 2, 3, 4], [1, 2, 3, 4]]
+    assert len(readers.of_all) < 8

@@ -1,7 +1,7 @@
 """Building blocks for tests of the frontier: time that only the test moves, doors, a scripted
 worker that does what it is told."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,12 +10,14 @@ from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.frontier import workers
+from curtsy.frontier.crawling import Crawl
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease, LowWater, lease
 from curtsy.frontier.results import Batch, Document, Flushed, Release, Result, SourceReport
 from curtsy.frontier.take import Position, Visit, Wish, take
 from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
+from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical
 from curtsy.store import Connection, Store
 from curtsy.store.schema import metadata
@@ -32,6 +34,7 @@ from curtsy.submit import (
     retry_failures,
     retry_letters,
 )
+from curtsy.worker.links import LinkFollower
 from support.promises import violations
 
 START = 1_800_000_000_000
@@ -58,11 +61,14 @@ class Time:
 
 
 def fetched(
-    visit: Visit, content: str = "hello", *, at: int = START, etag: str | None = None
-) -> Result:
+    visit: Visit, content: str = "hello", *, at: int = START, etag: str | None = None,
+    links: Sequence[str] = (),
+) -> Result:  # fmt: skip
+    """With its links, if the visit was to find out where the page leads."""
     outcome = Fetched(200, visit.url, etag=etag, wire_bytes=9)
     document = Document(content.encode(), content, "text/html", "utf-8", len(content))
-    return Result(visit, outcome, at - 5, at, document=document)
+    found = tuple(links) if visit.links else None
+    return Result(visit, outcome, at - 5, at, document=document, links=found)
 
 
 def not_modified(visit: Visit, *, at: int = START) -> Result:
@@ -211,6 +217,20 @@ class Bench:
     async def job(self, *urls: str, **more: Any) -> str:
         """Submits and returns only the job's id."""
         return (await self.submit(*urls, **more)).job
+
+    async def crawl(
+        self, *urls: str, depth: int, max_pages: int = 100, priority: int = 5, **more: Any
+    ) -> str:
+        """It stays on the hosts of its start pages."""
+        scope = scope_around(((url, canonical(url).host) for url in urls), "host")
+        terms = {"scope": scope.to_json(), "max_age": more.get("max_age", 0), "headers": []}
+        crawl = Crawl(depth, max_pages, priority, orjson.dumps(terms).decode())
+        return await self.job(*urls, crawl=crawl, priority=priority, **more)
+
+    async def follow_links(self) -> None:
+        follower = LinkFollower(store=self.store, clock=self.clock, delay_ms=DELAY, allow=())
+        while await follower.step() == 0:
+            pass
 
     async def cancel(self, job: str) -> int:
         return await self.store.write(lambda c: cancel(c, job, now=self.time()))

@@ -16,9 +16,23 @@ _PROMISES = {
             FROM items GROUP BY job_id) i ON i.job_id = j.id
         WHERE i.job_id IS NULL OR j.total <> i.total OR j.done <> i.done OR j.failed <> i.failed
            OR j.cancelled <> i.cancelled""",
-    "a job is open exactly as long as items wait": """
-        SELECT id, state FROM jobs
-        WHERE (state IN ('queued', 'running')) <> (done + failed + cancelled < total)""",
+    "a job is open exactly as long as items wait, or links": """
+        SELECT id, state FROM jobs WHERE (state IN ('queued', 'running'))
+            <> (done + failed + cancelled < total OR links_waiting > 0)""",
+    "a job counts the pages whose links wait": """
+        SELECT j.id, j.links_waiting FROM jobs j
+        WHERE j.links_waiting <> (SELECT count(*) FROM links l WHERE l.job_id = j.id)""",
+    "a crawl counts its pages and has no more than it may": """
+        SELECT c.job_id, c.admitted, c.max_pages, j.total
+        FROM crawls c JOIN jobs j ON j.id = c.job_id
+        WHERE c.admitted <> j.total OR c.admitted > c.max_pages""",
+    "a crawl has no page twice": """
+        SELECT i.job_id, i.page_id FROM items i JOIN crawls c ON c.job_id = i.job_id
+        GROUP BY i.job_id, i.page_id HAVING count(*) > 1""",
+    "a visit that a crawl waits for says where it leads": """
+        SELECT i.job_id, i.page_id FROM items i JOIN crawls c ON c.job_id = i.job_id
+        JOIN jobs j ON j.id = i.job_id JOIN visits v ON v.page_id = i.page_id
+        WHERE i.state = 0 AND i.depth < c.depth AND j.paused_at IS NULL AND NOT v.links""",
     "a waiting item has a visit": """
         SELECT i.job_id, i.page_id FROM items i JOIN jobs j ON j.id = i.job_id
         LEFT JOIN visits v ON v.page_id = i.page_id

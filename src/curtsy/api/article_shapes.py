@@ -6,11 +6,22 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from curtsy.api.words import word
 from curtsy.clock import SECOND
 from curtsy.model.jobs import JobState
+from curtsy.model.roles import Caller
 from curtsy.submit import JobRequest, PageRequest, Submitted
 
 DOOR = "articles"
@@ -28,7 +39,7 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _VALUE = re.compile(r"[ -~\t]{0,4000}")
 
 
-def _headers(given: dict[str, str]) -> dict[str, str]:
+def checked_headers(given: dict[str, str]) -> dict[str, str]:
     for name, value in given.items():
         if not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
             raise ValueError(f"{name[:100]!r} is not a header that can be sent")
@@ -52,6 +63,23 @@ class Article(BaseModel):
     """1 is first."""
 
 
+MANY = 1_000
+_MANY_ARTICLES = TypeAdapter(Annotated[list[Article], FailFast()])
+
+
+def _with_few_problems(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Each problem is told, but of many articles only the first: an answer must not be larger
+    than its question."""
+    if not isinstance(given, list) or len(given) <= MANY:
+        return check(given)
+    try:
+        return _MANY_ARTICLES.validate_python(given)
+    except ValidationError as errors:
+        first = errors.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"at {where}: {first['msg']}") from None
+
+
 _EXAMPLE: dict[str, Any] = {
     "articles": [
         {"url": "https://example.com/article1", "source": "TechNews", "category": "AI",
@@ -67,13 +95,15 @@ class ArticlesRequest(BaseModel):
         extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]}
     )
 
-    articles: list[Article]
+    articles: Annotated[list[Article], WrapValidator(_with_few_problems)]
     max_age: int | None = Field(None, ge=0, le=LONGEST_MAX_AGE_SECONDS)
     """A stored article no older than so many seconds will do (`PAGE_MAX_AGE`)."""
     ignore_cache: bool = False
+    webhook_url: str | None = Field(None, max_length=8_000)
+    """Is told of the job's end, with a signature."""
     name: str | None = Field(None, max_length=300)
     tags: list[Tag] = Field(default_factory=list, max_length=MOST_TAGS)
-    headers: Annotated[dict[str, str], AfterValidator(_headers)] = Field(
+    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = Field(
         default_factory=dict, max_length=MOST_HEADERS
     )
     """Sent with every request to the pages' own hosts."""
@@ -127,7 +157,9 @@ class ArticleResults(BaseModel):
     """There is more: ask again with this as `cursor`."""
 
 
-def job_request(asked: ArticlesRequest, key: str | None, page_max_age: int) -> JobRequest:
+def job_request(
+    asked: ArticlesRequest, key: str | None, page_max_age: int, caller: Caller
+) -> JobRequest:
     asked_for = orjson.dumps(asked.model_dump(), option=orjson.OPT_SORT_KEYS)
     max_age = page_max_age if asked.max_age is None else asked.max_age * SECOND
     return JobRequest(
@@ -135,7 +167,10 @@ def job_request(asked: ArticlesRequest, key: str | None, page_max_age: int) -> J
         pages=[PageRequest(a.url, a.priority, a.source, a.category) for a in asked.articles],
         scraper="article",
         max_age=0 if asked.ignore_cache else max_age,
+        user_id=caller.user_id,
+        key_id=caller.key_id,
         name=asked.name,
+        webhook_url=asked.webhook_url,
         tags=tuple(dict.fromkeys(asked.tags)),
         headers=tuple(sorted(asked.headers.items())),
         idempotency_key=key,

@@ -19,7 +19,10 @@ from curtsy.api.reading import Tagged, read_jobs
 from curtsy.clock import Clock
 from curtsy.errors import NotFound, StoreAway, WrongState
 from curtsy.events import Feed
+from curtsy.events.webhooks import replay_delivery, signing_secret
 from curtsy.gathering import Gathering
+from curtsy.operations.keys import Presented, note_use
+from curtsy.operations.sessions import Session, close_session, open_session
 from curtsy.store import Connection, Store
 from curtsy.submit import (
     JobRequest,
@@ -65,7 +68,10 @@ class Desk:
         on_work: Callable[[], None],
         answer_within: float = ANSWER_WITHIN_SECONDS,
         page_max_age: int = 30 * 24 * 3_600_000,
+        crawl_cache_ttl: int = 3_600_000,
     ) -> None:
+        self.crawl_cache_ttl = crawl_cache_ttl
+        """A crawl asked for again within this is the same one."""
         self.page_max_age = page_max_age
         """A stored article no older than this will do, unless a job says otherwise."""
         self.clock = clock
@@ -136,6 +142,12 @@ class Desk:
                 return False
         return True
 
+    async def replay_delivery(self, job: str, delivery: int) -> None:
+        await self._write(lambda c: replay_delivery(c, job, delivery, now=self.clock.now()))
+
+    async def signing_secret(self) -> str:
+        return await self._write(lambda c: signing_secret(c, now=self.clock.now()))
+
     async def retry_letter(self, letter: int) -> Settled:
         settled = await self._write(lambda c: retry_letter(c, letter, now=self.clock.now()))
         self._on_work()
@@ -162,6 +174,16 @@ class Desk:
             settled += batch
         return settled
 
+    async def open_session(self, given: Presented) -> tuple[Session, str] | None:
+        return await self._write(lambda c: open_session(c, given, now=self.clock.now()))
+
+    async def close_session(self, hashed: str) -> None:
+        await self._write(lambda c: close_session(c, hashed))
+
+    def note_use(self, key_id: int) -> None:
+        """When there is time: nobody waits for it."""
+        self._begin(self._store.write(lambda c: note_use(c, key_id, now=self.clock.now())))
+
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self._in_time(self._store.read(work))
 
@@ -170,9 +192,7 @@ class Desk:
 
     async def _in_time(self, work: Coroutine[Any, Any, T], more: float = 0.0) -> T:
         within = self._answer_within + more
-        task = asyncio.create_task(work)
-        self._begun.add(task)
-        task.add_done_callback(self._ended)
+        task = self._begin(work)
         try:
             await asyncio.wait([task], timeout=within)
         finally:
@@ -180,6 +200,12 @@ class Desk:
         if not task.done() or task.cancelled():
             raise _no_answer(within)
         return task.result()
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._begun.add(task)
+        task.add_done_callback(self._ended)
+        return task
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._begun.discard(task)

@@ -1,28 +1,41 @@
 """The application: doors, problem documents and the guards around them."""
 
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 
 from curtsy import __version__
 from curtsy.api import (
     articles_door,
+    crawl_door,
     docs,
     fetch_door,
     health,
     jobs_door,
     letters_door,
+    not_yet,
     pages_door,
     problems,
+    runs_door,
+    session_door,
     streams_door,
+    webhooks_door,
+    workers_door,
 )
+from curtsy.api.access import Access
 from curtsy.api.desk import Desk
+from curtsy.api.entrance import Entrance
 from curtsy.api.guards import CatchEverything, LimitBody
+from curtsy.api.origins import ANSWERED_WITH, ASKED_WITH, METHODS, RefuseStrangers
+from curtsy.api.porter import Porter
 
-DOORS = (articles_door, jobs_door, streams_door, fetch_door, letters_door, pages_door, health, docs)
+DOORS = (articles_door, crawl_door, runs_door, jobs_door, streams_door, fetch_door, letters_door,
+         pages_door, session_door, webhooks_door, workers_door, health, docs, not_yet)  # fmt: skip
 """In the order in which a request looks for its own."""
 
 
-def create_app(desk: Desk) -> FastAPI:
+def create_app(desk: Desk, entrance: Entrance | None = None) -> FastAPI:
     """Nothing is started: the desk, its store and its submitter live as long as the caller says."""
+    entrance = entrance or Entrance()
     app = FastAPI(
         title="curtsy",
         version=__version__,
@@ -32,9 +45,15 @@ def create_app(desk: Desk) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.desk = desk
+    app.state.porter = Porter(desk, entrance)
     problems.install(app)
     for door in DOORS:
         app.router.routes.extend(door.router.routes)  # included as routers they cost a third more
     app.add_middleware(LimitBody)
+    app.add_middleware(Access, porter=app.state.porter)
+    if entrance.origins:
+        app.add_middleware(CORSMiddleware, allow_origins=entrance.origins, allow_methods=METHODS,
+                           allow_headers=ASKED_WITH, expose_headers=ANSWERED_WITH)  # fmt: skip
+    app.add_middleware(RefuseStrangers, entrance=entrance)
     app.add_middleware(CatchEverything)
     return app

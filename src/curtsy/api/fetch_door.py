@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter, Response
 
+from curtsy.api.access import TheCaller
 from curtsy.api.desk import TheDesk
 from curtsy.api.fetch_shapes import FetchCreated, FetchRequest, created, job_request
 from curtsy.api.json_route import JsonRoute
@@ -14,7 +15,9 @@ router = APIRouter(route_class=JsonRoute)
 @router.post("/jobs", status_code=201, response_model=FetchCreated,
              responses=problems(413, 429, 507))  # fmt: skip
 @router.post("/jobs/", status_code=201, include_in_schema=False)
-async def submit(asked: FetchRequest, desk: TheDesk, idempotency_key: Key = None) -> Response:
+async def submit(
+    asked: FetchRequest, desk: TheDesk, caller: TheCaller, idempotency_key: Key = None
+) -> Response:
     """Take one URL in. A repeated Idempotency-Key gets the first answer again, also as 201."""
-    submitted = await desk.submit(job_request(asked, idempotency_key))
+    submitted = await desk.submit(job_request(asked, idempotency_key, caller))
     return created(asked, submitted)

@@ -12,6 +12,7 @@ from curtsy.api.job_shapes import Job
 from curtsy.api.words import FETCH
 from curtsy.clock import SECOND, rfc3339
 from curtsy.model.jobs import JobState
+from curtsy.model.roles import Caller
 from curtsy.submit import JobRequest, PageRequest, Submitted
 
 DOOR = "fetch"
@@ -34,13 +35,15 @@ class FetchCreated(BaseModel):
     status: str
 
 
-def job_request(asked: FetchRequest, key: str | None) -> JobRequest:
+def job_request(asked: FetchRequest, key: str | None, caller: Caller) -> JobRequest:
     """`request_hash` stands for what is asked, not for how it was spelled."""
     asked_for = orjson.dumps(asked.model_dump(), option=orjson.OPT_SORT_KEYS)
     return JobRequest(
         door=DOOR,
         pages=[PageRequest(asked.url, asked.priority)],
         max_age=asked.max_age * SECOND,
+        user_id=caller.user_id,
+        key_id=caller.key_id,
         idempotency_key=key,
         request_hash=hashlib.blake2b(asked_for, digest_size=16).hexdigest(),
     )

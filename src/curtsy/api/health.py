@@ -1,5 +1,6 @@
 """Is the server of use? 503 while the store is away; degraded while no worker fetches."""
 
+from operator import attrgetter
 from typing import Literal
 
 from fastapi import APIRouter, Response
@@ -11,23 +12,46 @@ from curtsy.api.problems import STORE_AWAY_RETRY_SECONDS
 from curtsy.api.reading import live_workers
 from curtsy.errors import StoreAway, StoreFull
 
-router = APIRouter()
+router = APIRouter(generate_unique_id_function=attrgetter("name"))
 
 
-class Health(BaseModel):
-    status: Literal["ok", "degraded"]
-    """`degraded`: the store is away, or no worker lives and so nothing is fetched."""
+class Version(BaseModel):
+    name: str = "curtsy"
+    version: str = __version__
+
+
+class HealthFacts(BaseModel):
     store: Literal["ok", "away"]
     workers: int
+    """That live."""
     version: str = __version__
+
+
+class Health(HealthFacts):
+    status: Literal["ok", "degraded"]
+    """`degraded`: the store is away, or no worker lives and so nothing is fetched."""
+    data: HealthFacts
+    """The same once more, as the envelope of the runs door has it."""
 
 
 @router.get("/health", responses={503: {"model": Health, "description": "The store is away"}})
 async def health(desk: TheDesk, response: Response) -> Health:
+    """The whole in one word: for those who only want to know whether to worry."""
     try:
         workers = await desk.read(lambda c: live_workers(c, now=desk.clock.now()))
     except (StoreAway, StoreFull):
         response.status_code = 503
         response.headers["Retry-After"] = str(STORE_AWAY_RETRY_SECONDS)
-        return Health(status="degraded", store="away", workers=0)
-    return Health(status="ok" if workers else "degraded", store="ok", workers=workers)
+        return _health(HealthFacts(store="away", workers=0))
+    return _health(HealthFacts(store="ok", workers=workers))
+
+
+@router.get("/version")
+async def version() -> Version:
+    """What answers here."""
+    return Version()
+
+
+def _health(facts: HealthFacts) -> Health:
+    status: Literal["ok", "degraded"] = "ok" if facts.workers else "degraded"
+    return Health(status=status, data=facts, **facts.model_dump())

@@ -55,7 +55,28 @@ class ArticlesJob(AnyJob):
     tags: list[str] = Field(default_factory=list)
 
 
-Job = FetchSummary | ArticlesJob
+class CrawlJob(AnyJob):
+    job_id: str
+    status: str
+    spider: str
+    spider_job_id: str
+    """Of a built-in spider: the job itself."""
+    total_pages: int
+    """So far: a crawl finds more as it goes."""
+    completed: int
+    failed: int
+    cancelled: int = 0
+    pending: int
+    created_at: str
+    updated_at: str
+    started_at: str | None = None
+    finished_at: str | None = None
+    user_id: str | None = None
+    name: str | None = None
+    tags: list[str] = Field(default_factory=list)
+
+
+Job = FetchSummary | ArticlesJob | CrawlJob
 
 
 class JobList(BaseModel):
@@ -89,10 +110,23 @@ def summary(row: Any, tags: list[str] | None = None) -> Job:
     }  # fmt: skip
     if row.door == "fetch":
         return FetchSummary(id=row.public_id, url=row.url, error=row.error, **common)
+    if row.door == "crawl":
+        return _crawl(row, tags or [], common)
     return ArticlesJob(
         job_id=row.public_id, total_articles=row.total, completed=row.done, failed=row.failed,
         cancelled=row.cancelled, pending=row.total - row.done - row.failed - row.cancelled,
         cached_articles=row.cached, updated_at=rfc3339(row.updated_at),
         completed_at=rfc3339(row.finished_at) if row.finished_at else None, name=row.name,
         tags=tags or [], **common,
+    )  # fmt: skip
+
+
+def _crawl(row: Any, tags: list[str], common: dict[str, Any]) -> CrawlJob:
+    return CrawlJob(
+        job_id=row.public_id, spider=row.scraper, spider_job_id=row.public_id,
+        total_pages=row.total, completed=row.done, failed=row.failed, cancelled=row.cancelled,
+        pending=row.total - row.done - row.failed - row.cancelled,
+        updated_at=rfc3339(row.updated_at), user_id=row.user_id, name=row.name, tags=tags,
+        started_at=rfc3339(row.started_at) if row.started_at else None,
+        finished_at=rfc3339(row.finished_at) if row.finished_at else None, **common,
     )  # fmt: skip

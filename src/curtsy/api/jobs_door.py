@@ -7,7 +7,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.requests import HTTPConnection
 
+from curtsy.api.access import TheCaller
 from curtsy.api.article_shapes import ArticleResults
 from curtsy.api.desk import Desk, TheDesk
 from curtsy.api.fetch_shapes import with_content
@@ -15,6 +17,7 @@ from curtsy.api.job_shapes import (
     ArticlesJob,
     Cancelled,
     Changed,
+    CrawlJob,
     FetchJob,
     FetchSummary,
     Job,
@@ -22,6 +25,7 @@ from curtsy.api.job_shapes import (
     summary,
 )
 from curtsy.api.json_route import JsonRoute
+from curtsy.api.ownership import require_own_job
 from curtsy.api.problems import BadState, problems
 from curtsy.api.reading import (
     FIRST,
@@ -38,17 +42,20 @@ from curtsy.model.jobs import JobState
 router = APIRouter(route_class=JsonRoute)
 
 MAX_SKIP = 100_000
-RESERVED = {"submit": "POST"}
+RESERVED = {"submit": "POST", "scrape": "POST", "sites": "GET", "health": "GET", "queue": ""}
 """Second segments of paths that are no ids, with what works there."""
 NDJSON = "application/x-ndjson"
 
 
-async def _job(job_id: str) -> str:
-    """What cannot be an id, and so need not be asked for, is not found either."""
+async def _job(job_id: str, connection: HTTPConnection, desk: TheDesk) -> str:
+    """What cannot be an id, and so need not be asked for, is not found either; nor is a job of
+    somebody else's."""
     if job_id in RESERVED:
-        raise HTTPException(405, headers={"Allow": RESERVED[job_id]})
+        works = connection.url.path.endswith(f"/{job_id}") and RESERVED[job_id]
+        raise HTTPException(405, headers={"Allow": works}) if works else HTTPException(404)
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", job_id):
         raise NotFound("job", job_id[:100])
+    await require_own_job(connection, desk, job_id)
     return job_id
 
 
@@ -67,6 +74,7 @@ Cursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")]
 @router.get("/jobs/", include_in_schema=False, response_model_exclude_none=True)
 async def index(
     desk: TheDesk,
+    caller: TheCaller,
     status_filter: StatusFilter = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     skip: Annotated[int, Query(ge=0, le=MAX_SKIP)] = 0,
@@ -78,8 +86,9 @@ async def index(
     wanted = FILTERS[status_filter] if status_filter else None
     after = _place(cursor)
     rows, total, onward = await desk.read(
-        lambda c: list_jobs(c, wanted=wanted, tag=tag, q=q, after=after, limit=limit, skip=skip)
-    )
+        lambda c: list_jobs(c, user=caller.confined_to, wanted=wanted, tag=tag, q=q, after=after,
+                            limit=limit, skip=skip)
+    )  # fmt: skip
     return JobList(
         jobs=[summary(row, tags) for row, tags in rows],
         total=min(total, TOTAL_CAP), total_is_capped=total > TOTAL_CAP, limit=limit, skip=skip,
@@ -87,7 +96,9 @@ async def index(
     )  # fmt: skip
 
 
-@router.get("/jobs/{job_id}", response_model=FetchJob | ArticlesJob, responses=problems(404))
+@router.get(
+    "/jobs/{job_id}", response_model=FetchJob | ArticlesJob | CrawlJob, responses=problems(404)
+)
 async def show(job: JobId, desk: TheDesk) -> Response:
     """A job and, if it is of the fetch door and completed, the content."""
     row, tags, content = await desk.read(lambda c: read_whole(c, job))
@@ -98,7 +109,7 @@ async def show(job: JobId, desk: TheDesk) -> Response:
     return Response(body, media_type="application/json")
 
 
-@router.get("/jobs/{job_id}/status", response_model=FetchSummary | ArticlesJob,
+@router.get("/jobs/{job_id}/status", response_model=FetchSummary | ArticlesJob | CrawlJob,
             responses=problems(404))  # fmt: skip
 async def status(job: JobId, desk: TheDesk) -> Response:
     """How far the job is."""

@@ -3,9 +3,10 @@
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 
 from curtsy.api.desk import TheDesk
+from curtsy.api.ownership import require_own_page
 from curtsy.api.page_shapes import Page, page_of
 from curtsy.api.problems import problems
 from curtsy.errors import NotFound
@@ -24,7 +25,8 @@ PageId = Annotated[str, Depends(_page)]
 
 
 @router.get("/{page_id}", responses=problems(404), response_model_exclude_none=True)
-async def show(page: PageId, desk: TheDesk) -> Page:
+async def show(request: Request, page: PageId, desk: TheDesk) -> Page:
     """A page, how it stands, and its history."""
     number = int(page.removeprefix("art_"), 16)
+    await require_own_page(request, desk, number, page)
     return page_of(await desk.read(lambda c: page_story(c, number, page)))

@@ -14,6 +14,8 @@ from starlette.exceptions import HTTPException
 from curtsy.errors import (
     BadRequest,
     CurtsyError,
+    KeyNeeded,
+    NotAllowed,
     NotFound,
     OverLimit,
     Refused,
@@ -32,6 +34,8 @@ STATUSES: tuple[tuple[type[CurtsyError], int], ...] = (
     (BadRequest, 422),
     (NotFound, 404),
     (WrongState, 409),
+    (KeyNeeded, 401),
+    (NotAllowed, 403),
     (Refused, 422),
     (OverLimit, 429),
     (StoreAway, 503),
@@ -62,6 +66,8 @@ class Problem(BaseModel):
     """A stable word for programs."""
     errors: list[FieldProblem] = Field(default_factory=list)
     """Of a 422: each problem and where it is."""
+    part: str | None = None
+    """Of a 501: the part of curtsy that brings it."""
 
 
 class BadState(Exception):
@@ -79,6 +85,7 @@ def problem(
     *,
     headers: Mapping[str, str] | None = None,
     errors: list[dict[str, Any]] | None = None,
+    part: str | None = None,
 ) -> Response:
     body: dict[str, Any] = {
         "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status,
@@ -86,6 +93,8 @@ def problem(
     }  # fmt: skip
     if errors:
         body["errors"] = errors
+    if part:
+        body["part"] = part
     # ASCII: an error may quote text that no UTF-8 can carry
     return Response(json.dumps(body).encode(), status, headers, MEDIA_TYPE)
 
@@ -110,6 +119,8 @@ def install(app: FastAPI) -> None:
     def openapi() -> dict[str, Any]:
         document = described()
         document["components"]["schemas"] |= schemas["$defs"]
+        document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"key": []}, {}]  # without one where nobody is asked
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]
@@ -121,6 +132,10 @@ def install(app: FastAPI) -> None:
 
 async def _ours(_request: Request, error: Exception) -> Response:
     assert isinstance(error, CurtsyError)
+    return problem_of(error)
+
+
+def problem_of(error: CurtsyError) -> Response:
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
     if status == 500:
         log.error("request_failed", code=error.code, error=str(error))
@@ -129,6 +144,8 @@ async def _ours(_request: Request, error: Exception) -> Response:
         headers["Retry-After"] = str(error.retry_after_seconds)
     if isinstance(error, StoreAway):
         headers["Retry-After"] = str(STORE_AWAY_RETRY_SECONDS)
+    if isinstance(error, KeyNeeded):
+        headers["WWW-Authenticate"] = "Bearer"
     return problem(status, str(error), error.code, headers=headers)
 
 

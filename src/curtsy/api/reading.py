@@ -21,7 +21,7 @@ Tagged = tuple[Any, list[str]]
 _JOB = """
     SELECT j.id, j.public_id, j.door, j.state, j.total, j.done, j.failed, j.cancelled, j.cached,
            j.name, j.paused_at, j.created_at, j.updated_at, j.finished_at, j.round,
-           j.last_event, j.started_at,
+           j.last_event, j.started_at, j.scraper, j.user_id,
            coalesce(i.url, p.url) AS url, i.error
     FROM {jobs} JOIN items i ON i.job_id = j.id AND i.position = 0
     JOIN pages p ON p.id = i.page_id
@@ -73,6 +73,15 @@ _WITH_TAG = Statement(
     FROM job_tags t JOIN jobs j ON j.id = t.job_id
     WHERE t.tag = :tag AND t.job_id < CAST(:id AS bigint) ORDER BY t.job_id DESC LIMIT :most
     """
+)
+_OF_USER = Statement(
+    f"""
+    SELECT j.id, j.created_at, j.name, j.state, j.done FROM jobs j
+    WHERE j.user_id = :user AND j.created_at <= CAST(:at AS bigint) AND {_BEFORE} {_NEWEST_FIRST}
+    """  # noqa: S608
+)
+_COUNT_OF_USER = Statement(
+    "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE user_id = :user LIMIT :most) AS counted"
 )
 _COUNT = Statement(
     """
@@ -130,20 +139,24 @@ def _tags_of(connection: Connection, job_ids: Sequence[int]) -> dict[int, list[s
 
 
 def list_jobs(
-    connection: Connection, *, wanted: Filter | None, tag: str | None, q: str | None,
-    after: Place, limit: int, skip: int,
+    connection: Connection, *, user: str | None, wanted: Filter | None, tag: str | None,
+    q: str | None, after: Place, limit: int, skip: int,
 ) -> tuple[list[Tagged], int, Place | None]:  # fmt: skip
     """A page of the list with tags, newest first; how many there are, counted up to one over the
-    cap; and where the next page begins."""
-    looks_through = q is not None or (tag is not None and wanted is not None)
-    most = SEARCHED if looks_through else skip + limit + 1
-    found = _candidates(connection, wanted, tag, after, most)
+    cap; and where the next page begins. With a user, of that one's alone."""
+    filters = sum(said is not None for said in (user, wanted, tag))
+    most = SEARCHED if q is not None or filters > 1 else skip + limit + 1
+    if user is not None:
+        found = _own_candidates(connection, user, wanted, tag, after, most)
+    else:
+        found = _candidates(connection, wanted, tag, after, most)
     if q is not None:
         found = [row for row in found if q.lower() in (row.name or "").lower()]
     page = found[skip : skip + limit]
     more = len(found) > skip + limit
-    counts_all = tag is None and q is None
-    total = _total(connection, wanted) if counts_all else len(found) + (after == FIRST and more)
+    total = len(found) + (after == FIRST and more)
+    if tag is None and q is None and (user is None or wanted is None):
+        total = _total(connection, user, wanted)
     shown = list(_SHOWN(connection, wanted=[(row.id,) for row in page])) if page else []
     tags = _tags_of(connection, [row.id for row in shown])
     listed = [(row, tags[row.id]) for row in shown]
@@ -170,7 +183,23 @@ def _candidates(
     return sorted(found, key=lambda row: (row.created_at, row.id), reverse=True)[:most]
 
 
-def _total(connection: Connection, wanted: Filter | None) -> int:
+def _own_candidates(
+    connection: Connection, user: str, wanted: Filter | None, tag: str | None, after: Place,
+    most: int,
+) -> list[Any]:  # fmt: skip
+    at, number = after
+    rows = list(_OF_USER(connection, user=user, at=at, id=number, most=most))
+    if wanted is not None:
+        rows = [row for row in rows if _fits(row, wanted)]
+    if tag is not None:
+        tags = _tags_of(connection, [row.id for row in rows])
+        rows = [row for row in rows if tag in tags[row.id]]
+    return rows
+
+
+def _total(connection: Connection, user: str | None, wanted: Filter | None) -> int:
+    if user is not None:
+        return int(_COUNT_OF_USER(connection, user=user, most=TOTAL_CAP + 1).scalar_one())
     if wanted is None:
         return int(_COUNT(connection, most=TOTAL_CAP + 1).scalar_one())
     at, number = FIRST

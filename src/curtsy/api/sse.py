@@ -9,6 +9,8 @@ from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
 MEDIA_TYPE = "text/event-stream"
+BEGINNING = b"retry: 500\n\n"
+"""A client that is cut off comes back after so many milliseconds."""
 KEEP_ALIVE = b": still here\n\n"
 KEEP_ALIVE_SECONDS = 15.0
 SEND_WITHIN_SECONDS = 30.0
@@ -40,7 +42,7 @@ class EventStream(Response):
             gone.cancel()
 
     async def _send_all(self, send: Send, gone: asyncio.Task[None]) -> None:
-        await _send_piece(send, KEEP_ALIVE)  # so that a client knows at once that it is heard
+        await _send_piece(send, BEGINNING)  # so that a client knows at once that it is heard
         while not gone.done():
             piece = asyncio.ensure_future(anext(self._pieces))
             try:

@@ -6,11 +6,14 @@ from contextlib import aclosing
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Header, Response, WebSocket
+from fastapi import APIRouter, Header, Request, Response, WebSocket
 from pydantic import BaseModel
 
+from curtsy.api.access import TheCaller, caller_of
 from curtsy.api.desk import Desk, TheDesk
+from curtsy.api.event_pages import EventPage, LogPage, event_page, log_page, wants_page
 from curtsy.api.jobs_door import JobId
+from curtsy.api.ownership import require_own_job
 from curtsy.api.problems import problems
 from curtsy.api.sockets import BAD_PLACE, UNKNOWN_JOB, refuse, speak
 from curtsy.api.sse import MEDIA_TYPE, EventStream, sse
@@ -19,6 +22,7 @@ from curtsy.api.words import word
 from curtsy.errors import BadRequest, NotFound
 from curtsy.events import BadPlace, Fact, Place, log_lines
 from curtsy.model.jobs import OPEN_STATES, JobState
+from curtsy.model.roles import Caller
 
 router = APIRouter()
 
@@ -26,18 +30,13 @@ _LINE_ID = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,6}|end))?")
 END = "end"
 WHOLE = 10**9
 """In place of a line's number: the event was read with all its lines."""
-STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"description": "A stream of events.", "content": {MEDIA_TYPE: {}}}
-}
 LastEventId = Annotated[str | None, Header(max_length=100)]
 
 
-class LogEntry(BaseModel):
-    """The data of a `log` event."""
-
-    ts: str
-    level: str
-    msg: str
+def _streams(page: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    """A stream, or with `Accept: application/json` a page of it."""
+    return {200: {"description": "A stream of events, or a page of them.", "model": page,
+                  "content": {MEDIA_TYPE: {}}}}  # fmt: skip
 
 
 @router.websocket("/ws")
@@ -48,7 +47,8 @@ async def all_updates(socket: WebSocket, desk: TheDesk, after: str | None = None
         await refuse(socket, BAD_PLACE, str(error))
         return
     await socket.accept()
-    await speak(socket, _updates(desk.feed.of_all(after=place), update_of_all))
+    facts = desk.feed.of_all(after=place)
+    await speak(socket, _updates(_own(facts, caller_of(socket)), update_of_all))
 
 
 @router.websocket("/ws/jobs/{job_id}")
@@ -59,6 +59,7 @@ async def job_updates(
         await refuse(socket, BAD_PLACE, "after is not the seq of an event.")
         return
     try:
+        await require_own_job(socket, desk, job_id[:100])
         row, _tags = await desk.job(job_id[:100])
     except NotFound as error:
         await refuse(socket, UNKNOWN_JOB, str(error))
@@ -67,26 +68,44 @@ async def job_updates(
     await speak(socket, _of_job(desk, row, int(after) if after is not None else row.last_event))
 
 
-@router.get("/events", responses=STREAM | problems(), response_class=EventStream)
-async def events(desk: TheDesk, last_event_id: LastEventId = None) -> Response:
+@router.get("/events", responses=_streams(EventPage) | problems(), status_code=200,
+            response_class=EventStream)  # fmt: skip
+async def events(
+    request: Request, desk: TheDesk, caller: TheCaller, last_event_id: LastEventId = None
+) -> Response:
     """What happens to all jobs from now on, or since the event named by `Last-Event-ID`."""
     try:
         place = Place.parse(last_event_id) if last_event_id else None
     except BadPlace as error:
         raise BadRequest([f"Last-Event-ID: {error}"]) from None
-    return EventStream(_all_as_sse(desk, place))
+    if wants_page(request):
+        return await event_page(desk, place, caller)
+    return EventStream(_as_sse(_own(desk.feed.of_all(after=place), caller)))
 
 
-@router.get("/jobs/{job_id}/logs", responses=STREAM | problems(404) | {
+@router.get("/jobs/{job_id}/logs", responses=_streams(LogPage) | problems(404) | {
     204: {"description": "The log was read to its end."}
-}, response_class=EventStream)  # fmt: skip
-async def logs(job: JobId, desk: TheDesk, last_event_id: LastEventId = None) -> Response:
+}, status_code=200, response_class=EventStream)  # fmt: skip
+async def logs(
+    request: Request, job: JobId, desk: TheDesk, last_event_id: LastEventId = None
+) -> Response:
     """The job's log, live: `log` events `{ts, level, msg}`, then one `end`."""
     after, line, ended = _line_after(last_event_id)
     row, _tags = await desk.job(job)
+    if wants_page(request):
+        return await log_page(desk, row, after)
     if ended and row.state not in OPEN_STATES and after >= row.last_event:
         return Response(status_code=204)  # so that a browser does not ask for ever
     return EventStream(_log(desk, row, after, line))
+
+
+async def _own(facts: AsyncGenerator[Fact], caller: Caller) -> AsyncGenerator[Fact]:
+    """Those that the caller may know of."""
+    only = caller.confined_to
+    async with aclosing(facts):
+        async for fact in facts:
+            if only is None or fact.user_id == only:
+                yield fact
 
 
 async def _updates(
@@ -106,8 +125,8 @@ async def _of_job(desk: Desk, row: Any, after: int) -> AsyncGenerator[bytes]:
             yield message
 
 
-async def _all_as_sse(desk: Desk, place: Place | None) -> AsyncGenerator[bytes]:
-    async with aclosing(desk.feed.of_all(after=place)) as facts:
+async def _as_sse(facts: AsyncGenerator[Fact]) -> AsyncGenerator[bytes]:
+    async with aclosing(facts):
         async for fact in facts:
             yield sse(update_of_all(fact), id=str(fact.place))
 

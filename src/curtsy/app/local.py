@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import httpx
 
 from curtsy.api import create_app
+from curtsy.api.entrance import Entrance
 from curtsy.app.opening import ready
 from curtsy.app.processes import desk_for
 from curtsy.clock import Clock
@@ -14,6 +15,8 @@ from curtsy.config import Settings, worker_settings
 from curtsy.store import Store
 from curtsy.store.wakeups import Wakeups
 from curtsy.worker import Worker
+
+NAME = "local"
 
 
 @asynccontextmanager
@@ -49,6 +52,7 @@ async def _client(
     settings: Settings, store: Store, clock: Clock, on_work: Callable[[], None]
 ) -> AsyncIterator[httpx.AsyncClient]:
     async with desk_for(settings, store, clock, on_work) as desk:
-        transport = httpx.ASGITransport(create_app(desk), raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://local") as http:
+        ourselves = Entrance(hosts=frozenset({NAME}), open_access=True)
+        transport = httpx.ASGITransport(create_app(desk, ourselves), raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url=f"http://{NAME}") as http:
             yield http

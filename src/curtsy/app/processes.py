@@ -7,6 +7,7 @@ from typing import Protocol
 
 from curtsy import duty
 from curtsy.api.desk import Desk
+from curtsy.app.entrance import entrance_for
 from curtsy.app.opening import check_folder, ready
 from curtsy.app.presence import presence
 from curtsy.app.serving import Api, listen, url_of
@@ -39,8 +40,9 @@ async def serve_api(settings: Settings) -> None:
             Wakeups(settings.database_url, lambda: desk.feed.wake()) as wakeups,
             desk_for(settings, store, clock, wakeups.send) as desk,
         ):
+            entrance = await entrance_for(settings, listening, store)
             duties = {"keep_time": lambda: _keep_time(store, clock)}
-            await _until_stopped(stop, [Api(desk, listening)], duties)
+            await _until_stopped(stop, [Api(desk, listening, entrance)], duties)
 
 
 async def run_worker(settings: Settings) -> None:
@@ -66,6 +68,7 @@ async def run_up(
     check_folder(settings.database_url)
     with presence(settings), Stop() as stop, listen(settings) as listening:
         async with ready(settings, upgrades_sqlite=True) as (store, clock):
+            entrance = await entrance_for(settings, listening, store)
             worker = Worker(store=store, clock=clock, settings=worker_settings(settings),
                             on_told=lambda: desk.feed.wake())  # fmt: skip
 
@@ -83,7 +86,7 @@ async def run_up(
                 Wakeups(settings.database_url, on_wake) as wakeups,
             ):
                 on_up(url_of(listening))
-                await _until_stopped(stop, [Api(desk, listening), worker])
+                await _until_stopped(stop, [Api(desk, listening, entrance), worker])
                 with suppress(StoreAway):  # then nobody can say, and nothing is lost either
                     on_down(worker.recorded, await store.read(waiting_visits))
 
@@ -111,7 +114,8 @@ def desk_for(settings: Settings, store: Store, clock: Clock, on_work: Callable[[
         delay_ms=told.policy.min_delay,
     )  # fmt: skip
     return Desk(store=store, clock=clock, submitter=submitter, on_work=on_work,
-                page_max_age=milliseconds(settings.page_max_age))  # fmt: skip
+                page_max_age=milliseconds(settings.page_max_age),
+                crawl_cache_ttl=milliseconds(settings.crawl_cache_ttl))  # fmt: skip
 
 
 async def _keep_time(store: Store, clock: Clock) -> float:

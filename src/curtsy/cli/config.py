@@ -1,32 +1,31 @@
 """`curtsy config`: what every setting is, and who said so."""
 
 import os
-from typing import Annotated
 
-import orjson
-import typer
-
+from curtsy.cli.saying import note, say, say_json
 from curtsy.cli.table import table
-from curtsy.config import load
-from curtsy.config.obsolete import obsolete_variables
-from curtsy.config.reading import origins, shown, unknown_variables
-
-commands = typer.Typer(help="The settings.", no_args_is_help=True)
+from curtsy.cli.talking import AsJson
 
 
-@commands.command()
-def check(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
-    """Every setting with its value and where that came from; exit code 1 if one is wrong."""
+def check(as_json: AsJson = False) -> None:
+    """Every setting with its value and where that came from.
+
+    Exit code 1 if one is wrong, and a sentence that says which.
+    """
+    from curtsy.config import load
+    from curtsy.config.obsolete import obsolete_variables
+    from curtsy.config.reading import origins, shown, unknown_variables
+
     settings = load()
     came_from = origins()
     rows = [(name.upper(), shown(name, value), came_from[name]) for name, value in settings]
     if as_json:
-        said = [{"name": n, "value": getattr(settings, n.lower()) if n != "DATABASE_URL" else v,
-                 "from": origin} for n, v, origin in rows]  # fmt: skip
-        print(orjson.dumps(said).decode())
-        return
-    print("\n".join(table(("setting", "value", "from"), rows)))
+        say_json([{"name": n, "value": getattr(settings, n.lower()) if n != "DATABASE_URL" else v,
+                   "from": origin} for n, v, origin in rows])  # fmt: skip
+    else:
+        say("\n".join(table(("setting", "value", "from"), rows, cut=("value", "from"))))
+    tell = note if as_json else say
     for name in unknown_variables(os.environ):
-        print(f"\n{name} is set, but there is no such setting: it has no effect.")
+        tell(f"\n{name} is set, but there is no such setting: it has no effect.")
     for name, instead in obsolete_variables(os.environ).items():
-        print(f"\n{name} is set, but means nothing here. In its place: {instead}.")
+        tell(f"\n{name} is set, but means nothing here. In its place: {instead}.")

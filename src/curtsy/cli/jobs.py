@@ -1,183 +1,191 @@
 """Commands about jobs: submit one, see how far it is, get what it brought, change its course."""
 
-import asyncio
-import sys
-from pathlib import Path
+import re
 from typing import Annotated, Any
 
-import orjson
 import typer
 
-from curtsy.cli.articles import Form, Writer, form_for, written_to
+from curtsy.cli.articles import AsLines, Format, Out, Writer, form_for, written_to
+from curtsy.cli.completion import job_ids
 from curtsy.cli.exits import exit_code
-from curtsy.cli.progress import progress
+from curtsy.cli.progress import patience, progress
+from curtsy.cli.saying import note, say, say_json
 from curtsy.cli.starting import run
-from curtsy.cli.table import table
 from curtsy.cli.talking import AsJson, Url, talk
+from curtsy.cli.telling import WrongUsage
 from curtsy.cli.urls import File, Urls, given
-from curtsy.client import Declined, Talk
+from curtsy.cli.waiting import is_open, total_of, warn_if_nobody_fetches, watched
+from curtsy.cli.wording import counted, in_utf8
+from curtsy.cli.writing import write_all
 
-JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Its id, as job_0d45a0376e21.")]
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def job_id(text: str | None) -> str | None:
+    if text is None or _ID.fullmatch(text):
+        return text
+    raise WrongUsage(
+        f"{text!r} is no job's id, as job_0d45a0376e21 would be: `curtsy jobs` lists them."
+    )
+
+
+JobArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB", help="Its id, as job_0d45a0376e21; `curtsy jobs` lists them.",
+        callback=job_id, autocompletion=job_ids,
+    ),
+]  # fmt: skip
 Wait = Annotated[bool, typer.Option("--wait", help="Until the job has ended, with progress.")]
-LOOK_EVERY_SECONDS = 0.5
-STORE_AWAY = 503
 
 
 def submit(
     urls: Urls = None,
     file: File = None,
-    priority: Annotated[int, typer.Option(min=1, max=10, help="1 is first.")] = 5,
-    name: Annotated[str | None, typer.Option(help="To find it by.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="To find it by; may be repeated.")] = None,
-    ignore_cache: Annotated[bool, typer.Option(help="Fetch also what is in the store.")] = False,
+    priority: Annotated[
+        int, typer.Option(min=1, max=10, metavar="N", help="1 is fetched first, 10 last.")
+    ] = 5,
+    name: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="To know it by in `curtsy jobs`.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WORD", help="For `curtsy jobs --tag`; may be repeated."),
+    ] = None,
+    ignore_cache: Annotated[
+        bool, typer.Option("--ignore-cache", help="Fetch also what is in the store already.")
+    ] = False,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Submit articles; a worker (`curtsy up`) fetches them."""
+    """Submit articles as a job; a worker fetches them.
+
+    The job is kept from the moment its id is printed, whatever happens to this command. A worker
+    runs where `curtsy up` or `curtsy worker` does. With --wait the exit code says how it went.
+    """
     articles = [{"url": one, "priority": priority} for one in given(urls, file)]
-    body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache, "tags": tag or []}
-    run(_submit(url, body | ({"name": name} if name else {}), wait=wait, as_json=as_json))
+    body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache,
+                            "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
+    named = {"name": in_utf8(name)} if name else {}
+    run(_submit(url, body | named, wait=wait, as_json=as_json))
 
 
 async def _submit(url: str | None, body: Any, *, wait: bool, as_json: bool) -> None:
-    async with talk(url) as api:
-        made = await api.ask("POST", "/jobs/submit", body=body)
-        if as_json and not wait:
-            print(orjson.dumps(made).decode())
-            return
+    async with talk(url, makes=True) as api:
+        with patience(f"Submitting {counted(len(body['articles']), 'page')}"):
+            made = await api.ask("POST", "/jobs/submit", body=body)
         if not as_json:
-            print(f"{made['job_id']}: {made['new_articles']} to fetch, "
-                  f"{made['cached_articles']} in the store already.")  # fmt: skip
+            say(f"{made['job_id']}: {made['new_articles']} to fetch, "
+                f"{made['cached_articles']} in the store already.")  # fmt: skip
+        elif not wait:
+            say_json(made)
         if wait:
-            ended = await until_ended(api, made["job_id"], made["total_articles"])
-            _show_status(ended, as_json=as_json)
+            ended = await watched(api, made["job_id"], made["total_articles"])
+            show_status(ended, as_json=as_json)
             raise typer.Exit(exit_code(ended["completed"], ended["failed"] + ended["cancelled"]))
+        if made["new_articles"]:
+            await warn_if_nobody_fetches(api)
 
 
 def status(job: JobArgument, wait: Wait = False, as_json: AsJson = False, url: Url = None) -> None:
     """How far a job is."""
-    run(_status(url, job, wait=wait, as_json=as_json))
+    show_status(run(_status(url, job, wait=wait)), as_json=as_json)
 
 
-async def _status(url: str | None, job: str, *, wait: bool, as_json: bool) -> None:
+async def _status(url: str | None, job: str, *, wait: bool) -> dict[str, Any]:
     async with talk(url) as api:
-        found = await api.ask("GET", f"/jobs/{job}/status")
-        if wait and found.get("pending"):
-            found = await until_ended(api, job, found["total_articles"])
-        _show_status(found, as_json=as_json)
+        found: dict[str, Any] = await api.ask("GET", f"/jobs/{job}/status")
+        if wait and is_open(found):
+            found = await watched(api, job, total_of(found))
+        return found
 
 
 def results(
     job: JobArgument,
-    out: Annotated[Path | None, typer.Option(help="To this file.")] = None,
-    form: Annotated[Form | None, typer.Option("--format", help="How they are written.")] = None,
+    out: Out = None,
+    form: Format = None,
+    as_lines: AsLines = False,
     url: Url = None,
 ) -> None:
-    """What a job brought so far. Failures go to stderr, or into the lines of JSON."""
-    run(_results(url, job, form_for(form, out), out))
+    """What a job brought so far.
+
+    Failures go to stderr, or into the lines of JSON. A job's results never change once they are
+    there; ask again for those that come later.
+    """
+    chosen = form_for(form, out, as_lines=as_lines)
+    with written_to(out) as to:
+        run(_results(url, job, Writer(chosen, to, out)))
 
 
-async def _results(url: str | None, job: str, form: Form, out: Path | None) -> None:
+async def _results(url: str | None, job: str, writer: Writer) -> None:
     async with talk(url) as api:
-        with written_to(out) as to:
-            writer = Writer(form, to)
-            async for found in api.results(job):
-                writer.write(found)
-                if "error" in found and form is not Form.JSON:
-                    print(f"{found['url']}: {found['error']}", file=sys.stderr)
+        found = await api.ask("GET", f"/jobs/{job}/status")
+        total = total_of(found)
+        with progress(total, quiet=not writer.to_file) as tells:
+            written = await write_all(api, job, writer, tells)
+    for failure in written.failures:
+        note(failure)
+    if is_open(found):
+        ended = written.done + written.failed
+        note(f"{ended} of {counted(total, 'page')} so far; the job goes on.")
 
 
 def cancel(
     job: JobArgument,
-    purge: Annotated[bool, typer.Option(help="Also forget it and its data.")] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Also forget it and its data; nothing brings it back.")
+    ] = False,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Take a job back; pages that other jobs wait for stay queued."""
+    """Take a job back; what it brought is kept.
+
+    Pages that other jobs wait for stay queued. A job that has ended cannot be cancelled, but it
+    can be purged.
+    """
     query = {"purge": "true"} if purge else None
-    run(_tell(url, "DELETE", f"/jobs/{job}", as_json=as_json, query=query))
+    _tell(url, "DELETE", f"/jobs/{job}", as_json=as_json, query=query)
 
 
 def retry(job: JobArgument, as_json: AsJson = False, url: Url = None) -> None:
     """Try a job's failures again, and only those."""
-    run(_tell(url, "POST", f"/jobs/{job}/retry", as_json=as_json))
+    _tell(url, "POST", f"/jobs/{job}/retry", as_json=as_json)
 
 
 def pause(job: JobArgument, as_json: AsJson = False, url: Url = None) -> None:
     """Start none of a job's pages until it is resumed."""
-    run(_tell(url, "POST", f"/jobs/{job}/pause", as_json=as_json))
+    _tell(url, "POST", f"/jobs/{job}/pause", as_json=as_json)
 
 
 def resume(job: JobArgument, as_json: AsJson = False, url: Url = None) -> None:
     """Go on with a paused job."""
-    run(_tell(url, "POST", f"/jobs/{job}/resume", as_json=as_json))
+    _tell(url, "POST", f"/jobs/{job}/resume", as_json=as_json)
 
 
-async def _tell(
+def _tell(
     url: str | None, method: str, path: str, *, as_json: bool, query: dict[str, Any] | None = None
 ) -> None:
-    async with talk(url) as api:
-        answer = await api.ask(method, path, query=query)
-    print(orjson.dumps(answer).decode() if as_json else answer["message"])
-
-
-def jobs(
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")] = 50,
-    status: Annotated[str | None, typer.Option(help="Only these: a word of any door.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Only those with this tag.")] = None,
-    as_json: AsJson = False,
-    url: Url = None,
-) -> None:
-    """Jobs, newest first."""
-    run(_jobs(url, {"limit": limit, "status_filter": status, "tag": tag}, as_json=as_json))
-
-
-async def _jobs(url: str | None, query: dict[str, Any], *, as_json: bool) -> None:
-    async with talk(url) as api:
-        found = await api.ask("GET", "/jobs", query=query)
+    answer = run(_ask(url, method, path, query), doing="Telling the job")
     if as_json:
-        print(orjson.dumps(found).decode())
-        return
-    print("\n".join(table(("job", "status", "pages", "failed", "made", "what"),
-                          [_row(job) for job in found["jobs"]])))  # fmt: skip
-    if len(found["jobs"]) < found["total"]:
-        print(
-            f"  {len(found['jobs'])} of {found['total']}{'+' if found['total_is_capped'] else ''}"
-        )
-
-
-def _row(job: dict[str, Any]) -> tuple[str, ...]:
-    if job["door"] == "fetch":
-        return job["id"], job["status"], "1", "", job["created_at"], job["url"]
-    done = f"{job['completed']} of {job['total_articles']}"
-    failed = str(job["failed"] or "")
-    return job["job_id"], job["status"], done, failed, job["created_at"], job.get("name", "")
-
-
-async def until_ended(api: Talk, job: str, total: int, *, quiet: bool = False) -> dict[str, Any]:
-    """The job's status once nothing of it waits; a store that is away comes back."""
-    with progress(total, quiet=quiet) as tells:
-        while True:
-            try:
-                found: dict[str, Any] = await api.ask("GET", f"/jobs/{job}/status")
-            except Declined as declined:
-                if declined.status != STORE_AWAY:
-                    raise
-            else:
-                tells(found["completed"], found["failed"])
-                if not found["pending"]:
-                    return found
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
-
-
-def _show_status(found: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print(orjson.dumps(found).decode())
-    elif found["door"] == "fetch":
-        print(f"{found['id']}: {found['status']} {found.get('error', '')}".rstrip())
+        say_json(answer)
     else:
-        words = [f"{found['completed']} of {found['total_articles']} pages"]
-        words += [f"{found[what]} {what}" for what in ("failed", "pending") if found[what]]
+        say(answer["message"])
+
+
+async def _ask(url: str | None, method: str, path: str, query: dict[str, Any] | None) -> Any:
+    async with talk(url) as api:
+        return await api.ask(method, path, query=query)
+
+
+def show_status(found: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        say_json(found)
+    elif found["door"] == "fetch":
+        say(f"{found['id']}: {found['status']} {found.get('error', '')}".rstrip())
+    else:
+        words = [f"{found['completed']} of {counted(total_of(found), 'page')}"]
+        kinds = ("failed", "cancelled", "pending")
+        words += [f"{found[what]} {what}" for what in kinds if found[what]]
         words += ["paused"] if found.get("paused") else []
-        print(f"{found['job_id']}: {found['status']}, {', '.join(words)}")
+        say(f"{found['job_id']}: {found['status']}, {', '.join(words)}")

@@ -1,57 +1,84 @@
 """The commands."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from curtsy import __version__
-from curtsy.app import run_worker, serve_api
-from curtsy.cli import config, demo, doctor, jobs, letters, schema, scrape, up
-from curtsy.cli.starting import run, settings_for, told
-from curtsy.cli.up import Host, Port, Slots
-
-commands = typer.Typer(
-    name="curtsy",
-    help="A distributed job scheduler for web scraping.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+from curtsy.cli import (
+    config,
+    crawl,
+    demo,
+    doctor,
+    jobs,
+    keys,
+    letters,
+    listing,
+    processes,
+    schema,
+    scrape,
+    streams,
+    up,
 )
-commands.add_typer(schema.commands, name="db")
-commands.add_typer(config.commands, name="config")
-for command in (up.up, up.stop, scrape.scrape, jobs.submit, jobs.status, jobs.results,
-                jobs.cancel, jobs.retry, jobs.pause, jobs.resume, jobs.jobs):  # fmt: skip
-    commands.command(command.__name__)(command)
-commands.command("dead-letters")(letters.dead_letters)
-commands.command("doctor")(doctor.doctor)
-commands.command("demo")(demo.demo)
+from curtsy.cli.saying import say
+from curtsy.cli.teaching import Command, Group
+from curtsy.cli.telling import told
+
+HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+Functions = tuple[Callable[..., None], ...]
+COMMANDS: dict[str, Functions] = {
+    "Start here": (demo.demo, scrape.scrape, up.up, up.stop),
+    "Jobs": (jobs.submit, crawl.crawl, jobs.status, streams.logs, streams.watch, jobs.results,
+             listing.jobs, letters.dead_letters, jobs.retry, jobs.pause, jobs.resume,
+             jobs.cancel),
+    "Operation": (doctor.doctor, processes.api, processes.worker),
+}  # fmt: skip
+GROUPS: dict[str, tuple[str, Functions]] = {
+    "keys": ("Who may use the API: make keys, list, rotate and revoke them.",
+             (keys.add, keys.list, keys.rotate, keys.revoke)),
+    "db": ("The database's schema: upgrade it, check it.", (schema.upgrade, schema.check)),
+    "config": ("The settings: check them.", (config.check,)),
+}  # fmt: skip
 
 
 def _show_version(asked: bool) -> None:
     if asked:
-        print(f"curtsy {__version__}")
+        say(f"curtsy {__version__}")
         raise typer.Exit
 
 
-@commands.callback()
 def _options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """A distributed job scheduler for web scraping."""
+    """Fetches web pages as fast as each site allows, never faster, and loses none.
+
+    `curtsy COMMAND --help` tells more of each. Commands about jobs work on the local database, or
+    on a service elsewhere with --url.
+    """
 
 
-@commands.command()
-def api(host: Host = None, port: Port = None) -> None:
-    """Serve the HTTP API; workers run as processes of their own."""
-    run(serve_api(settings_for(api_host=host, api_port=port)))
+def _made() -> typer.Typer:
+    made = typer.Typer(
+        name="curtsy", cls=Group, rich_markup_mode=None, pretty_exceptions_enable=False,
+        context_settings=HELP_NAMES,
+    )  # fmt: skip
+    made.callback()(_options)
+    for heading, functions in COMMANDS.items():
+        for function in functions:
+            made.command(cls=Command, rich_help_panel=heading)(function)
+    for name, (purpose, functions) in GROUPS.items():
+        group = typer.Typer(cls=Group, help=purpose, rich_markup_mode=None)
+        for function in functions:
+            group.command(cls=Command)(function)
+        made.add_typer(group, name=name, rich_help_panel="Operation")
+    return made
 
 
-@commands.command()
-def worker(slots: Slots = None) -> None:
-    """Fetch pages until told to stop; run as many as you like."""
-    run(run_worker(settings_for(worker_slots=slots)))
+commands = _made()
 
 
 def main() -> None:

@@ -1,48 +1,65 @@
 """`curtsy db`: the database's schema."""
 
-import sys
+from typing import TYPE_CHECKING
 
 import typer
 
-from curtsy.app import opened
+from curtsy.cli.exits import FAILED
+from curtsy.cli.local_file import require_file
+from curtsy.cli.saying import note, say, say_json
 from curtsy.cli.starting import run, settings_for
-from curtsy.config import Settings
-from curtsy.store.upgrade import differences, newest, require_known_schema
-from curtsy.store.upgrade import upgrade as upgrade_schema
+from curtsy.cli.talking import AsJson
 
-commands = typer.Typer(help="The database's schema.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from curtsy.config import Settings
 
 DIFFERENCES_SHOWN = 5
 
 
-@commands.command()
-def upgrade() -> None:
-    """Bring the schema up to date; safe to run at any time and by several at once."""
-    before, after = run(_upgrade(settings_for()))
-    print(f"Schema {after}: it was current." if before == after else
-          f"Schema {after}: upgraded from {before or 'an empty database'}.")  # fmt: skip
+def upgrade(as_json: AsJson = False) -> None:
+    """Bring the schema up to date.
+
+    Safe to run at any time, and by several at once.
+    """
+    before, after = run(_upgrade(settings_for()), doing="Upgrading the schema")
+    if as_json:
+        say_json({"schema": after, "before": before, "upgraded": before != after})
+    elif before == after:
+        say(f"Schema {after}: it was current.")
+    else:
+        say(f"Schema {after}: upgraded from {before or 'an empty database'}.")
 
 
-@commands.command()
-def check() -> None:
+def check(as_json: AsJson = False) -> None:
     """Exit code 1 unless the schema is the one this program needs."""
-    found = run(_check(settings_for()))
+    settings = settings_for()
+    require_file(settings)
+    wanted, found = run(_check(settings), doing="Comparing the schema")
+    if as_json:
+        say_json({"schema": wanted, "current": not found, "differences": found})
+    elif not found:
+        say(f"Schema {wanted}: current.")
+    else:
+        left = len(found) - DIFFERENCES_SHOWN
+        more = f" and {left} more" if left > 0 else ""
+        note(f"curtsy: The schema differs from {wanted}: "
+             f"{'; '.join(found[:DIFFERENCES_SHOWN])}{more}.")  # fmt: skip
     if found:
-        more = (
-            f" and {len(found) - DIFFERENCES_SHOWN} more" if len(found) > DIFFERENCES_SHOWN else ""
-        )
-        shown = "; ".join(found[:DIFFERENCES_SHOWN])
-        print(f"curtsy: The schema differs from {newest()}: {shown}{more}.", file=sys.stderr)
-        raise typer.Exit(1)
-    print(f"Schema {newest()}: current.")
+        raise typer.Exit(FAILED)
 
 
-async def _upgrade(settings: Settings) -> tuple[str | None, str]:
+async def _upgrade(settings: "Settings") -> tuple[str | None, str]:
+    from curtsy.app import opened
+    from curtsy.store.upgrade import upgrade as upgrade_schema
+
     async with opened(settings) as store:
         return await upgrade_schema(store)
 
 
-async def _check(settings: Settings) -> list[str]:
+async def _check(settings: "Settings") -> tuple[str, list[str]]:
+    from curtsy.app import opened
+    from curtsy.store.upgrade import differences, newest, require_known_schema
+
     async with opened(settings) as store:
         await require_known_schema(store)
-        return await differences(store)
+        return newest(), await differences(store)

@@ -1,87 +1,127 @@
 """`curtsy scrape`: the whole engine in one command. Needs no service, and leaves none behind."""
 
 import asyncio
-import sys
-from pathlib import Path
-from typing import Annotated, Any
+from contextlib import suppress
+from typing import Annotated, Any, Protocol
 
 import typer
 
-from curtsy.app import Stop, whole_engine
-from curtsy.cli.articles import Form, Writer, form_for, written_to
-from curtsy.cli.exits import exit_code
-from curtsy.cli.jobs import until_ended
+from curtsy.cli.articles import AsLines, Format, Out, Writer, form_for, written_to
+from curtsy.cli.exits import INTERRUPTED, exit_code
+from curtsy.cli.progress import patience, progress
+from curtsy.cli.saying import note
 from curtsy.cli.starting import run, settings_for
+from curtsy.cli.talking import Url, elsewhere
 from curtsy.cli.urls import File, Urls, given
-from curtsy.client import Talk
-from curtsy.config import Settings
+from curtsy.cli.waiting import until_ended, warn_if_nobody_fetches
+from curtsy.cli.wording import counted
+from curtsy.cli.writing import Written, write_all
+from curtsy.client import Declined, Talk
 
-INTERRUPTED = 130
+ENDED_ALREADY = 400
+
+
+class Stopping(Protocol):
+    async def wait(self) -> None: ...
 
 
 def scrape(
     urls: Urls = None,
     file: File = None,
-    out: Annotated[Path | None, typer.Option(help="Results to this file.")] = None,
-    form: Annotated[Form | None, typer.Option("--format", help="How they are written.")] = None,
+    out: Out = None,
+    form: Format = None,
     max_age: Annotated[
         int | None,
-        typer.Option(min=0, help="A stored article no older than so many seconds will do."),
+        typer.Option(
+            min=0, metavar="SECONDS",
+            help="A stored article no older than this will do; 0 fetches all anew.",
+        ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
-) -> None:
-    """Fetch articles now: results to standard output, progress to stderr.
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, no summary.")
+    ] = False,
+    as_lines: AsLines = False,
+    url: Url = None,
+) -> None:  # fmt: skip
+    """Fetch articles now and print them; no service is needed.
 
-    What was fetched before comes from the store. Exit code 0 if all were scraped, 3 if some
-    failed, 4 if all did.
+    Results go to standard output, progress and failures to stderr. What was fetched before comes
+    from the store. Ctrl-C lets open requests finish; the same command goes on from there. Exit
+    code 0 if all were scraped, 3 if some failed, 4 if all did.
     """
-    body: dict[str, Any] = {"articles": [{"url": url} for url in given(urls, file)]}
+    chosen = form_for(form, out, as_lines=as_lines)
+    body: dict[str, Any] = {"articles": [{"url": one} for one in given(urls, file)]}
     if max_age is not None:
         body["max_age"] = max_age
-    settings = settings_for(log_level="WARNING")
     with written_to(out) as to:
-        writer = Writer(form_for(form, out), to)
-        code = run(_scrape(settings, body, writer, quiet=quiet))
+        code = run(_scrape(url, body, Writer(chosen, to, out), quiet=quiet))
     raise typer.Exit(code)
 
 
-async def _scrape(settings: Settings, body: Any, writer: Writer, *, quiet: bool) -> int:
+async def _scrape(url: str | None, body: Any, writer: Writer, *, quiet: bool) -> int:
+    from curtsy.app import Stop, local_api, whole_engine
+
+    settings = settings_for(log_level="WARNING")
     with Stop() as stop:
-        async with whole_engine(settings) as http:
-            api = Talk(http)
-            made = await api.ask("POST", "/jobs/submit", body=body)
-            job, total = made["job_id"], made["total_articles"]
-            work = asyncio.create_task(until_ended(api, job, total, quiet=quiet))
-            stopped = asyncio.create_task(stop.wait())
-            await asyncio.wait([work, stopped], return_when=asyncio.FIRST_COMPLETED)
-            interrupted = not work.done()
-            stopped.cancel()
-            if interrupted:
-                work.cancel()
-                await api.ask("DELETE", f"/jobs/{job}")
-            else:
-                await work
-            done, failed = await _write(api, job, writer)
+        async with elsewhere(url) if url else whole_engine(settings) as http:
+            if url and not quiet:
+                await warn_if_nobody_fetches(Talk(http))
+            made, ended = await _fetch(Talk(http), body, stop, quiet=quiet)
+            if not (url or ended or quiet):
+                note("Stopping: open requests may finish; Ctrl-C again ends it at once.")
+        async with elsewhere(url) if url else local_api(settings) as http:
+            api, job, total = Talk(http), made["job_id"], made["total_articles"]
+            if not ended:
+                await _take_back(api, job)
+            with progress(total, quiet=quiet or not writer.to_file) as tells:
+                written = await write_all(api, job, writer, tells)
+    ended = ended or not written.cancelled
+    for failure in written.failures:
+        note(failure)
     if not quiet:
-        print(_summary(made, done, failed, interrupted=interrupted), file=sys.stderr)
-    return INTERRUPTED if interrupted else exit_code(done, failed)
+        note(_summary(made, written, ended=ended))
+    return exit_code(written.done, written.failed + written.cancelled) if ended else INTERRUPTED
 
 
-async def _write(api: Talk, job: str, writer: Writer) -> tuple[int, int]:
-    done = failed = 0
-    async for found in api.results(job):
-        writer.write(found)
-        if "error" in found:
-            failed += 1
-            print(f"{found['url']}: {found['error']}", file=sys.stderr)
-        else:
-            done += 1
-    return done, failed
+async def _fetch(
+    api: Talk, body: Any, stop: Stopping, *, quiet: bool
+) -> tuple[dict[str, Any], bool]:
+    """What was submitted, and whether it was waited for until its end."""
+    with patience(f"Submitting {counted(len(body['articles']), 'page')}"):
+        made = await api.ask("POST", "/jobs/submit", body=body)
+    return made, await _ended(api, made, stop, quiet=quiet)
 
 
-def _summary(made: dict[str, Any], done: int, failed: int, *, interrupted: bool) -> str:
+async def _ended(api: Talk, made: dict[str, Any], stop: Stopping, *, quiet: bool) -> bool:
+    """False if someone would not wait for it."""
+    watching = until_ended(api, made["job_id"], made["total_articles"], quiet=quiet)
+    work, stopped = asyncio.create_task(watching), asyncio.create_task(stop.wait())
+    await asyncio.wait([work, stopped], return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    if work.done():
+        await work
+        return True
+    work.cancel()
+    with suppress(asyncio.CancelledError):
+        await work
+    return False
+
+
+async def _take_back(api: Talk, job: str) -> None:
+    try:
+        await api.ask("DELETE", f"/jobs/{job}")
+    except Declined as declined:
+        if declined.status != ENDED_ALREADY:  # its last page was open, and has finished
+            raise
+
+
+def _summary(made: dict[str, Any], written: Written, *, ended: bool) -> str:
     cached = f" ({made['cached_articles']} from the store)" if made["cached_articles"] else ""
-    words = f"{done} of {made['total_articles']} pages{cached}"
-    if interrupted:
-        return f"{words}, then stopped: they are kept, and the same command goes on from there."
-    return f"{words}, {failed} failed." if failed else f"{words}."
+    words = f"{written.done} of {counted(made['total_articles'], 'page')}{cached}"
+    if written.failed:
+        words += f", {written.failed} failed"
+    if not ended and not written.done:
+        return f"Stopped after {words}: the same command begins again."
+    if not ended:
+        return f"Stopped after {words}. They are kept: the same command goes on from there."
+    return f"{words}, {written.cancelled} cancelled." if written.cancelled else f"{words}."

@@ -1,27 +1,33 @@
-"""What every command does first: settings, log lines, a loop; and how an error is told."""
+"""What every command does first: settings, log lines, a loop."""
 
 import asyncio
 import os
 import sys
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
-
-from curtsy import logs
-from curtsy.config import Settings, load
-from curtsy.config.obsolete import obsolete_variables
-from curtsy.config.reading import unknown_variables
+from curtsy.cli.progress import patience
 from curtsy.errors import BadSetting, CurtsyError
+
+if TYPE_CHECKING:
+    from curtsy.config import Settings
 
 T = TypeVar("T")
 
-log = logs.logger("cli")
 
+def settings_for(**flags: Any) -> "Settings":
+    """The settings, with log lines already going where they say.
 
-def settings_for(**flags: Any) -> Settings:
-    """The settings, with log lines already going where they say."""
+    What they and the engine need is imported where it is used, here as in the commands: it takes
+    a second, and neither help nor completion nor --url has any use for it.
+    """
+    from curtsy import logs
+    from curtsy.config import load
+    from curtsy.config.obsolete import obsolete_variables
+    from curtsy.config.reading import unknown_variables
+
     settings = load(**flags)
+    log = logs.logger("cli")
     try:
         logs.configure(settings.log_level, settings.log_format, settings.log_file)
     except OSError as error:
@@ -34,10 +40,14 @@ def settings_for(**flags: Any) -> Settings:
     return settings
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """On the fastest loop there is; several errors of ours at once are told by the first."""
+def run(work: Coroutine[Any, Any, T], *, doing: str | None = None) -> T:
+    """On the fastest loop there is; several errors of ours at once are told by the first.
+
+    `doing` is shown if it takes longer than a moment.
+    """
     try:
-        return _loop(work)
+        with patience(doing):
+            return _loop(work)
     except BaseExceptionGroup as group:
         ours, others = group.split(CurtsyError)
         if others is not None or ours is None:
@@ -56,12 +66,3 @@ def _loop(work: Coroutine[Any, Any, T]) -> T:
 def _first(group: BaseExceptionGroup[CurtsyError]) -> CurtsyError:
     error = group.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
-
-
-def told(command: typer.Typer) -> None:
-    """Run the command line; an error that someone must act on is a sentence and exit code 1."""
-    try:
-        command()
-    except CurtsyError as error:
-        print(f"curtsy: {error}", file=sys.stderr)
-        sys.exit(1)

@@ -1,5 +1,6 @@
 """Where a command's questions go: to an API elsewhere, or to the local database."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
@@ -7,27 +8,74 @@ from typing import Annotated
 import httpx
 import typer
 
-from curtsy.app import local_api
+from curtsy.cli.local_file import require_file
 from curtsy.cli.starting import settings_for
-from curtsy.client import Talk
+from curtsy.cli.telling import WrongUsage
+from curtsy.client import Declined, Talk
+from curtsy.errors import CurtsyError
 
 Url = Annotated[
     str | None,
     typer.Option(
-        "--url", envvar="CURTSY_URL", show_default=False,
+        "--url", envvar="CURTSY_URL", show_default=False, metavar="ADDRESS",
         help="The API to talk to, as http://host:8000. Without it: the local database.",
     ),
 ]  # fmt: skip
-AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs: JSON and nothing else.")]
 
 ANSWER_SECONDS = 60.0
+NO_KEY, NOT_FOUND = 401, 404
+
+
+class KeyNeededThere(CurtsyError):
+    code = "key_needed"
+
+    def __init__(self) -> None:
+        super().__init__("The API wants a key: put one that holds into CURTSY_KEY.")
+
+
+class NotFoundThere(CurtsyError):
+    code = "not_found"
 
 
 @asynccontextmanager
-async def talk(url: str | None) -> AsyncIterator[Talk]:
-    if url:
-        async with httpx.AsyncClient(base_url=url, timeout=ANSWER_SECONDS) as http:
+async def talk(url: str | None, *, makes: bool = False) -> AsyncIterator[Talk]:
+    """A local database that is not there yet is made only where that makes sense."""
+    async with elsewhere(url) if url else _here(makes=makes) as http:
+        try:
             yield Talk(http)
-        return
-    async with local_api(settings_for(log_level="WARNING")) as http:
-        yield Talk(http)
+        except Declined as declined:
+            if declined.status == NO_KEY:
+                raise KeyNeededThere from None
+            if declined.status != NOT_FOUND:
+                raise
+            said = str(declined).rstrip(".")
+            raise NotFoundThere(f"{said}: `curtsy jobs` lists those that are there.") from None
+
+
+@asynccontextmanager
+async def _here(*, makes: bool) -> AsyncIterator[httpx.AsyncClient]:
+    settings = settings_for(log_level="WARNING")
+    if not makes:
+        require_file(settings)
+    from curtsy.app import local_api
+
+    async with local_api(settings) as http:
+        yield http
+
+
+def _key() -> dict[str, str]:
+    key = os.environ.get("CURTSY_KEY", "").strip()
+    if not key.isascii():
+        raise WrongUsage("CURTSY_KEY holds no key: one begins with curtsy_ and is plain ASCII.")
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def elsewhere(url: str) -> httpx.AsyncClient:
+    address = url if "://" in url else f"http://{url}"
+    if not address.startswith(("http://", "https://")):
+        raise WrongUsage(f"--url is '{url}': it must begin with http:// or https://.")
+    try:
+        return httpx.AsyncClient(base_url=address, timeout=ANSWER_SECONDS, headers=_key())
+    except httpx.InvalidURL as error:
+        raise WrongUsage(f"--url is '{url}', which is no address ({error}).") from None

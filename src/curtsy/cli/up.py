@@ -2,28 +2,36 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from curtsy import __version__
-from curtsy.app import run_up, who_is_up
+from curtsy.cli.detaching import LOG, NotUp, start_detached
+from curtsy.cli.progress import patience
+from curtsy.cli.saying import say, say_json
 from curtsy.cli.starting import run, settings_for
-from curtsy.config import Settings
-from curtsy.errors import CurtsyError
-from curtsy.operations.examination import Count
+from curtsy.cli.talking import AsJson
+from curtsy.cli.wording import counted
 
-Host = Annotated[str | None, typer.Option(help="Address to listen on (CURTSY_API_HOST).")]
-Port = Annotated[int | None, typer.Option(help="Port to listen on (CURTSY_API_PORT).")]
-Slots = Annotated[int | None, typer.Option(help="Requests open at once (CURTSY_WORKER_SLOTS).")]
-Detach = Annotated[bool, typer.Option("--detach", "-d", help="In the background; see curtsy.log.")]
+if TYPE_CHECKING:
+    from curtsy.config import Settings
+    from curtsy.operations.examination import Count
 
-LOG = Path("curtsy.log")
-UP_WITHIN_SECONDS = 30.0
+Host = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Where to listen (CURTSY_API_HOST).")
+]
+Port = Annotated[
+    int | None, typer.Option(metavar="N", help="Port to listen on (CURTSY_API_PORT); 0 is any.")
+]
+Slots = Annotated[
+    int | None, typer.Option(metavar="N", help="Requests open at once (CURTSY_WORKER_SLOTS).")
+]
+Detach = Annotated[
+    bool, typer.Option("--detach", "-d", help=f"In the background; its log is {LOG}.")
+]
+STOP_SLACK_SECONDS = 20
 SCREEN = """\
 curtsy {version} is up.
 
@@ -31,83 +39,111 @@ curtsy {version} is up.
   API docs   {url}/docs
   Database   {database}
 
-Try it, in another terminal:
+Try it, in another terminal in this folder:
+
+  curtsy submit https://example.com/ --wait
+  curtsy jobs
+
+or from anywhere:
 
   curl -s -X POST -H 'Content-Type: application/json' \\
-       -d '{{"articles": [{{"url": "https://example.com/"}}]}}' {url}/jobs/submit
-  curl -s {url}/jobs
+       -d '{{"articles": [{{"url": "https://example.com/"}}]}}' \\
+       {url}/jobs/submit
 
 {ending}
 """
 
 
-class NotUp(CurtsyError):
-    code = "not_up"
+def up(
+    host: Host = None,
+    port: Port = None,
+    slots: Slots = None,
+    detach: Detach = False,
+    as_json: AsJson = False,
+) -> None:
+    """Start API and worker: all there is to start on one machine.
 
-
-def up(host: Host = None, port: Port = None, slots: Slots = None, detach: Detach = False) -> None:
-    """API and worker in one process: all there is to start on one machine."""
+    A SQLite file (`curtsy.db`, or what CURTSY_DATABASE_URL names) is made or brought up to date
+    on the way. Ctrl-C stops it in order: open requests may finish, and all that waits is kept.
+    With --json it prints a line of JSON when it is up and another when it has stopped.
+    """
     settings = settings_for(api_host=host, api_port=port, worker_slots=slots)
     if detach:
-        _detach(settings)
+        facts = start_detached(settings)
+        if as_json:
+            say_json(facts | {"log": str(LOG)})
+        else:
+            say(_screen(facts, f"`curtsy stop` ends it; its log is {LOG}."))
         return
-    ending = "Ctrl-C stops it in order; `curtsy stop` does so from elsewhere."
-    run(run_up(settings, on_up=lambda url: _say(_screen(settings, url, ending)), on_down=_farewell))
+    from curtsy.app import run_up
+
+    run(
+        run_up(
+            settings,
+            on_up=lambda url: _hello(settings, url, as_json),
+            on_down=lambda recorded, waiting: _farewell(recorded, waiting, as_json),
+        )
+    )
 
 
-def stop() -> None:
-    """End what `curtsy up` started here, in order: open requests may finish, all else is kept."""
+def stop(as_json: AsJson = False) -> None:
+    """End what `curtsy up` started on the same database.
+
+    Open requests may finish; all that waits is kept and goes on at the next start.
+    """
+    from curtsy.app import who_is_up
+
     settings = settings_for(log_level="WARNING")
     number = who_is_up(settings)
     if number is None:
-        raise NotUp(f"No curtsy is up on {settings.database_url}.")
-    os.kill(number, signal.SIGTERM)
-    deadline = time.monotonic() + settings.scrape_timeout + settings.extract_seconds + 20
-    while who_is_up(settings) == number:
-        if time.monotonic() > deadline:
-            raise NotUp(f"Process {number} was asked to end and has not ended yet.")
-        time.sleep(0.1)
-    print(f"Stopped (process {number}).")
+        raise NotUp(
+            f"No curtsy is up on {_database(settings)}: go to the folder where it was started."
+        )
+    try:
+        os.kill(number, signal.SIGTERM)
+    except PermissionError:
+        raise NotUp(f"Process {number} belongs to someone else: ask them to stop it.") from None
+    deadline = time.monotonic() + _most_seconds(settings)
+    with patience(f"Process {number} lets open requests finish"):
+        while who_is_up(settings) == number:
+            if time.monotonic() > deadline:
+                raise NotUp(f"Process {number} was asked to end and has not ended yet.")
+            time.sleep(0.1)
+    if as_json:
+        say_json({"status": "stopped", "process": number})
+    else:
+        say(f"Stopped (process {number}).")
 
 
-def _detach(settings: Settings) -> None:
-    """The same again as a process of its own; what it was told goes along as settings."""
-    told = {"API_HOST": settings.api_host, "API_PORT": settings.api_port,
-            "WORKER_SLOTS": settings.worker_slots}  # fmt: skip
-    environment = os.environ | {f"CURTSY_{name}": str(value) for name, value in told.items()}
-    with LOG.open("ab") as log:
-        began = log.tell()
-        child = subprocess.Popen(
-            [sys.executable, "-m", "curtsy", "up"], stdin=subprocess.DEVNULL, stdout=log,
-            stderr=log, start_new_session=True, env=environment,
-        )  # fmt: skip
-    deadline = time.monotonic() + UP_WITHIN_SECONDS
-    while time.monotonic() < deadline:
-        said = LOG.read_bytes()[began:].decode(errors="replace")
-        if "Ctrl-C stops it" in said:
-            print(said[: said.index("Ctrl-C")] + f"`curtsy stop` ends it; its log is {LOG}.")
-            return
-        if child.poll() is not None:
-            told_last = [line for line in said.splitlines() if line.startswith("curtsy: ")]
-            reason = (
-                told_last[-1].removeprefix("curtsy: ") if told_last else f"{LOG} has the reason."
-            )
-            raise NotUp(reason)
-        time.sleep(0.1)
-    raise NotUp(f"It has not come up within {UP_WITHIN_SECONDS:g} seconds; {LOG} may say why.")
+def _most_seconds(settings: "Settings") -> float:
+    return settings.scrape_timeout + settings.extract_seconds + STOP_SLACK_SECONDS
 
 
-def _screen(settings: Settings, url: str, ending: str) -> str:
-    database = settings.database_url.removeprefix("sqlite:///")
-    shown = database.rpartition("@")[2] if "@" in database else database  # without a password
-    return SCREEN.format(version=__version__, url=url, database=shown, ending=ending)
+def _database(settings: "Settings") -> str:
+    """Without its password."""
+    from curtsy.config.reading import shown
+
+    return shown("database_url", settings.database_url).removeprefix("sqlite:///")
 
 
-def _farewell(recorded: int, waiting: Count) -> None:
+def _hello(settings: "Settings", url: str, as_json: bool) -> None:
+    facts = {"status": "up", "url": url, "docs": f"{url}/docs", "process": os.getpid(),
+             "database": _database(settings)}  # fmt: skip
+    if as_json:
+        say_json(facts)
+    else:
+        say(_screen(facts, "Ctrl-C stops it in order; `curtsy stop` does so from elsewhere."))
+
+
+def _screen(facts: dict[str, Any], ending: str) -> str:
+    return SCREEN.format(version=__version__, ending=ending, **facts)
+
+
+def _farewell(recorded: int, waiting: "Count", as_json: bool) -> None:
+    if as_json:
+        say_json({"status": "stopped", "recorded": recorded, "waiting": waiting.number,
+                  "waiting_is_capped": waiting.capped})  # fmt: skip
+        return
     still = f"{waiting.number}{'+' if waiting.capped else ''}"
     kept = f"; {still} more wait and go on at the next start" if waiting.number else ""
-    _say(f"\nStopped in order. {recorded} results were recorded{kept}.")
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)
+    say(f"\nStopped in order: {counted(recorded, 'result')} recorded{kept}.")

@@ -1,5 +1,18 @@
 """Talking to a curtsy API, wherever it runs."""
 
-from curtsy.client.talk import Declined, Talk
+from curtsy.client.asynchronous import AsyncClient
+from curtsy.client.job import AsyncJob, NotInTime, Status
+from curtsy.client.synchronous import Client, Job
+from curtsy.client.talk import Declined, Talk, Unanswered
 
-__all__ = ["Declined", "Talk"]
+__all__ = [
+    "AsyncClient",
+    "AsyncJob",
+    "Client",
+    "Declined",
+    "Job",
+    "NotInTime",
+    "Status",
+    "Talk",
+    "Unanswered",
+]

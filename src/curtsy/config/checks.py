@@ -1,5 +1,6 @@
 """Checks of settings that are more than a number. The text of an error says what is allowed."""
 
+import re
 from urllib.parse import urlsplit
 
 from curtsy.errors import BadSetting
@@ -8,6 +9,8 @@ from curtsy.fetch import parse_networks
 DATABASE_URLS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 SQLITE = ("sqlite", "sqlite+aiosqlite", "sqlite+pysqlite")
 POSTGRES = ("postgresql", "postgres", "postgresql+asyncpg")
+_NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
+_ORIGIN = re.compile(r"https?://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 
 
 def database_url(url: str) -> str:
@@ -43,3 +46,18 @@ def networks(text: str) -> str:
         allowed = "it must be addresses or networks such as 10.0.0.0/8, separated by commas"
         raise ValueError(f"{allowed}; {error}".removesuffix(".")) from None
     return text
+
+
+def host_names(text: str) -> str:
+    return _list(text, _NAME, "names such as curtsy.example.com, without a port")
+
+
+def origins(text: str) -> str:
+    return _list(text, _ORIGIN, "origins such as https://example.com, without a path")
+
+
+def _list(text: str, form: re.Pattern[str], what: str) -> str:
+    given = [one for one in re.split(r"[,\s]+", text.lower()) if one]
+    if not all(form.fullmatch(one) for one in given):
+        raise ValueError(f"it must be {what}, separated by commas")
+    return ",".join(given)

@@ -13,8 +13,8 @@ from pydantic.fields import FieldInfo
 from curtsy.config.settings import FILE, PREFIX, UNPREFIXED, Settings
 from curtsy.errors import BadSetting
 
-OF_THE_CLIENT = "url"
-"""Names the API that commands talk to; the services have no use for it."""
+OF_THE_CLIENT = ("url", "key")
+"""Which API commands talk to, and with what; the services have no use for it."""
 
 
 def load(**flags: Any) -> Settings:
@@ -37,7 +37,7 @@ def load(**flags: Any) -> Settings:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Variables with our prefix that name no setting: most likely misspelt."""
-    known = {f"{PREFIX}{name.upper()}" for name in (*Settings.model_fields, OF_THE_CLIENT)}
+    known = {f"{PREFIX}{name.upper()}" for name in (*Settings.model_fields, *OF_THE_CLIENT)}
     return sorted(
         name for name in environment if name.startswith(PREFIX) and name.upper() not in known
     )

@@ -13,7 +13,7 @@ from pydantic_settings import (
 )
 
 from curtsy import __version__
-from curtsy.config.checks import database_url, header_value, networks
+from curtsy.config.checks import database_url, header_value, host_names, networks, origins
 
 PREFIX = "CURTSY_"
 FILE = "curtsy.toml"
@@ -23,6 +23,8 @@ UNPREFIXED = ("api_port", "max_retry_attempts", "scrape_timeout", "log_level", "
 DatabaseUrl = Annotated[str, AfterValidator(database_url)]
 HeaderValue = Annotated[str, AfterValidator(header_value)]
 Networks = Annotated[str, AfterValidator(networks)]
+HostNames = Annotated[str, AfterValidator(host_names)]
+Origins = Annotated[str, AfterValidator(origins)]
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LogLevel = Annotated[
     Level, BeforeValidator(lambda given: {w.lower(): w for w in get_args(Level)}.get(given, given))
@@ -41,6 +43,10 @@ class Settings(BaseSettings):
     api_host: str = Field("127.0.0.1", min_length=1, max_length=253)
     api_port: int = Field(8000, ge=0, le=65_535)
     """0 takes any free port."""
+    open_access: Literal["off", "on"] = "off"
+    allowed_hosts: HostNames = ""
+    """Empty: `api_host`, and what the machine is called."""
+    cors_origins: Origins = ""
     worker_slots: int = Field(100, ge=1, le=10_000)
     extract_processes: int = Field(os.cpu_count() or 1, ge=1, le=1_000)
     extract_seconds: float = Field(20, gt=0, le=600)
@@ -58,6 +64,7 @@ class Settings(BaseSettings):
     host_give_up_probes: int = Field(4, ge=1, le=1_000)
     host_give_up_seconds: float = Field(3_600, ge=1, le=2_592_000)
     page_max_age: float = Field(2_592_000, ge=0, le=10**9)
+    crawl_cache_ttl: float = Field(3_600, ge=0, le=10**9)
     user_agent: HeaderValue = f"curtsy/{__version__} (contact unset: set CURTSY_USER_AGENT)"
     robots: Literal["obey", "ignore"] = "obey"
     crawl_delay_cap: float = Field(60, ge=0, le=86_400)

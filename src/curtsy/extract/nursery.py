@@ -15,7 +15,7 @@ import warnings
 
 from curtsy.extract import child
 from curtsy.extract.confinement import die_with_parent
-from curtsy.scrapers import PARSING, load
+from curtsy.scrapers import PARSING, load, load_links
 
 _LONGEST_ORDER = 4_096
 
@@ -27,6 +27,7 @@ def run(channel: socket.socket) -> None:
     warnings.simplefilter("ignore")
     for name in PARSING:
         load(name)
+    load_links()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which drains
     wake, woken = os.pipe()
     os.set_blocking(woken, False)

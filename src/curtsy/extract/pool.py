@@ -59,14 +59,18 @@ class Pool:
         if self._link is not None:
             await self._link.close()
 
-    async def extract(self, scraper: str, reply: Reply) -> Record | Failed:
-        """What the scraper makes of the page, or what the page made of the scraper."""
+    async def extract(self, scraper: str, reply: Reply, *, links: bool = False) -> Record | Failed:
+        """What the scraper makes of the page, or what the page made of the scraper.
+
+        With `links` also where the page leads.
+        """
         question = frame(
             {
                 "scraper": scraper,
                 "status": reply.status,
                 "url": reply.url,
                 "headers": reply.headers,
+                "links": links,
             },
             reply.body,
         )
@@ -134,7 +138,12 @@ class Pool:
         if "kind" in header:
             return Failed(Kind(header["kind"]), header["error"], traceback=header["traceback"],
                           memory=header["peak"])  # fmt: skip
-        return Record(body, header["content_type"], header["charset"], header["peak"])
+        links = header["links"]
+        return Record(
+            body, header["content_type"], header["charset"], header["peak"],
+            links=None if links is None else tuple(links),
+            lines=tuple((level, text) for level, text in header["lines"]),
+        )  # fmt: skip
 
     def _keep(self, reader: Reader, header: dict[str, Any]) -> None:
         """Or let it go: closing its channel ends it."""

@@ -19,6 +19,8 @@ class Request:
     headers: tuple[tuple[str, str], ...] = ()
     etag: str | None = None
     last_modified: str | None = None
+    body: bytes | None = None
+    """What is posted; None: nothing is, it is a GET."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +40,19 @@ def spelled(request: Request, standing: str) -> tuple[Origin, bytes]:
     scheme, host, port, target = parts.groups()
     origin = Origin(scheme == "https", host.strip("[]"), int(port) if port else _PORTS[scheme])
     authority = f"{host}:{port}" if port else host
-    lines = f"GET {target} HTTP/1.1\r\nHost: {authority}\r\n{standing}{_own_lines(request)}\r\n"
-    return origin, lines.encode()
+    method, body = ("GET", b"") if request.body is None else ("POST", request.body)
+    lines = (
+        f"{method} {target} HTTP/1.1\r\nHost: {authority}\r\n{standing}{_own_lines(request)}\r\n"
+    )
+    return origin, lines.encode() + body
 
 
 def _own_lines(request: Request) -> str:
-    if not (request.headers or request.etag or request.last_modified):
+    if not (request.headers or request.etag or request.last_modified or request.body):
         return ""
     headers = list(request.headers)
+    if request.body is not None:
+        headers.append(("Content-Length", str(len(request.body))))
     if request.etag:
         headers.append(("If-None-Match", request.etag))
     if request.last_modified:

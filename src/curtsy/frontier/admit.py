@@ -5,9 +5,8 @@ is decided of a page, here by later statements, therefore holds until the transa
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import NamedTuple, TypeVar
 
 import orjson
@@ -37,6 +36,8 @@ class Wanted(NamedTuple):
     source_label: str | None = None
     category: str | None = None
     depth: int = 0
+    links: bool = False
+    """Where it leads is wanted, so that no copy will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,22 @@ class Admission:
     max_age: int = 0
     """A stored document no older than this will do (milliseconds)."""
 
-    def fresh_since(self, now: int) -> int:
+    def fresh_since(self, page: Wanted, now: int) -> int:
         """Of what was fetched after this, a copy will do; without a `max_age`, of nothing."""
-        return now - self.max_age if self.max_age > 0 else NEVER
+        return now - self.max_age if self.max_age > 0 and not page.links else NEVER
 
 
 _IS_FRESH = """(p.outcome IN ('fetched', 'not_modified') AND p.document_version > 0
                 AND p.fetched_at > w.fresh_since)"""
+
+ON_A_VISIT_THAT_WAITS = """
+    ON CONFLICT (page_id) DO UPDATE SET links = visits.links OR excluded.links,
+        priority = {least}(visits.priority, excluded.priority),
+        rank = CASE WHEN excluded.priority < visits.priority THEN excluded.rank
+                    ELSE visits.rank END
+    WHERE excluded.priority < visits.priority OR (excluded.links AND NOT visits.links)
+    """
+"""It is joined: the better priority counts, and where the page leads for whoever wants it."""
 
 # The rows come sorted by host and fingerprint, as bytes are: that is the order in which everybody
 # locks pages, and it lays the pages of a host side by side. The database must not sort them
@@ -72,15 +82,14 @@ _UPSERT_PAGES = Statement(
 )  # fmt: skip
 _INSERT_VISITS = Statement(
     f"""
-    INSERT INTO visits (page_id, source_id, priority, rank, turn, created_at)
-    SELECT p.id, w.source_id, w.priority, w.rank, p.turn + 1, :now
+    INSERT INTO visits (page_id, source_id, priority, rank, turn, links, created_at)
+    SELECT p.id, w.source_id, w.priority, w.rank, p.turn + 1, w.links, :now
     FROM (SELECT * FROM {{wanted}}) w JOIN pages p ON p.fingerprint = w.fingerprint
     WHERE NOT coalesce({_IS_FRESH}, false)
-    ON CONFLICT (page_id) DO UPDATE SET priority = excluded.priority, rank = excluded.rank
-    WHERE excluded.priority < visits.priority
+    {ON_A_VISIT_THAT_WAITS}
     """,  # noqa: S608
     wanted={"fingerprint": "text", "source_id": "bigint", "priority": "smallint",
-            "rank": "bigint", "fresh_since": "bigint"},
+            "rank": "bigint", "links": "bool", "fresh_since": "bigint"},
 )  # fmt: skip
 _INSERT_ITEMS = Statement(
     f"""
@@ -153,47 +162,61 @@ class _Visit(NamedTuple):
     """How many of the jobs want it."""
     source_id: int
     rank: int
+    links: bool
     fresh_since: int
     """The latest: a copy that will not do for one job is fetched again."""
 
 
-def admit(
-    connection: Connection, admissions: Sequence[Admission], *, delay_ms: int, now: int
-) -> dict[int, int]:
-    """Write the jobs' items and the visits they need; returns how many were fresh enough, by job.
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where pages are to wait: the sources of their hosts, and how far those are."""
 
-    `delay_ms` is for hosts never seen before.
-    """
+    source_of: Mapping[str, int]
+    ranks: Ranks
+
+
+def places_for(
+    connection: Connection, pages: Iterable[Wanted], *, delay_ms: int, now: int
+) -> Places:
+    """Sources come first in the order of locks. `delay_ms` is for hosts never seen before."""
     band_of_host: dict[str, int] = {}
-    for page in chain.from_iterable(admission.wanted for admission in admissions):
+    for page in pages:
         band = band_of(page.priority)
         band_of_host[page.host] = min(band_of_host.get(page.host, band), band)
     sources = sources_for(connection, band_of_host, delay_ms=delay_ms, now=now)
     source_of = sources.by_host
     bands = {source_of[h]: b for h, b in band_of_host.items() if source_of[h] not in sources.made}
     wake(connection, bands, now=now)
-    visits = _visits(admissions, source_of, Ranks.read(connection, bands), now)
+    return Places(source_of, Ranks.read(connection, bands))
+
+
+def admit(
+    connection: Connection, admissions: Sequence[Admission], places: Places, *, now: int
+) -> dict[int, int]:
+    """Write the jobs' items and the visits they need; returns, by job, how many were fresh."""
+    visits = _visits(admissions, places, now)
     for chunk in _chunks(visits):
         pages = [(p.fingerprint, p.url, p.host, p.scraper, p.options, v.times)
                  for v in chunk for p in (v.page,)]  # fmt: skip
         _UPSERT_PAGES(connection, wanted=pages, now=now)
     for chunk in _chunks(visits):
-        places = [(v.page.fingerprint, v.source_id, v.page.priority, v.rank, v.fresh_since)
-                  for v in chunk]  # fmt: skip
-        _INSERT_VISITS(connection, wanted=places, now=now)
+        waiting = [
+            (v.page.fingerprint, v.source_id, v.page.priority, v.rank, v.links, v.fresh_since)
+            for v in chunk
+        ]
+        _INSERT_VISITS(connection, wanted=waiting, now=now)
     return _add_items(connection, admissions, now)
 
 
-def _visits(
-    admissions: Sequence[Admission], source_of: Mapping[str, int], ranks: Ranks, now: int
-) -> list[_Visit]:
+def _visits(admissions: Sequence[Admission], places: Places, now: int) -> list[_Visit]:
     """One for each page, in the order in which everybody locks pages."""
     best: dict[str, _Visit] = {}
     for admission in admissions:
-        of_job, fresh_since = ranks.of_a_job(), admission.fresh_since(now)
+        of_job = places.ranks.of_a_job()
         for page in admission.wanted:
-            source_id = source_of[page.host]
-            visit = _Visit(page, 1, source_id, of_job.take(source_id, page.priority), fresh_since)
+            source_id = places.source_of[page.host]
+            rank, fresh = of_job.take(source_id, page.priority), admission.fresh_since(page, now)
+            visit = _Visit(page, 1, source_id, rank, page.links, fresh)
             known = best.get(page.fingerprint)
             best[page.fingerprint] = visit if known is None else _on_better_terms(known, visit)
     return sorted(best.values(), key=lambda visit: (visit.page.host, visit.page.fingerprint))
@@ -202,14 +225,16 @@ def _visits(
 def _on_better_terms(known: _Visit, other: _Visit) -> _Visit:
     better = other if other.page.priority < known.page.priority else known
     return better._replace(
-        times=known.times + other.times, fresh_since=max(known.fresh_since, other.fresh_since)
+        times=known.times + other.times,
+        links=known.links or other.links,
+        fresh_since=max(known.fresh_since, other.fresh_since),
     )
 
 
 def _add_items(connection: Connection, admissions: Sequence[Admission], now: int) -> dict[int, int]:
     rows = [
         (a.job_id, p.position, p.fingerprint, p.given, p.source_label, p.category, p.priority,
-         p.depth, a.fresh_since(now))
+         p.depth, a.fresh_since(p, now))
         for a in admissions for p in a.wanted
     ]  # fmt: skip
     for chunk in _chunks(rows):

@@ -49,7 +49,8 @@ class Changes(defaultdict[int, Change]):
 
 _LOCK = Statement(
     """
-    SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round FROM jobs
+    SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round, webhook_url
+    FROM jobs
     WHERE id IN (SELECT id FROM {wanted}) ORDER BY id {lock}
     """,
     wanted={"id": "bigint"},
@@ -78,6 +79,15 @@ _INSERT_EVENTS = Statement(
     made={"job_id": "bigint", "n": "bigint", "name": "text", "page_id": "bigint", "data": "text"},
 )
 
+_ANNOUNCE = Statement(
+    """
+    INSERT INTO webhook_deliveries (job_id, round, url, next_at, created_at)
+    SELECT job_id, round, url, :now, :now FROM {ended} WHERE true
+    ON CONFLICT (job_id, round) DO NOTHING
+    """,
+    ended={"job_id": "bigint", "round": "int", "url": "text"},
+)
+
 
 def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
     """Apply the changes; returns the jobs that ended. The items were changed before this."""
@@ -85,11 +95,14 @@ def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
         return []
     rows = list(_LOCK(connection, wanted=[(job_id,) for job_id in sorted(changes)]))
     changed, made, finished = [], [], []
+    announced: list[tuple[int, int, str]] = []
     for row in rows:
         change = changes[row.id]
         after = _after(row, change)
         if after.finished:
             finished.append(row.id)
+            if row.webhook_url:
+                announced.append((row.id, after.round, row.webhook_url))
         made += _numbered(row, after, change.events)
         changed.append((
             row.id, after.state, after.done, after.failed, after.cancelled, after.total,
@@ -98,7 +111,14 @@ def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
         ))  # fmt: skip
     _UPDATE(connection, changed=changed, now=now)
     record_events(connection, made, now=now)
+    announce(connection, announced, now=now)
     return finished
+
+
+def announce(connection: Connection, ended: Sequence[tuple[int, int, str]], *, now: int) -> None:
+    """Ends of jobs, by round, that somebody wants to be told of at a URL."""
+    if ended:
+        _ANNOUNCE(connection, ended=ended, now=now)
 
 
 def record_events(connection: Connection, made: Sequence[tuple[Any, ...]], *, now: int) -> None:

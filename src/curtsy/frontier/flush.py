@@ -9,6 +9,7 @@ from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.frontier.counting import Changes, Event, count
+from curtsy.frontier.crawling import Led, keep_links
 from curtsy.frontier.fence import fence, release, require_same_time, store_pace
 from curtsy.frontier.recording import (
     bury,
@@ -30,7 +31,7 @@ _END_ITEMS = Statement(
         error = e.error, fetched_at = e.fetched_at, ended_at = :now
     FROM (SELECT * FROM {ended}) e
     WHERE items.page_id = e.page_id AND items.state = 0
-    RETURNING items.job_id, items.page_id
+    RETURNING items.job_id, items.page_id, items.depth
     """,
     ended={"page_id": "bigint", "state": "smallint", "document_version": "int", "kind": "text",
            "error": "text", "fetched_at": "bigint"},
@@ -127,8 +128,13 @@ def _changes(
     goes_on = {r.visit.page_id: r for r, _version in counted if r.again_at is not None}
     if ended:
         rows = [_item_row(r, version) for r, version in ended.values()]
-        for job_id, page_id in _END_ITEMS(connection, ended=rows, now=now):
-            changes[job_id].events.append(_event(ended[page_id][0]))
+        led: list[Led] = []
+        for job_id, page_id, depth in _END_ITEMS(connection, ended=rows, now=now):
+            result, _version = ended[page_id]
+            changes[job_id].events.append(_event(result))
+            if result.links:
+                led.append((job_id, depth + 1, result.links))
+        keep_links(connection, led, changes)
     waiting = [(page_id,) for page_id in {*goes_on, *started} - ended.keys()]
     if waiting:
         for job_id, page_id in _WAITING_ITEMS(connection, wanted=waiting):
@@ -173,6 +179,8 @@ def _extracted(result: Result) -> dict[str, Any]:
     found: dict[str, Any] = {"robots": True} if result.asked_robots else {}
     if result.document is not None:
         found |= {"scraper": result.visit.scraper, "record": result.document.bytes}
+    if result.lines:
+        found["lines"] = result.lines
     if result.links is not None:
         found["links"] = len(result.links)
     return found

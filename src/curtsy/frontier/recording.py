@@ -5,6 +5,7 @@ the second time finds another turn, or no visit, and does nothing.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from curtsy.frontier.results import Result, outcome_name
@@ -25,9 +26,11 @@ _LOCK_PAGES = Statement(
 _END_VISITS = Statement(
     """
     DELETE FROM visits WHERE (page_id, turn) IN (SELECT page_id, turn FROM {ended})
+      AND (NOT links OR page_id IN (SELECT page_id FROM {followed}))
     RETURNING page_id
     """,
     ended=_TURN,
+    followed={"page_id": "bigint"},
 )
 _POSTPONE_VISITS = Statement(
     """
@@ -98,14 +101,35 @@ def move_visits(
     connection: Connection, results: Sequence[Result], source_of: Mapping[str, int]
 ) -> list[Result]:
     """End or postpone the visits; returns the results that count."""
-    ended = [(r.visit.page_id, r.visit.turn) for r in results if r.again_at is None]
-    postponed = [_postponed(r, source_of) for r in results if r.again_at is not None]
-    counted: set[int] = set()
-    if ended:
-        counted |= set(_END_VISITS(connection, ended=ended).scalars())
-    if postponed:
-        counted |= set(_POSTPONE_VISITS(connection, postponed=postponed).scalars())
-    return [r for r in results if r.visit.page_id in counted]
+    ended = [r for r in results if r.again_at is None]
+    goes_on = [r for r in results if r.again_at is not None]
+    over = _end_visits(connection, ended)
+    goes_on += [_once_more(r) for r in ended if r.visit.page_id not in over and not _is_enough(r)]
+    postponed = [_postponed(r, source_of) for r in goes_on]
+    later = set(_POSTPONE_VISITS(connection, postponed=postponed).scalars()) if postponed else set()
+    return [r for r in ended if r.visit.page_id in over] + [
+        r for r in goes_on if r.visit.page_id in later
+    ]
+
+
+def _end_visits(connection: Connection, ended: Sequence[Result]) -> set[int]:
+    """The pages whose visits are over. One of which somebody wants to know where it leads, and
+    whose result does not say so since it was asked for later, stays."""
+    if not ended:
+        return set()
+    turns = [(r.visit.page_id, r.visit.turn) for r in ended]
+    followed = [(r.visit.page_id,) for r in ended if _is_enough(r)]
+    return set(_END_VISITS(connection, ended=turns, followed=followed).scalars())
+
+
+def _is_enough(result: Result) -> bool:
+    """Also for one who wants to know where the page leads."""
+    return result.links is not None or isinstance(result.outcome, Failed)
+
+
+def _once_more(result: Result) -> Result:
+    again = Again(result.ended_at, result.visit.progress)
+    return replace(result, outcome=again, again_at=result.ended_at, document=None)
 
 
 def _postponed(result: Result, source_of: Mapping[str, int]) -> tuple[Any, ...]:

@@ -34,6 +34,8 @@ class Result:
     document: Document | None = None
     links: tuple[str, ...] | None = None
     """Where the page leads; None: nobody looked."""
+    lines: tuple[tuple[str, str], ...] = ()
+    """What the scraper adds to the log."""
     asked_robots: bool = False
     """Robots.txt had its say, and allowed it."""
     unasked: bool = False

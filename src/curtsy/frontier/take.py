@@ -32,6 +32,8 @@ class Visit(NamedTuple):
     options: str | None
     etag: str | None
     last_modified: str | None
+    links: bool = False
+    """Somebody wants to know where the page leads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Wish:
 _VISIT = (
     "v.page_id, v.turn, v.source_id, v.priority, v.rank, v.due_at, v.attempt, v.hops, "
     "coalesce(v.current_url, p.url) AS url, v.progress, v.crashes, v.created_at, "
-    "p.scraper, p.options, p.etag, p.last_modified"
+    "p.scraper, p.options, p.etag, p.last_modified, v.links"
 )
 _OF_ONE_PRIORITY = """
     SELECT * FROM (SELECT * FROM visits

@@ -27,6 +27,10 @@ class Record:
     charset: str | None
     memory: int | None = None
     """The most that the process that made it has had, in bytes."""
+    links: tuple[str, ...] | None = None
+    """Where the page leads; None: nobody wanted to know."""
+    lines: tuple[tuple[str, str], ...] = ()
+    """What the scraper adds to the job's log: level and message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class Again:
     """Not done yet and nobody's fault: look again at `due_at`. Burns no attempt."""
 
     due_at: int
-    progress: str
+    progress: str | None
 
 
 @dataclass(frozen=True, slots=True)

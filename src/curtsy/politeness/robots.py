@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
+from curtsy.model.wildcards import pieces_match
+
 READ_BYTES = 500 * 1024
 """What follows in a larger file is not read."""
 MOST_WILDCARDS = 5_000
@@ -51,19 +53,7 @@ class _Wildcard:
     allows: bool
 
     def matches(self, path: str) -> bool:
-        first, *others = self.pieces
-        last = others.pop() if self.anchored and others else ""
-        if not path.startswith(first):
-            return False
-        at = len(first)
-        for piece in others:
-            at = path.find(piece, at)
-            if at < 0:
-                return False
-            at += len(piece)
-        if self.anchored and len(self.pieces) == 1:
-            return at == len(path)
-        return len(path) - len(last) >= at and path.endswith(last)
+        return pieces_match(self.pieces, path, to_the_end=self.anchored)
 
 
 class Robots:

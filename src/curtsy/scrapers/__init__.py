@@ -19,6 +19,12 @@ PARSING: dict[str, str] = {"article": "curtsy.scrapers.article"}
 NAMES = frozenset({*SIMPLE, *PARSING})
 
 
+def load_links() -> Callable[[Reply], tuple[str, ...]]:
+    """Likewise: looking for links is parsing."""
+    found: Callable[[Reply], tuple[str, ...]] = import_module("curtsy.scrapers.links").links
+    return found
+
+
 def load(name: str) -> Scraper:
     """For the processes that may parse."""
     if (simple := SIMPLE.get(name)) is not None:

@@ -141,6 +141,7 @@ jobs = Table(
     Column("updated_at", BigInteger, nullable=False),
     Index("jobs_newest", "created_at", "id"),
     Index("jobs_of_user", "user_id", "created_at"),
+    _partial("jobs_open_of_user", "user_id", where="finished_at IS NULL AND user_id IS NOT NULL"),
     Index("jobs_in_state", "state", "created_at", "id"),
     *(
         _partial(

@@ -12,11 +12,12 @@ from curtsy.submit.letters import (
 from curtsy.submit.pause import pause, resume
 from curtsy.submit.purge import purge_some
 from curtsy.submit.repeats import Submitted
-from curtsy.submit.request import JobRequest, PageRequest, SubmitLimits
+from curtsy.submit.request import Claim, JobRequest, PageRequest, SubmitLimits
 from curtsy.submit.retry import retry_failures
 from curtsy.submit.submit import Submitter
 
 __all__ = [
+    "Claim",
     "JobRequest",
     "Letters",
     "PageRequest",

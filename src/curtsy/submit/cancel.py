@@ -2,6 +2,7 @@
 
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.counting import Changes, Event, count
+from curtsy.frontier.crawling import drop_leads, hold_crawl
 from curtsy.frontier.recording import lock_pages
 from curtsy.model.jobs import OPEN_STATES
 from curtsy.store import Connection, Statement
@@ -24,17 +25,20 @@ def cancel(connection: Connection, job: str, *, now: int) -> int:
     found = _FIND(connection, job=job).one_or_none()
     if found is None:
         raise NotFound("job", job)
+    hold_crawl(connection, found.id)
     waiting = list(_WAITING(connection, job_id=found.id).scalars())
     lock_pages(connection, waiting)
     left = list(
         _END_ITEMS(connection, job_id=found.id, now=now, locked=[(i,) for i in waiting]).scalars()
     )
-    if not left or found.state not in OPEN_STATES:
+    leads = drop_leads(connection, found.id)
+    if not (left or leads) or found.state not in OPEN_STATES:
         raise WrongState(f"Job {job}", _FIND(connection, job=job).one().state, "cancelled")
     drop_visits(connection, left)
     changes = Changes()
     removed = len(left)
     event = Event("job_cancelled", data={"removed": removed}, cancelled=removed)
     changes[found.id].events.append(event)
+    changes[found.id].links_waiting = -leads
     count(connection, changes, now=now)
     return len(left)

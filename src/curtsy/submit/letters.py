@@ -50,7 +50,7 @@ _NAMED = Statement(
 _STATE = Statement("SELECT state FROM dead_letters WHERE id = :id")
 _FAILED = Statement(
     """
-    SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id
+    SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id, i.depth
     FROM (SELECT DISTINCT page_id FROM {wanted}) w
     JOIN items i ON i.page_id = w.page_id AND i.state = 2
     JOIN jobs j ON j.id = i.job_id AND j.state <> 'cancelled'

@@ -5,6 +5,7 @@ from typing import Any
 
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.counting import Changes, Event, count
+from curtsy.frontier.crawling import hold_crawl
 from curtsy.frontier.recording import lock_pages
 from curtsy.model.jobs import OPEN_STATES
 from curtsy.store import Connection, Statement
@@ -15,7 +16,7 @@ _FIND = Statement("SELECT id, state, paused_at FROM jobs WHERE public_id = :job"
 # Those that failed as well: a retry makes them wait, and must not do so unseen.
 _UNSETTLED = Statement(
     """
-    SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id FROM items i
+    SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id, i.depth FROM items i
     JOIN pages p ON p.id = i.page_id JOIN hosts h ON h.host = p.host
     WHERE i.job_id = :job_id AND i.state IN (0, 2) ORDER BY i.position
     """
@@ -38,6 +39,7 @@ _RESUME = Statement(
 def pause(connection: Connection, job: str, *, now: int) -> int:
     """How many pages wait aside. What is in flight is dropped within a second."""
     found = _found(connection, job)
+    hold_crawl(connection, found.id)
     unsettled = _unsettled(connection, found.id)
     lock_pages(connection, sorted({item.page_id for item in unsettled}))
     if _PAUSE(connection, id=found.id, now=now).rowcount == 0:

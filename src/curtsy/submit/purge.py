@@ -41,6 +41,10 @@ _OF_JOB = tuple(
     for sql in (
         "DELETE FROM events WHERE job_id = :job_id",
         "DELETE FROM job_tags WHERE job_id = :job_id",
+        "DELETE FROM links WHERE job_id = :job_id",
+        "DELETE FROM crawled WHERE job_id = :job_id",
+        "DELETE FROM crawls WHERE job_id = :job_id",
+        "DELETE FROM webhook_deliveries WHERE job_id = :job_id",
         "DELETE FROM submissions WHERE job = (SELECT public_id FROM jobs WHERE id = :job_id)",
         "DELETE FROM jobs WHERE id = :job_id",
     )

@@ -5,8 +5,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from curtsy.frontier.admit import Ranks
+from curtsy.frontier.admit import ON_A_VISIT_THAT_WAITS, Ranks
 from curtsy.frontier.counting import Changes, Event, count
+from curtsy.frontier.crawling import depths
 from curtsy.frontier.recording import lock_pages
 from curtsy.frontier.sources import wake
 from curtsy.model.jobs import band_of
@@ -21,15 +22,15 @@ _REOPEN_ITEMS = Statement(
     failed={"job_id": "bigint", "position": "int"},
 )
 _INSERT_VISITS = Statement(
-    """
-    INSERT INTO visits (page_id, source_id, priority, rank, turn, created_at)
-    SELECT w.page_id, w.source_id, w.priority, w.rank, p.turn + 1, :now
-    FROM (SELECT * FROM {wanted}) w JOIN pages p ON p.id = w.page_id WHERE true
-    ON CONFLICT (page_id) DO UPDATE SET priority = excluded.priority, rank = excluded.rank
-    WHERE excluded.priority < visits.priority
-    """,
-    wanted={"page_id": "bigint", "source_id": "bigint", "priority": "smallint", "rank": "bigint"},
-)
+    f"""
+    INSERT INTO visits (page_id, source_id, priority, rank, turn, links, created_at)
+    SELECT w.page_id, w.source_id, w.priority, w.rank, p.turn + 1, w.links, :now
+    FROM (SELECT * FROM {{wanted}}) w JOIN pages p ON p.id = w.page_id WHERE true
+    {ON_A_VISIT_THAT_WAITS}
+    """,  # noqa: S608
+    wanted={"page_id": "bigint", "source_id": "bigint", "priority": "smallint", "rank": "bigint",
+            "links": "bool"},
+)  # fmt: skip
 _SETTLE_LETTERS = Statement(
     """
     UPDATE dead_letters SET state = 'retried', retries = retries + 1
@@ -51,6 +52,7 @@ class OldItem(NamedTuple):
     page_id: int
     priority: int
     source_id: int
+    depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +107,13 @@ def visit_again(
     if not best:
         return
     ranks = Ranks.read(connection, bands)
+    deepest = depths(connection, {item.job_id for item in items})
+    followed = {item.page_id for item in items if item.depth < deepest.get(item.job_id, 0)}
     wanted = [
-        (item.page_id, item.source_id, item.priority, ranks.take(item.source_id, item.priority))
+        (item.page_id, item.source_id, item.priority, ranks.take(item.source_id, item.priority),
+         item.page_id in followed)
         for item in best.values()
-    ]
+    ]  # fmt: skip
     _INSERT_VISITS(connection, wanted=wanted, now=now)
 
 

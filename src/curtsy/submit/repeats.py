@@ -1,11 +1,11 @@
-"""Idempotency keys: a request made again finds the job of the first."""
+"""Keys under which a request that is made again finds the job of the first."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from curtsy.errors import BadRequest
 from curtsy.store import Connection, Statement
-from curtsy.submit.request import JobRequest
+from curtsy.submit.request import Claim, JobRequest
 
 _CLAIM_KEY = Statement(
     """
@@ -13,16 +13,20 @@ _CLAIM_KEY = Statement(
     VALUES (:key, :job, :request_hash, :expires_at)
     ON CONFLICT (key) DO UPDATE SET job = excluded.job, request_hash = excluded.request_hash,
         expires_at = excluded.expires_at
-    WHERE submissions.expires_at <= :now
+    WHERE submissions.expires_at <= :now OR :renews
+       OR (:succeeds AND EXISTS (SELECT 1 FROM jobs j WHERE j.public_id = submissions.job
+                                 AND j.state IN ('failed', 'cancelled')))
     RETURNING job
     """
 )
 _WINNER = Statement(
     """
-    SELECT s.request_hash, j.public_id, j.total, j.cached
+    SELECT s.request_hash, j.public_id, j.total, j.cached, j.created_at
     FROM submissions s JOIN jobs j ON j.public_id = s.job WHERE s.key = :key
     """
 )
+_PASS_ON = Statement("UPDATE submissions SET job = :to WHERE key = :key AND job = :job")
+_GIVE_BACK = Statement("DELETE FROM submissions WHERE key = :key AND job = :job")
 _EXISTING = Statement(
     """
     SELECT j.public_id, j.total, j.cached FROM {wanted}
@@ -38,38 +42,62 @@ class Submitted(NamedTuple):
     cached: int
     repeated: bool = False
     """The same request was made before; this is its job."""
+    created_at: int | None = None
+    """Of a repeated one: when that was."""
 
     @property
     def new(self) -> int:
         return self.total - self.cached
 
 
-def key_of(request: JobRequest) -> str | None:
-    """Each user has keys of its own."""
-    if request.idempotency_key is None:
-        return None
-    return f"{request.user_id or ''}:{request.idempotency_key}"
+def claims_of(request: JobRequest, lifetime: int) -> list[Claim]:
+    """Each user has keys of its own; `lifetime` is that of an idempotency key."""
+    claims = [request.same_as] if request.same_as is not None else []
+    if request.idempotency_key is not None:
+        key = f"{request.user_id or ''}:{request.idempotency_key}"
+        claims.insert(0, Claim(key, lifetime, request.request_hash))
+    return claims
+
+
+def keys_of(request: JobRequest) -> list[str]:
+    return [claim.key for claim in claims_of(request, 0)]
 
 
 def winner(
     connection: Connection, request: JobRequest, job: str, *, lifetime: int, now: int
 ) -> Submitted | None:
-    """The job that already has this key; None: the key, if there is one, is now this job's."""
-    key = key_of(request)
-    if key is None:
-        return None
-    claimed = _CLAIM_KEY(connection, key=key, job=job, request_hash=request.request_hash,
-                         expires_at=now + lifetime, now=now)  # fmt: skip
+    """The job that already has one of the keys; None: all are this job's now."""
+    ours: list[str] = []
+    for claim in claims_of(request, lifetime):
+        first = _first(connection, claim, job, now)
+        if first is None:
+            ours.append(claim.key)
+            continue
+        for key in ours:
+            _PASS_ON(connection, key=key, job=job, to=first.public_id)
+        if first.request_hash != claim.request_hash:
+            raise BadRequest(
+                [f"Idempotency-Key {request.idempotency_key!r} was used for another request."]
+            )
+        return Submitted(first.public_id, first.total, first.cached, repeated=True,
+                         created_at=first.created_at)  # fmt: skip
+    return None
+
+
+def _first(connection: Connection, claim: Claim, job: str, now: int) -> Any:
+    claimed = _CLAIM_KEY(
+        connection, key=claim.key, job=job, request_hash=claim.request_hash,
+        expires_at=now + claim.lifetime, now=now, renews=claim.renews, succeeds=claim.succeeds,
+    )  # fmt: skip
     if claimed.scalar() is not None:
         return None
-    first = _WINNER(connection, key=key).one_or_none()
-    if first is None:
-        return None
-    if first.request_hash != request.request_hash:
-        raise BadRequest(
-            [f"Idempotency-Key {request.idempotency_key!r} was used for another request."]
-        )
-    return Submitted(first.public_id, first.total, first.cached, repeated=True)
+    return _WINNER(connection, key=claim.key).one_or_none()
+
+
+def give_back(connection: Connection, request: JobRequest, job: str) -> None:
+    """The keys that this job has: it was refused after all."""
+    for key in keys_of(request):
+        _GIVE_BACK(connection, key=key, job=job)
 
 
 def existing(connection: Connection, jobs: Sequence[str]) -> dict[str, Submitted]:

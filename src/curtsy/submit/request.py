@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from curtsy.errors import BadRequest
 from curtsy.fetch.guard import Network, refusal_at_sight
 from curtsy.frontier.admit import Wanted
+from curtsy.frontier.crawling import Crawl
 from curtsy.model.options import with_headers
 from curtsy.model.urls import BadUrl, canonical, fingerprint
 from curtsy.scrapers import NAMES
@@ -23,6 +24,19 @@ class PageRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """A key under which a request is known again for so long."""
+
+    key: str
+    lifetime: int
+    request_hash: str = ""
+    succeeds: bool = False
+    """A job that failed or was cancelled gives the key up."""
+    renews: bool = False
+    """Whatever job has the key gives it up."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobRequest:
     door: str
     pages: Sequence[PageRequest]
@@ -30,14 +44,22 @@ class JobRequest:
     max_age: int = 0
     """A stored document no older than this will do (milliseconds)."""
     user_id: str | None = None
+    key_id: int | None = None
+    """Of the key whose quotas count."""
     name: str | None = None
     tags: tuple[str, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     """Sent with every request to the pages' own hosts."""
     params: str = "{}"
+    webhook_url: str | None = None
+    """Is told when the job ends."""
+    crawl: Crawl | None = None
+    """It follows links; `pages` are where it starts."""
     idempotency_key: str | None = None
     request_hash: str = ""
     """Of what was asked: the same key with another request is a mistake."""
+    same_as: Claim | None = None
+    """Known again by what it asks for, without a key of the client's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +102,24 @@ def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
                 problem = f"is the same page as URL {earlier + 1}"
         if problem is not None:
             problems.append(f"URL {position + 1} ({page.url[:200]}) {problem}.")
+    if request.webhook_url is not None:
+        problems += _problems_of_webhook(request.webhook_url, limits)
     if problems:
         more = len(problems) - PROBLEMS_SHOWN
         raise BadRequest(
             problems[:PROBLEMS_SHOWN] + ([f"And {more} more problems."] if more > 0 else [])
         )
     return wanted
+
+
+def _problems_of_webhook(text: str, limits: SubmitLimits) -> list[str]:
+    try:
+        url = canonical(text)
+    except BadUrl as error:
+        return [f"webhook_url {error}."]
+    if means := refusal_at_sight(url.host, limits.allow):
+        return [f"webhook_url leads to {url.host}, which is {means}."]
+    return []
 
 
 def _wanted(position: int, page: PageRequest, request: JobRequest, limits: SubmitLimits) -> Wanted:
@@ -106,4 +140,5 @@ def _wanted(position: int, page: PageRequest, request: JobRequest, limits: Submi
         options,
         page.source_label,
         page.category,
+        links=request.crawl is not None and request.crawl.depth > 0,
     )

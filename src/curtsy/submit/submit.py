@@ -8,7 +8,7 @@ from curtsy.gathering import Gathering
 from curtsy.model.jobs import new_job_id
 from curtsy.store import Connection, Store
 from curtsy.submit.pending import Pending
-from curtsy.submit.repeats import Submitted, existing, key_of
+from curtsy.submit.repeats import Submitted, existing, keys_of
 from curtsy.submit.request import JobRequest, SubmitLimits, check
 from curtsy.submit.taking_in import Answers, Asked, take_in
 
@@ -47,10 +47,9 @@ class Submitter:
         return answer
 
     async def _take_in(self, asked: Sequence[Asked]) -> Sequence[Submitted | Exception]:
-        firsts = {key_of(one.request) or one.job: one for one in reversed(asked)}
-        answers = await self._each_of(list(firsts.values()))
-        again = [one for one in asked if one.job not in answers]
-        if again:  # their keys were used by others of the same batch
+        first, again = _apart(asked)
+        answers = await self._each_of(first)
+        if again:
             answers |= {
                 one.job: answer
                 for one, answer in zip(again, await self._take_in(again), strict=True)
@@ -88,3 +87,15 @@ class Submitter:
             return await self._store.write(work, durable=True)
         except StoreAway:
             return await self._store.write(work, durable=True)
+
+
+def _apart(asked: Sequence[Asked]) -> tuple[list[Asked], list[Asked]]:
+    """Those that claim no key that one before them claims, and the others."""
+    first: list[Asked] = []
+    again: list[Asked] = []
+    claimed: set[str] = set()
+    for one in asked:
+        keys = keys_of(one.request)
+        (first if claimed.isdisjoint(keys) else again).append(one)
+        claimed.update(keys)
+    return first, again

@@ -2,18 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import orjson
 
 from curtsy.clock import Clock
 from curtsy.errors import BadRequest, OverLimit, StoreAway
-from curtsy.frontier.admit import Admission, Wanted, admit
-from curtsy.frontier.counting import record_events
+from curtsy.frontier.admit import Admission, Wanted, admit, places_for
+from curtsy.frontier.counting import announce, record_events
+from curtsy.frontier.crawling import begin_crawls
 from curtsy.frontier.sources import known_hosts
 from curtsy.model.jobs import JobState
+from curtsy.model.urls import canonical
 from curtsy.store import Connection, Statement
-from curtsy.submit.repeats import Submitted, key_of, winner
+from curtsy.submit.quota import Quotas
+from curtsy.submit.repeats import Submitted, give_back, keys_of, winner
 from curtsy.submit.request import JobRequest, SubmitLimits
 
 LONGEST_SUBMIT = 45_000
@@ -21,13 +25,14 @@ LONGEST_SUBMIT = 45_000
 
 _INSERT_JOBS = Statement(
     """
-    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, state, total, last_event,
-                      created_at, updated_at)
-    SELECT public_id, door, user_id, name, scraper, params, 'queued', total, 1, :now, :now
+    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, webhook_url, state, total,
+                      last_event, created_at, updated_at)
+    SELECT public_id, door, user_id, name, scraper, params, webhook_url, 'queued', total,
+           1, :now, :now
     FROM {made} WHERE true RETURNING id, public_id
     """,
     made={"public_id": "text", "door": "text", "user_id": "text", "name": "text",
-          "scraper": "text", "params": "text", "total": "int"},
+          "scraper": "text", "params": "text", "webhook_url": "text", "total": "int"},
 )  # fmt: skip
 _INSERT_TAGS = Statement(
     "INSERT INTO job_tags (tag, job_id) SELECT tag, job_id FROM {made} WHERE true",
@@ -65,12 +70,15 @@ def take_in(
     connection: Connection, asked: Sequence[Asked], limits: SubmitLimits,
     *, delay_ms: int, clock: Clock,
 ) -> Answers:  # fmt: skip
-    """No two of them have the same idempotency key."""
+    """No two of them claim the same key."""
     now = clock.now()
+    key_ids = {one.request.key_id for one in asked if one.request.key_id is not None}
+    quotas = Quotas(connection, key_ids, now=now)
     answers: Answers = {}
-    for one in sorted(asked, key=lambda one: key_of(one.request) or ""):  # one order for locks
-        if (answer := _answered(connection, one, limits, now)) is not None:
+    for one in sorted(asked, key=lambda one: keys_of(one.request)):  # one order for locks
+        if (answer := _answered(connection, one, limits, quotas, now)) is not None:
             answers[one.job] = answer
+    quotas.record(connection)
     new = [one for one in asked if one.job not in answers]
     if new:
         answers |= _admitted(connection, new, delay_ms, now)
@@ -80,14 +88,18 @@ def take_in(
 
 
 def _answered(
-    connection: Connection, one: Asked, limits: SubmitLimits, now: int
+    connection: Connection, one: Asked, limits: SubmitLimits, quotas: Quotas, now: int
 ) -> Submitted | Exception | None:
     """What needs no new job; None: it does."""
     try:
         _limit_new_sources(connection, one.wanted, limits.new_sources)
-        return winner(connection, one.request, one.job, lifetime=limits.key_lifetime, now=now)
+        first = winner(connection, one.request, one.job, lifetime=limits.key_lifetime, now=now)
+        if first is None:
+            quotas.spend(one.request.key_id, len(one.wanted))
     except (BadRequest, OverLimit) as refused:
+        give_back(connection, one.request, one.job)
         return refused
+    return first
 
 
 def _limit_new_sources(connection: Connection, wanted: Sequence[Wanted], most: int) -> None:
@@ -109,8 +121,18 @@ def _admitted(
     if tags:
         _INSERT_TAGS(connection, made=tags)
     admissions = [Admission(ids[one.job], one.wanted, one.request.max_age) for one in new]
-    cached = admit(connection, admissions, delay_ms=delay_ms, now=now)
+    begin_crawls(
+        connection,
+        [(ids[one.job], one.request.crawl, one.wanted) for one in new if one.request.crawl],
+    )
+    every = chain.from_iterable(one.wanted for one in new)
+    places = places_for(connection, every, delay_ms=delay_ms, now=now)
+    cached = admit(connection, admissions, places, now=now)
     _begin(connection, admissions, cached, now)
+    announce(connection, [
+        (ids[one.job], 1, canonical(one.request.webhook_url).text) for one in new
+        if one.request.webhook_url and cached.get(ids[one.job]) == len(one.wanted)
+    ], now=now)  # fmt: skip
     return {
         one.job: Submitted(one.job, len(one.wanted), cached.get(ids[one.job], 0)) for one in new
     }
@@ -118,7 +140,8 @@ def _admitted(
 
 def _insert_jobs(connection: Connection, new: Sequence[Asked], now: int) -> dict[str, int]:
     rows = [
-        (one.job, r.door, r.user_id, r.name, r.scraper, r.params, len(one.wanted))
+        (one.job, r.door, r.user_id, r.name, r.scraper, r.params,
+         canonical(r.webhook_url).text if r.webhook_url else None, len(one.wanted))
         for one in new for r in (one.request,)
     ]  # fmt: skip
     return {row.public_id: row.id for row in _INSERT_JOBS(connection, made=rows, now=now)}

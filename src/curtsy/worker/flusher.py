@@ -42,14 +42,15 @@ AFTER_FAILURE_SECONDS = 0.5
 
 
 class Flusher:
-    """`on_told` is called after each commit, as a hint to whoever follows events."""
+    """`on_told` is called after each commit, as a hint to whoever follows events; `on_links`
+    after one that may have kept links."""
 
     def __init__(
         self, *, store: Store, clock: Clock, worker: str, delay_ms: int,
-        on_told: Callable[[], None] = lambda: None,
+        on_told: Callable[[], None] = lambda: None, on_links: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._store, self._clock, self._worker, self._delay_ms = store, clock, worker, delay_ms
-        self._on_told = on_told
+        self._on_told, self._on_links = on_told, on_links
         self._results: list[tuple[Lane, Result]] = []
         self._offsets: list[int] = []
         """Of the clock when each result was made: it may jump before they are told."""
@@ -143,6 +144,8 @@ class Flusher:
             return
         flushed = await self._tell(batch)
         self._on_told()
+        if any(result.links for _lane, result in results):
+            self._on_links()
         if len(self._results) < MOST_UNSAID and self._unsaid_bytes < MOST_UNSAID_BYTES:
             self._room.set()
         self._spread(flushed, results, releases)

@@ -225,10 +225,13 @@ class Lane:
             self._pace.rest(self._monotonic() + self._mind_crawl_delay(visit))
             self._view.outdate()  # the page is read again, in its place
             return
-        outcome, document = done
-        ended_at = self._crew.clock.now()
+        outcome = done.outcome
         unasked = isinstance(outcome, Failed) and outcome.kind is Kind.ROBOTS_DENIED
-        result = Result(visit, outcome, started_at, ended_at, document=document, unasked=unasked)
+        result = Result(
+            visit, outcome, started_at, self._crew.clock.now(), document=done.document,
+            links=done.links, lines=done.lines, unasked=unasked,
+            asked_robots=self._crew.pipeline.obeys_robots,
+        )  # fmt: skip
         self._tell(result if unasked else self._standing.judge(result, began))
 
     def _mind_crawl_delay(self, visit: Visit) -> int:

@@ -3,6 +3,7 @@
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 from curtsy.extract import Pool
 from curtsy.fetch import Fetcher, Request, TrustEnded, cookies
@@ -13,11 +14,18 @@ from curtsy.model.options import headers_for
 from curtsy.model.outcome import Failed, Fetched, Moved, Outcome, Record, Reply
 from curtsy.politeness.classify import classify
 from curtsy.politeness.robots import Robots
-from curtsy.scrapers import PARSING, SIMPLE
+from curtsy.scrapers import NAMES, SIMPLE
 from curtsy.worker.documents import document_of
 from curtsy.worker.robots import RobotsFiles, path_of
 
-Done = tuple[Outcome, Document | None]
+
+class Done(NamedTuple):
+    outcome: Outcome
+    document: Document | None = None
+    links: tuple[str, ...] | None = None
+    lines: tuple[tuple[str, str], ...] = ()
+
+
 _FREE = Robots()
 
 
@@ -27,6 +35,7 @@ class Pipeline:
         now: Callable[[], int], max_redirects: int,
     ) -> None:  # fmt: skip
         self._robots, self._fetcher, self._pool = robots, fetcher, pool
+        self.obeys_robots = robots is not None
         self._now, self._max_redirects = now, max_redirects
 
     def robots(self, visit: Visit) -> Robots | None:
@@ -44,29 +53,29 @@ class Pipeline:
             raise
         except Exception as error:
             sentence = f"An error of our own: {error!r}"
-            return Failed(Kind.INTERNAL, sentence, traceback=traceback.format_exc()), None
+            return Done(Failed(Kind.INTERNAL, sentence, traceback=traceback.format_exc()))
 
     async def _run(self, visit: Visit, may_start: Callable[[], bool]) -> Done | None:
         if self._robots is not None and self._robots.known(visit.url) is None:
             robots = await self._robots.recalled(visit.url)
             if robots is None:
                 failed = await self._robots.ask(visit.url, may_start)
-                return (failed, None) if failed is not None else None
+                return Done(failed) if failed is not None else None
             if (denied := denial(robots, visit)) is not None:
-                return denied, None
+                return Done(denied)
         request = _request(visit)
         reply = await self._fetcher.fetch(request, may_start)
         if isinstance(reply, Failed):
-            return reply, None
+            return Done(reply)
         conditional = bool(request.etag or request.last_modified)
         verdict = classify(reply, self._now(), conditional=conditional)
         if isinstance(verdict, Moved):
-            return self._onward(visit, reply, verdict), None
+            return Done(self._onward(visit, reply, verdict))
         if verdict is not None:
-            return verdict, None
-        record = await self._scraped(visit.scraper, reply)
+            return Done(verdict)
+        record = await self._scraped(visit, reply)
         if isinstance(record, Failed):
-            return record, None
+            return Done(record)
         fetched = Fetched(
             status=reply.status,
             url=reply.url,
@@ -75,7 +84,7 @@ class Pipeline:
             wire_bytes=reply.wire_bytes,
             memory=record.memory,
         )
-        return fetched, await document_of(record)
+        return Done(fetched, await document_of(record), record.links, record.lines)
 
     def _onward(self, visit: Visit, reply: Reply, moved: Moved) -> Moved | Failed:
         if visit.hops >= self._max_redirects:
@@ -86,11 +95,12 @@ class Pipeline:
         jar = cookies.after(cookies.carried(visit.progress), reply, self._now())
         return replace(moved, progress=cookies.to_carry(jar))
 
-    async def _scraped(self, scraper: str, reply: Reply) -> Record | Failed:
-        if (simple := SIMPLE.get(scraper)) is not None:
+    async def _scraped(self, visit: Visit, reply: Reply) -> Record | Failed:
+        scraper = visit.scraper
+        if (simple := SIMPLE.get(scraper)) is not None and not visit.links:
             return simple(reply)
-        if scraper in PARSING:
-            return await self._pool.extract(scraper, reply)
+        if scraper in NAMES:
+            return await self._pool.extract(scraper, reply, links=visit.links)
         return Failed(Kind.NOT_SUPPORTED, f"This worker has no scraper named {scraper}.")
 
 
@@ -103,4 +113,6 @@ def denial(robots: Robots, visit: Visit) -> Failed | None:
 def _request(visit: Visit) -> Request:
     shown = cookies.header(cookies.carried(visit.progress), visit.url) if visit.progress else None
     headers = headers_for(visit.options, visit.url) + ((("Cookie", shown),) if shown else ())
+    if visit.links:  # where it leads is known from the whole page only
+        return Request(visit.url, headers)
     return Request(visit.url, headers, visit.etag, visit.last_modified)

@@ -24,11 +24,13 @@ from curtsy.store import Store
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.heartbeat import Heartbeat
 from curtsy.worker.lane import Crew, Lane
+from curtsy.worker.links import LinkFollower
 from curtsy.worker.observer import Observer
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.settings import WorkerSettings
 from curtsy.worker.slots import SHARES, Slots
 from curtsy.worker.taker import Taker
+from curtsy.worker.webhooks import WebhookSender
 
 log = logger("worker")
 
@@ -44,18 +46,23 @@ class _Over(Exception):
 class Session:
     def __init__(
         self, *, store: Store, clock: Clock, pipeline: Pipeline, settings: WorkerSettings,
-        wake: duty.Wake, on_told: Callable[[], None],
+        wake: duty.Wake, on_told: Callable[[], None], sender: WebhookSender,
     ) -> None:  # fmt: skip
         self.id = f"w_{secrets.token_hex(6)}"
         self._store, self._clock, self._settings, self._wake = store, clock, settings, wake
         self._lanes: dict[int, Lane] = {}
         self._lane_ended = duty.Wake()
+        self._links_found = duty.Wake()
+        self._sender = sender
         self._over = asyncio.Event()
         self._draining = self._leasing = False
         self._low_water = LowWater()
         self._observer = Observer(store=store, clock=clock, ttl=settings.lease_ttl)
         self._flusher = Flusher(store=store, clock=clock, worker=self.id,
-                                delay_ms=settings.policy.min_delay, on_told=on_told)  # fmt: skip
+                                delay_ms=settings.policy.min_delay, on_told=on_told,
+                                on_links=self._links_found)  # fmt: skip
+        self._follower = LinkFollower(store=store, clock=clock, allow=settings.allow,
+                                      delay_ms=settings.policy.min_delay)  # fmt: skip
         row = WorkerRow(self.id, platform.node(), os.getpid(), f"curtsy {__version__}")
         self._heartbeat = Heartbeat(url=store.url, clock=clock, row=row, ttl=settings.lease_ttl,
                                     in_flight=self._in_flight, on_end=self._over.set)  # fmt: skip
@@ -70,6 +77,7 @@ class Session:
         """Until declared dead or drained."""
         duties: dict[str, Callable[[], Awaitable[float]]] = {
             "tick": self._tick, "control": self._control, "observe": self._observer.step,
+            "webhooks": self._sender.step,
         }  # fmt: skip
         try:
             await self._heartbeat.start()
@@ -78,6 +86,7 @@ class Session:
                 for name, step in duties.items():
                     group.create_task(duty.run(name, step))
                 group.create_task(duty.run("lease", partial(self._lease, group), self._wake))
+                group.create_task(duty.run("links", self._follow_links, self._links_found))
                 group.create_task(self._crew.taker.run())
                 group.create_task(self._flusher.run())
                 group.create_task(self._end_all_when_over())
@@ -89,6 +98,11 @@ class Session:
     @property
     def recorded(self) -> int:
         return self._flusher.recorded
+
+    async def _follow_links(self) -> float:
+        pause = await self._follower.step()
+        self._wake()
+        return pause
 
     async def _end_all_when_over(self) -> None:
         await self._over.wait()

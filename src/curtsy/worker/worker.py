@@ -11,6 +11,7 @@ from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.robots import RobotsFiles
 from curtsy.worker.session import Session
 from curtsy.worker.settings import WorkerSettings
+from curtsy.worker.webhooks import WebhookSender, webhook_fetcher
 
 __all__ = ["Worker", "WorkerSettings"]
 
@@ -42,7 +43,9 @@ class Worker:
             user_agent=settings.user_agent,
             allow=settings.allow,
         )
-        async with fetcher, Pool(settings.extract) as pool:
+        webhooks = webhook_fetcher(settings.user_agent, settings.allow)
+        async with fetcher, webhooks, Pool(settings.extract) as pool:
+            sender = WebhookSender(store=self._store, clock=self._clock, fetcher=webhooks)
             robots = RobotsFiles(store=self._store, clock=self._clock, fetcher=fetcher,
                                  user_agent=settings.user_agent)  # fmt: skip
             pipeline = Pipeline(
@@ -53,7 +56,7 @@ class Worker:
                 self._recorded = self.recorded
                 self._session = Session(store=self._store, clock=self._clock, pipeline=pipeline,
                                         settings=settings, wake=self.wake,
-                                        on_told=self._on_told)  # fmt: skip
+                                        on_told=self._on_told, sender=sender)  # fmt: skip
                 await self._session.run()
 
     async def stop(self) -> None:

@@ -1,0 +1,154 @@
+"""The crawl door's requests and answers, as its document has them."""
+
+import hashlib
+from typing import Annotated, Any
+
+import orjson
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, FailFast, Field
+
+from curtsy.api.article_shapes import (
+    LONGEST_MAX_AGE_SECONDS,
+    MOST_HEADERS,
+    MOST_TAGS,
+    Tag,
+    checked_headers,
+)
+from curtsy.clock import SECOND, rfc3339
+from curtsy.frontier.crawling import Crawl
+from curtsy.model.roles import Caller
+from curtsy.model.scope import Reach, scope_around
+from curtsy.model.urls import BadUrl, Url, canonical
+from curtsy.submit import Claim, JobRequest, PageRequest, Submitted
+from curtsy.submit.request import MAX_URLS
+
+DOOR = "crawl"
+MOST_PATTERNS = 50
+MOST_DEPTH = 100
+MOST_PAGES = 1_000_000
+
+Pattern = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class CrawlParams(BaseModel):
+    """What the built-in spiders can be told."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    scope: Reach = "host"
+    """Follow links within the `page` (none), the `prefix`, `host` or `domain` of a start URL."""
+    include: list[Pattern] = Field(default_factory=list, max_length=MOST_PATTERNS)
+    """Only URLs that match one of these; `*` stands for any run of characters."""
+    exclude: list[Pattern] = Field(default_factory=list, max_length=MOST_PATTERNS)
+    max_pages: int = Field(10_000, ge=1, le=MOST_PAGES)
+    priority: int = Field(5, ge=1, le=10)
+    max_age: int | None = Field(None, ge=0, le=LONGEST_MAX_AGE_SECONDS)
+    """A stored copy of a last page, from which nothing is followed, will do (`CRAWL_CACHE_TTL`)."""
+    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = Field(
+        default_factory=dict, max_length=MOST_HEADERS
+    )
+
+
+_EXAMPLE: dict[str, Any] = {
+    "user_id": "abc123", "spider": "article", "start_urls": ["https://example.com"], "depth": 2,
+    "ignore_cache": False, "params": {"scope": "host", "max_pages": 500},
+}  # fmt: skip
+
+
+class CrawlRequest(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]}
+    )
+
+    user_id: str | None = Field(None, min_length=1, max_length=200)
+    """Whose crawl it is; with a key, it is the key's user's."""
+    spider: str = Field(min_length=1, max_length=200)
+    start_urls: Annotated[list[str], FailFast()] = Field(min_length=1, max_length=MAX_URLS)
+    depth: int = Field(0, ge=0, le=MOST_DEPTH)
+    """How many links away from a start URL; 0 fetches the start URLs alone."""
+    schedule_at: str | None = Field(None, max_length=100)
+    interval: str | None = Field(
+        None, max_length=200, validation_alias=AliasChoices("interval", "cron")
+    )
+    timezone: str | None = Field(None, max_length=100)
+    ignore_cache: bool = False
+    """Start anew, whatever was crawled before, and fetch every page."""
+    params: CrawlParams = Field(default_factory=lambda: CrawlParams.model_validate({}))
+    webhook_url: str | None = Field(None, max_length=8_000)
+    """Is told of the job's end, with a signature."""
+    name: str | None = Field(None, max_length=300)
+    tags: list[Tag] = Field(default_factory=list, max_length=MOST_TAGS)
+
+
+class CrawlCreated(BaseModel):
+    job_id: str
+    scheduled: bool
+    cached: bool
+    """The same was asked for a short while ago: this is that job."""
+    cached_at: str | None
+    logs_url: str
+    status_url: str
+
+
+def job_request(
+    asked: CrawlRequest, *, key: str | None, caller: Caller, fresh: bool, cache_ttl: int
+) -> JobRequest:
+    """`fresh`: whatever was crawled before does not count."""
+    user_id = caller.user_id or asked.user_id
+    params = asked.params
+    max_age = cache_ttl if params.max_age is None else params.max_age * SECOND
+    known_by = _hash(asked, user_id)
+    return JobRequest(
+        door=DOOR,
+        pages=[PageRequest(url, params.priority) for url in asked.start_urls],
+        scraper=asked.spider,
+        max_age=0 if fresh else max_age,
+        user_id=user_id,
+        key_id=caller.key_id,
+        name=asked.name,
+        webhook_url=asked.webhook_url,
+        tags=tuple(dict.fromkeys(asked.tags)),
+        headers=tuple(sorted(params.headers.items())),
+        params=params.model_dump_json(exclude={"headers"}),
+        crawl=_crawl(asked, 0 if fresh else max_age),
+        idempotency_key=key,
+        request_hash=known_by,
+        same_as=Claim(f"crawl:{known_by}", cache_ttl, succeeds=True, renews=fresh),
+    )
+
+
+def _crawl(asked: CrawlRequest, max_age: int) -> Crawl:
+    params = asked.params
+    starts = [(url.text, url.host) for url in _canonical(asked.start_urls)]
+    scope = scope_around(starts, params.scope, include=params.include, exclude=params.exclude)
+    headers = sorted(params.headers.items())
+    terms = {"scope": scope.to_json(), "max_age": max_age, "headers": headers}
+    return Crawl(asked.depth, params.max_pages, params.priority, orjson.dumps(terms).decode())
+
+
+def _hash(asked: CrawlRequest, user_id: str | None) -> str:
+    """Of what is asked for, however it is spelled."""
+    params = asked.params.model_dump()
+    urls = sorted(url.text for url in _canonical(asked.start_urls))
+    what = [user_id, asked.spider, urls, asked.depth, params]
+    packed = orjson.dumps(what, option=orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(packed, digest_size=16).hexdigest()
+
+
+def _canonical(urls: list[str]) -> list[Url]:
+    """Those that can be read; the submit names the others."""
+    found = []
+    for url in urls:
+        try:
+            found.append(canonical(url))
+        except BadUrl:
+            continue
+    return found
+
+
+def created(submitted: Submitted) -> CrawlCreated:
+    at = submitted.created_at
+    return CrawlCreated(
+        job_id=submitted.job, scheduled=False, cached=submitted.repeated,
+        cached_at=rfc3339(at) if at is not None else None,
+        logs_url=f"/jobs/{submitted.job}/logs", status_url=f"/jobs/{submitted.job}/status",
+    )  # fmt: skip

@@ -1,0 +1,61 @@
+"""What a request needs: the one table from methods and paths to roles."""
+
+from collections import defaultdict
+
+from curtsy.model.roles import Role
+
+EVERYONE = None
+ANY = "*"
+
+TABLE: tuple[tuple[str, str, Role | None], ...] = (
+    ("GET", "/health", EVERYONE),
+    ("GET", "/version", EVERYONE),
+    ("GET", "/openapi.json", EVERYONE),
+    ("GET", "/docs", EVERYONE),
+    ("GET", "/docs/*", EVERYONE),
+    ("POST", "/session", EVERYONE),
+    ("DELETE", "/session", Role.READ),
+    (ANY, "/dead-letters", Role.OPERATE),
+    (ANY, "/dead-letters/*", Role.OPERATE),
+    (ANY, "/sources", Role.OPERATE),
+    (ANY, "/sources/*", Role.OPERATE),
+    (ANY, "/workers", Role.OPERATE),
+    (ANY, "/workers/*", Role.OPERATE),
+    ("GET", "/metrics", Role.OPERATE),
+    ("GET", "/stats", Role.OPERATE),
+    ("GET", "/reports/*", Role.OPERATE),
+    ("GET", "/alerts", Role.OPERATE),
+    ("POST", "/scheduler/run", Role.OPERATE),
+    (ANY, "/webhooks/*", Role.ADMIN),
+    (ANY, "/keys", Role.ADMIN),
+    (ANY, "/keys/*", Role.ADMIN),
+)
+"""The first that fits counts. `/*` stands for all that lies beneath. What is not here: to look
+needs `read`, anything else `submit`; and whose job it is counts, too (`ownership`)."""
+
+LOOKING = ("GET", "HEAD")
+
+
+def _by_first_word() -> dict[str, list[tuple[str, str, Role | None]]]:
+    made: defaultdict[str, list[tuple[str, str, Role | None]]] = defaultdict(list)
+    for row in TABLE:
+        made[_first_word(row[1])].append(row)
+    return dict(made)
+
+
+def _first_word(path: str) -> str:
+    return path[1:].partition("/")[0]
+
+
+_BY_FIRST_WORD = _by_first_word()
+
+
+def role_needed(method: str, path: str) -> Role | None:
+    for known, pattern, role in _BY_FIRST_WORD.get(_first_word(path), ()):
+        if known in (method, ANY) and _fits(path, pattern):
+            return role
+    return Role.READ if method in LOOKING else Role.SUBMIT
+
+
+def _fits(path: str, pattern: str) -> bool:
+    return path.startswith(pattern[:-1]) if pattern.endswith("/*") else path == pattern

@@ -1,0 +1,58 @@
+"""Whose it is: what belongs to somebody else is as unknown as what never was."""
+
+from starlette.requests import HTTPConnection
+
+from curtsy.api.access import caller_of
+from curtsy.api.desk import Desk
+from curtsy.errors import NotFound
+from curtsy.model.jobs import ItemState
+from curtsy.store import Connection, Statement
+
+ITEMS_LOOKED_THROUGH = 20_000
+"""Of a user's, the newest: there is no way from a page to all items that ever had it."""
+
+_OWNER = Statement("SELECT user_id FROM jobs WHERE public_id = :job")
+_BY_PAGE = tuple(
+    Statement(
+        f"""
+        SELECT 1 FROM (
+            SELECT job_id FROM items
+            WHERE page_id = :page_id AND state = {state} LIMIT :most) AS found
+        JOIN jobs j ON j.id = found.job_id WHERE j.user_id = :user_id LIMIT 1
+        """  # noqa: S608
+    )
+    for state in (ItemState.WAITING.value, ItemState.FAILED.value)
+)
+"""Items of these states are found by their page."""
+_BY_USER = Statement(
+    """
+    SELECT 1 FROM (
+        SELECT i.page_id FROM jobs j JOIN items i ON i.job_id = j.id
+        WHERE j.user_id = :user_id ORDER BY j.created_at DESC LIMIT :most) AS newest
+    WHERE page_id = :page_id LIMIT 1
+    """
+)
+
+
+async def require_own_job(connection: HTTPConnection, desk: Desk, job: str) -> None:
+    user_id = caller_of(connection).confined_to
+    if user_id is not None and await desk.read(lambda c: _owner(c, job)) != user_id:
+        raise NotFound("job", job)
+
+
+async def require_own_page(connection: HTTPConnection, desk: Desk, page_id: int, name: str) -> None:
+    user_id = caller_of(connection).confined_to
+    if user_id is not None and not await desk.read(lambda c: has_page(c, user_id, page_id)):
+        raise NotFound("page", name)
+
+
+def _owner(connection: Connection, job: str) -> str | None:
+    owner: str | None = _OWNER(connection, job=job).scalar()
+    return owner
+
+
+def has_page(connection: Connection, user_id: str, page_id: int) -> bool:
+    return any(
+        look(connection, user_id=user_id, page_id=page_id, most=ITEMS_LOOKED_THROUGH).scalar()
+        for look in (*_BY_PAGE, _BY_USER)
+    )

@@ -1,0 +1,24 @@
+"""`curtsy api` and `curtsy worker`: one part alone, for several machines."""
+
+from curtsy.cli.starting import run, settings_for
+from curtsy.cli.up import Host, Port, Slots
+
+
+def api(host: Host = None, port: Port = None) -> None:
+    """Serve the API alone, where workers run elsewhere.
+
+    It prints log lines only, on stderr; CURTSY_LOG_FORMAT=json makes those JSON.
+    """
+    from curtsy.app import serve_api
+
+    run(serve_api(settings_for(api_host=host, api_port=port)))
+
+
+def worker(slots: Slots = None) -> None:
+    """Fetch pages until told to stop; run as many as you like.
+
+    It prints log lines only, on stderr; CURTSY_LOG_FORMAT=json makes those JSON.
+    """
+    from curtsy.app import run_worker
+
+    run(run_worker(settings_for(worker_slots=slots)))

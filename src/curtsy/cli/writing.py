@@ -1,0 +1,35 @@
+"""A job's results, written as they are read; what failed is told afterwards."""
+
+from dataclasses import dataclass, field
+
+from curtsy.cli.articles import Form, Writer
+from curtsy.cli.progress import Tells
+from curtsy.cli.wording import one_line
+from curtsy.client import Talk
+
+
+@dataclass(slots=True)
+class Written:
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    """Never tried, so neither results nor failures: they are left out."""
+    failures: list[str] = field(default_factory=list)
+    """For people. Lines of JSON hold them already."""
+
+
+async def write_all(api: Talk, job: str, writer: Writer, tells: Tells) -> Written:
+    written = Written()
+    async for found in api.results(job):
+        if found.get("kind") == "cancelled":
+            written.cancelled += 1
+            continue
+        writer.write(found)
+        if "error" not in found:
+            written.done += 1
+        else:
+            written.failed += 1
+            if writer.form is not Form.JSON:
+                written.failures.append(f"{one_line(found['url'])}: {found['error']}")
+        tells(written.done, written.failed)
+    return written

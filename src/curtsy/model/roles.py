@@ -1,0 +1,39 @@
+"""Who asks, and what that one may do."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Role(IntEnum):
+    """Each may do all that the ones before it may."""
+
+    READ = 1
+    SUBMIT = 2
+    OPERATE = 3
+    ADMIN = 4
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+ROLES = {role.word: role for role in Role}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    user_id: str | None
+    role: Role
+    key_id: int | None = None
+    pages_per_hour: int | None = None
+    open_jobs: int | None = None
+    """Quotas of the key; none: no limit."""
+
+    @property
+    def confined_to(self) -> str | None:
+        """The user whose jobs are the only ones this caller may know of; none: it sees all."""
+        return self.user_id if self.role < Role.OPERATE else None
+
+
+OPEN = Caller(None, Role.ADMIN)
+"""Whoever comes while nobody is asked for a key."""

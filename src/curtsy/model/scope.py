@@ -1,0 +1,95 @@
+"""Where a crawl may go: decided for each link, from what the crawl was told at its start."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, Self
+from urllib.parse import urlsplit
+
+from tld import get_fld
+
+from curtsy.model.wildcards import Wildcard
+
+Reach = Literal["page", "prefix", "host", "domain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`page`: no further; `prefix`: below the folder of a start page; `host`: a start page's
+    host; `domain`: its registered domain with all that is in it."""
+
+    reach: Reach
+    places: frozenset[str]
+    """Prefixes, hosts or domains, as the reach has it."""
+    include: tuple[Wildcard, ...] = ()
+    exclude: tuple[Wildcard, ...] = ()
+
+    def holds(self, url: str, host: str) -> bool:
+        """Whether the crawl may go to this URL, which is canonical and on that host."""
+        if not self._is_near(url, host):
+            return False
+        if self.include and not any(pattern.matches(url) for pattern in self.include):
+            return False
+        return not any(pattern.matches(url) for pattern in self.exclude)
+
+    def _is_near(self, url: str, host: str) -> bool:
+        match self.reach:
+            case "page":
+                return False
+            case "prefix":
+                return any(url.startswith(place) for place in self.places)
+            case "host":
+                return host in self.places
+            case "domain":
+                return domain_of(host) in self.places
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "reach": self.reach,
+            "places": sorted(self.places),
+            "include": [pattern.text for pattern in self.include],
+            "exclude": [pattern.text for pattern in self.exclude],
+        }
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any]) -> Self:
+        return cls(
+            kept["reach"],
+            frozenset(kept["places"]),
+            tuple(Wildcard(text) for text in kept["include"]),
+            tuple(Wildcard(text) for text in kept["exclude"]),
+        )
+
+
+def scope_around(
+    starts: Iterable[tuple[str, str]],
+    reach: Reach,
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+) -> Scope:
+    """The starts are canonical URLs with their hosts."""
+    match reach:
+        case "page":
+            places: set[str] = set()
+        case "prefix":
+            places = {url[: url.rindex("/", url.index("//") + 2) + 1] for url, _ in _paths(starts)}
+        case "host":
+            places = {host for _url, host in starts}
+        case "domain":
+            places = {domain_of(host) for _url, host in starts}
+    return Scope(
+        reach, frozenset(places), tuple(map(Wildcard, include)), tuple(map(Wildcard, exclude))
+    )
+
+
+def _paths(starts: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    """Without their queries, in which a slash is no folder."""
+    return ((url.partition("?")[0], host) for url, host in starts)
+
+
+@lru_cache(maxsize=10_000)
+def domain_of(host: str) -> str:
+    """The domain that somebody registered; an address or a name of no known kind is its own."""
+    name = urlsplit(f"//{host}").hostname or host
+    return get_fld(name, fix_protocol=True, fail_silently=True) or name

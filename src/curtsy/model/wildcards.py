@@ -1,0 +1,35 @@
+"""Patterns with `*` for any run of characters. Matching takes one pass, whatever the pattern."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """A pattern for a whole text."""
+
+    text: str
+    _pieces: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_pieces", tuple(self.text.split("*")))
+
+    def matches(self, text: str) -> bool:
+        return pieces_match(self._pieces, text, to_the_end=True)
+
+
+def pieces_match(pieces: Sequence[str], text: str, *, to_the_end: bool) -> bool:
+    """Whether the pieces follow each other in the text, the first at its beginning."""
+    first, *others = pieces
+    last = others.pop() if to_the_end and others else ""
+    if not text.startswith(first):
+        return False
+    at = len(first)
+    for piece in others:
+        at = text.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    if to_the_end and len(pieces) == 1:
+        return at == len(text)
+    return len(text) - len(last) >= at and text.endswith(last)

@@ -1,0 +1,87 @@
+"""Quotas of keys: pages in a clock hour, and jobs that are open, counted as jobs come in.
+
+A key's row is locked before anything else of the transaction, so that what comes in at the same
+time is counted one after the other. A key without quotas costs no lock.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from curtsy.clock import HOUR, SECOND
+from curtsy.errors import OverLimit
+from curtsy.store import Connection, Statement
+
+_LOCK = Statement(
+    """
+    SELECT id, user_id, pages_per_hour, open_jobs, hour, pages_this_hour FROM api_keys
+    WHERE id IN (SELECT id FROM {wanted})
+      AND (pages_per_hour IS NOT NULL OR open_jobs IS NOT NULL)
+    ORDER BY id {lock}
+    """,
+    wanted={"id": "bigint"},
+)
+_COUNT_OPEN_JOBS = Statement(
+    """
+    SELECT count(*) FROM (
+        SELECT 1 FROM jobs WHERE user_id = :user_id AND finished_at IS NULL LIMIT :most) AS counted
+    """
+)
+_RECORD = Statement(
+    """
+    UPDATE api_keys SET hour = :hour, pages_this_hour = s.pages FROM (SELECT * FROM {spent}) s
+    WHERE api_keys.id = s.id
+    """,
+    spent={"id": "bigint", "pages": "int"},
+)
+
+
+@dataclass(slots=True)
+class _Account:
+    """What a key has used, and what it may use; None: as much as it likes."""
+
+    pages: int
+    most_pages: int | None
+    open_jobs: int
+    most_open_jobs: int | None
+
+
+class Quotas:
+    """Of the keys that a transaction's jobs came with."""
+
+    def __init__(self, connection: Connection, key_ids: Collection[int], *, now: int) -> None:
+        self._now = now
+        wanted = [(key_id,) for key_id in key_ids]
+        rows = list(_LOCK(connection, wanted=wanted)) if wanted else []
+        self._accounts = {row.id: _account(connection, row, now // HOUR) for row in rows}
+
+    def spend(self, key_id: int | None, pages: int) -> None:
+        """For one more job with so many pages; raises `OverLimit`, and then nothing is spent."""
+        account = self._accounts.get(key_id) if key_id is not None else None
+        if account is None:
+            return
+        if account.most_pages is not None and account.pages + pages > account.most_pages:
+            left = HOUR - self._now % HOUR
+            raise OverLimit(
+                f"The key may ask for {account.most_pages} pages an hour, and "
+                f"{account.pages} of this hour's are spent: no {pages} are left.",
+                -(-left // SECOND),
+            )
+        if account.most_open_jobs is not None and account.open_jobs >= account.most_open_jobs:
+            raise OverLimit(f"The key may have {account.most_open_jobs} jobs open at once.")
+        account.pages += pages
+        account.open_jobs += 1
+
+    def record(self, connection: Connection) -> None:
+        if self._accounts:
+            spent = [(key_id, account.pages) for key_id, account in self._accounts.items()]
+            _RECORD(connection, spent=spent, hour=self._now // HOUR)
+
+
+def _account(connection: Connection, row: Any, hour: int) -> _Account:
+    open_jobs = 0
+    if row.open_jobs is not None:
+        counted = _COUNT_OPEN_JOBS(connection, user_id=row.user_id, most=row.open_jobs)
+        open_jobs = int(counted.scalar_one())
+    pages = row.pages_this_hour if row.hour == hour else 0
+    return _Account(pages, row.pages_per_hour, open_jobs, row.open_jobs)

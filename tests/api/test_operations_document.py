@@ -1,0 +1,139 @@
+"""The operations document at the API: who works is compared field by field; what its engine
+cannot do yet is named here, with the part that will remove it."""
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from api.front import Front, assert_problem
+from curtsy import __version__
+from curtsy.api.not_yet import NOT_YET
+from curtsy.frontier.workers import WorkerRow, register
+from support.engine import until
+
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+EXPECTED_LATER = {
+    "schedules": {
+        "GET /schedules", "POST /schedules", "GET /schedules/{schedule_id}",
+        "PATCH /schedules/{schedule_id}", "DELETE /schedules/{schedule_id}",
+        "POST /schedules/{schedule_id}/run", "POST /schedules/{schedule_id}/pause",
+        "POST /schedules/{schedule_id}/resume", "GET /schedules/{schedule_id}/runs",
+    },
+    "politeness policies": {
+        "GET /sources", "GET /sources/{source_name}", "PUT /sources/{source_name}",
+        "PATCH /sources/{source_name}", "DELETE /sources/{source_name}",
+        "POST /sources/{source_name}/pause", "POST /sources/{source_name}/resume",
+    },
+    "receipts": {"GET /sources/{source_name}/receipt"},
+    "reasons": {
+        "GET /sources/{source_name}/why", "GET /jobs/{job_id}/why", "GET /pages/{page_id}/why",
+    },
+    "monitoring": {"GET /metrics", "GET /stats", "GET /reports/latest", "GET /alerts"},
+    "page history": {"GET /pages/{page_id}/history", "GET /pages/{page_id}/diff"},
+    "export": {"GET /jobs/{job_id}/export"},
+}  # fmt: skip
+"""Only ever taken from: what is built leaves this list and the program's."""
+OPERATIONS = [
+    (part, *operation.split()) for part, operations in NOT_YET.items() for operation in operations
+]
+
+
+def test_what_comes_later_is_known_by_name() -> None:
+    assert {part: set(operations) for part, operations in NOT_YET.items()} == EXPECTED_LATER
+
+
+async def test_what_comes_later_says_so_and_with_what(plain_door: Front) -> None:
+    for part, method, path in OPERATIONS:
+        asked = re.sub(r"\{\w+\}", "us_state_dept", path)
+        answer = await plain_door.ask(method, asked)
+        assert_problem(answer, 501, "not_built")
+        assert answer.json["part"] == part
+        assert answer.json["detail"].startswith(f"{method} {asked} is not built yet")
+
+
+async def test_what_comes_later_is_described_as_nothing_but_that(plain_door: Front) -> None:
+    paths = (await plain_door.get("/openapi.json")).json["paths"]
+    for _part, method, path in OPERATIONS:
+        described = paths[path][method.lower()]
+        assert described["responses"].keys() == {"501"}
+        named = [parameter["name"] for parameter in described["parameters"]]
+        assert named == re.findall(r"\{(\w+)\}", path)
+
+
+async def test_there_are_no_workers(door: Front) -> None:
+    answer = await door.get("/workers")
+    assert (answer.status, answer.json) == (200, {"workers": [], "alive": 0})
+
+
+class SlowSite:
+    """It answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.may_answer = asyncio.Event()
+
+    async def answer(self, _request: web.Request) -> web.Response:
+        await self.may_answer.wait()
+        return web.Response(text="at last")
+
+
+@pytest.fixture
+async def slow_site() -> AsyncIterator[SlowSite]:
+    slow = SlowSite()
+    app = web.Application()
+    app.router.add_get("/", slow.answer)
+    async with TestServer(app) as server:
+        slow.url = str(server.make_url("/"))
+        yield slow
+
+
+async def test_a_worker_is_shown_with_what_it_holds(door: Front, slow_site: SlowSite) -> None:
+    async with door.engine.worker():
+        job = (await door.submit(slow_site.url)).json["id"]
+        [page] = await door.engine.ask("SELECT page_id FROM items")
+
+        async def told() -> bool:
+            found = (await door.get("/workers")).json["workers"]
+            return any(worker["in_flight"] for worker in found)
+
+        await until(told, 10, lambda: "no heartbeat told of the page")
+        listed = (await door.get("/workers")).json
+        queue = (await door.get("/jobs/queue/status")).json["data"]
+        slow_site.may_answer.set()
+        await door.ended(job)
+    [worker] = listed.pop("workers")
+    assert listed == {"alive": 1}
+    assert re.fullmatch(r"w_[0-9a-f]{12}", worker.pop("id"))
+    for moment in ("started_at", "lease_until"):
+        assert MOMENT.fullmatch(worker.pop(moment))
+    assert worker.pop("machine")
+    assert worker.pop("program")
+    assert worker == {
+        "pid": os.getpid(), "alive": True, "draining": False, "in_flight": 1,
+        "pages": [f"art_{page.page_id:x}"], "leases": 1,
+    }  # fmt: skip
+    assert (queue["in_flight"], queue["bands"]["medium"]["waiting"]) == (1, 0)
+
+
+async def test_a_worker_that_is_silent_is_not_alive(door: Front) -> None:
+    now = door.engine.clock.now()
+    for name, until_ in (("w_quiet", now - 1), ("w_well", now + 60_000)):
+        row = WorkerRow(name, "here", 7, "curtsy")
+        await door.engine.store.write(
+            lambda c, r=row, u=until_: register(c, r, lease_until=u, now=now)
+        )
+    await door.engine.tell("UPDATE workers SET in_flight = '[1, 2, 3]'")
+    listed = (await door.get("/workers")).json
+    assert {w["id"]: w["alive"] for w in listed["workers"]} == {"w_quiet": False, "w_well": True}
+    assert listed["alive"] == 1
+    status = (await door.get("/jobs/queue/status")).json["data"]
+    assert (status["workers"], status["in_flight"]) == (1, 3)
+
+
+async def test_the_version(plain_door: Front) -> None:
+    assert (await plain_door.get("/version")).json == {"name": "curtsy", "version": __version__}

@@ -1,0 +1,134 @@
+"""Quotas hold exactly, however many ask at once and through however many servers."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from api.front import Answer, Front, assert_problem, front
+from api.visitors import MovableClock, Visitor, visitor
+from curtsy.clock import HOUR
+from curtsy.errors import OverLimit
+from curtsy.store import Store
+from curtsy.submit import JobRequest, PageRequest, Submitted
+from curtsy.submit import submit as submit_module
+from support.engine import engine
+
+PAGE = "http://example.com/"
+
+
+def pages(job: int, many: int) -> list[str]:
+    return [f"http://h{job % 7}.example/{job}/{n}" for n in range(many)]
+
+
+def begin_an_hour(movable: MovableClock) -> None:
+    movable.advance(HOUR - movable.now() % HOUR)
+
+
+async def spent(door: Front) -> int:
+    [row] = await door.engine.ask("SELECT pages_this_hour FROM api_keys WHERE user_id = 'ann'")
+    return int(row.pages_this_hour)
+
+
+async def test_pages_an_hour_are_exact_when_many_ask_at_once(
+    store: Store, movable: MovableClock
+) -> None:
+    begin_an_hour(movable)
+    async with (
+        Store(store.url) as other_store,
+        front(store, engine(store, movable)) as one,
+        front(other_store, engine(other_store, movable)) as two,
+    ):
+        ann, bob = await visitor(one, pages_per_hour=40), await visitor(one, "bob")
+        asking = [
+            Visitor(door, key).submit(*pages(2 * n + (key == bob.key), 3))
+            for n in range(30)
+            for key in (ann.key, bob.key)
+            for door in ([one, two][n % 2],)
+        ]
+        answers = await asyncio.gather(*asking)
+        hers, his = answers[::2], answers[1::2]
+        assert Counter(answer.status for answer in hers) == {201: 13, 429: 17}
+        assert {answer.status for answer in his} == {201}, "others are not harmed"
+        assert await spent(one) == 39
+        _refused([answer for answer in hers if answer.status == 429])
+        assert (await ann.submit(PAGE)).status == 201, "the last one fits"
+        assert (await ann.submit(f"{PAGE}2")).status == 429
+
+
+def _refused(answers: list[Answer]) -> None:
+    for answer in answers:
+        assert_problem(answer, 429, "over_limit")
+        assert "40 pages an hour" in answer.json["detail"]
+        assert 3_500 < int(answer.headers["retry-after"]) <= 3_600
+
+
+async def test_a_new_hour_begins_with_nothing_spent(guarded: Front, movable: MovableClock) -> None:
+    begin_an_hour(movable)
+    ann = await visitor(guarded, pages_per_hour=5)
+    assert (await ann.submit(*pages(1, 5))).status == 201
+    assert (await ann.submit(PAGE)).status == 429
+    movable.advance(HOUR)
+    assert (await ann.submit(*pages(2, 5))).status == 201
+    assert await spent(guarded) == 5
+
+
+async def test_one_job_over_its_quota_takes_no_other_of_its_batch_with_it(
+    store: Store, movable: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    take_in = submit_module.take_in
+
+    def counted(connection, jobs, *rest, **more):  # type: ignore[no-untyped-def]
+        sizes.append(len(jobs))
+        return take_in(connection, jobs, *rest, **more)
+
+    monkeypatch.setattr(submit_module, "take_in", counted)
+    async with front(store, engine(store, movable)) as door:
+        await visitor(door, pages_per_hour=2)
+        [key] = await door.engine.ask("SELECT id FROM api_keys")
+        asked = [(1, key.id), (1, None), (5, key.id), (1, key.id), (3, None)]
+        answers = await asyncio.gather(
+            *(
+                door.engine.submitter.submit(
+                    JobRequest("articles", [PageRequest(url) for url in pages(n, many)], key_id=k)
+                )
+                for n, (many, k) in enumerate(asked)
+            ),
+            return_exceptions=True,
+        )
+    assert max(sizes) >= 3, "they were one transaction"
+    assert [type(answer) for answer in answers] == [
+        Submitted, Submitted, OverLimit, Submitted, Submitted,
+    ]  # fmt: skip
+
+
+async def test_a_repeated_request_costs_nothing_and_a_refused_one_keeps_no_key(
+    guarded: Front, movable: MovableClock
+) -> None:
+    begin_an_hour(movable)
+    ann = await visitor(guarded, pages_per_hour=3)
+    first = await ann.submit(*pages(1, 3), Idempotency_Key="first")
+    again = await ann.submit(*pages(1, 3), Idempotency_Key="first")
+    assert (again.status, again.json["job_id"]) == (201, first.json["job_id"])
+    assert (await ann.submit(PAGE, Idempotency_Key="second")).status == 429
+    assert await guarded.engine.ask("SELECT 1 FROM submissions WHERE key LIKE '%second'") == []
+    movable.advance(HOUR)
+    made = [await ann.submit(PAGE, Idempotency_Key="second") for _ in range(2)]
+    assert len({answer.json["job_id"] for answer in made}) == 1
+    assert await spent(guarded) == 1
+
+
+async def test_open_jobs_are_exact_when_many_ask_at_once(guarded: Front) -> None:
+    ann, bob = await visitor(guarded, open_jobs=4), await visitor(guarded, "bob")
+    await asyncio.gather(*(bob.job(*pages(100 + n, 1)) for n in range(5)))
+    answers = await asyncio.gather(*(ann.submit(*pages(n, 2)) for n in range(20)))
+    assert Counter(answer.status for answer in answers) == {201: 4, 429: 16}
+    for answer in answers:
+        if answer.status == 429:
+            assert_problem(answer, 429, "over_limit")
+            assert "4 jobs open" in answer.json["detail"]
+    [job, *_] = [answer.json["job_id"] for answer in answers if answer.status == 201]
+    await ann.ask("DELETE", f"/jobs/{job}")
+    assert (await ann.submit(PAGE)).status == 201
+    assert (await ann.submit(f"{PAGE}2")).status == 429

@@ -1,0 +1,207 @@
+"""Browsers: a key once, then a cookie that pages of strangers can do nothing with."""
+
+import asyncio
+from http.cookies import SimpleCookie
+from typing import Any
+
+import asyncpg
+import pytest
+
+from api.front import Answer, Front, assert_problem, front
+from api.visitors import MovableClock, Visitor, revoke, rotate, visitor
+from curtsy.api.wrong_keys import MOST_WRONG
+from curtsy.clock import HOUR, MINUTE, SECOND
+from curtsy.model.roles import Role
+from curtsy.store import Store
+from support.engine import engine, until
+
+PAGE = {"url": "http://example.com/"}
+FORGED = {"X-CSRF-Token": "0" * 64}
+
+
+class Browser:
+    """Has a cookie, and knows its token as a page of ours would."""
+
+    def __init__(self, door: Front, opened: Answer) -> None:
+        self._door = door
+        self.cookie = SimpleCookie(opened.headers["set-cookie"])["curtsy_session"]
+        self.sends = {"Cookie": f"other=1; curtsy_session={self.cookie.value}"}
+        self.token = {"X-CSRF-Token": opened.json["csrf_token"]}
+
+    async def ask(self, method: str, path: str, **options: Any) -> Answer:
+        headers = self.sends | options.pop("headers", {})
+        return await self._door.ask(method, path, headers=headers, **options)
+
+
+async def come_in(door: Front, key: str, **options: Any) -> Answer:
+    return await door.ask("POST", "/session", json={"key": key}, **options)
+
+
+async def browser(of: Visitor) -> Browser:
+    opened = await come_in(of.front, of.key)
+    assert opened.status == 201
+    return Browser(of.front, opened)
+
+
+async def test_a_key_is_exchanged_for_a_cookie_that_no_script_reads(guarded: Front) -> None:
+    ann = await visitor(guarded)
+    opened = await come_in(guarded, ann.key)
+    assert opened.status == 201
+    assert opened.json.pop("expires_at").endswith("Z")
+    assert len(opened.json.pop("csrf_token")) == 64
+    assert opened.json == {
+        "user_id": "ann", "role": "submit", "pages_per_hour": None, "open_jobs": None,
+    }  # fmt: skip
+    cookie = SimpleCookie(opened.headers["set-cookie"])["curtsy_session"]
+    assert cookie["httponly"]
+    assert not cookie["secure"]
+    assert (cookie["samesite"], cookie["path"], cookie["max-age"]) == ("strict", "/", "43200")
+    rows = await guarded.engine.ask("SELECT * FROM sessions")
+    assert cookie.value not in str(rows)
+
+
+async def test_where_tls_is_spoken_the_cookie_goes_nowhere_else(guarded: Front) -> None:
+    ann = await visitor(guarded)
+    opened = await come_in(guarded, ann.key, headers={"X-Forwarded-Proto": "https"})
+    assert SimpleCookie(opened.headers["set-cookie"])["curtsy_session"]["secure"]
+
+
+async def test_with_a_cookie_one_is_who_the_key_says(guarded: Front) -> None:
+    ann, bob = await visitor(guarded, "ann", Role.READ), await visitor(guarded, "bob")
+    job = await bob.job(PAGE["url"])
+    hers = await browser(ann)
+    who = await hers.ask("GET", "/session")
+    assert who.headers["cache-control"] == "no-store"
+    assert (who.json["user_id"], who.json["role"]) == ("ann", "read")
+    assert who.json["csrf_token"] == hers.token["X-CSRF-Token"]
+    assert (await hers.ask("GET", "/jobs")).json["total"] == 0
+    assert_problem(await hers.ask("GET", f"/jobs/{job}"), 404, "not_found")
+    refused = await hers.ask("POST", "/jobs", json=PAGE, headers=hers.token)
+    assert_problem(refused, 403, "not_allowed")
+    eve = await visitor(guarded, "eve", pages_per_hour=5, open_jobs=2)
+    assert (await eve.get("/session")).json == {
+        "user_id": "eve", "role": "submit", "pages_per_hour": 5, "open_jobs": 2,
+        "csrf_token": None, "expires_at": None,
+    }  # fmt: skip
+
+
+async def test_while_nobody_is_asked_one_is_nobody_who_may_do_all(guarded: Front) -> None:
+    who = (await guarded.get("/session")).json
+    assert (who["user_id"], who["role"]) == (None, "admin")
+
+
+async def test_what_changes_something_needs_the_token_too(guarded: Front) -> None:
+    ann = await visitor(guarded)
+    hers, other = await browser(ann), await browser(ann)
+    for headers in ({}, FORGED, other.token, {"X-CSRF-Token": ""}):
+        for method, path in (("POST", "/jobs"), ("DELETE", "/jobs/job_x"), ("DELETE", "/session")):
+            refused = await hers.ask(method, path, json=PAGE, headers=headers)
+            assert_problem(refused, 403, "not_allowed")
+    assert (await hers.ask("GET", "/jobs")).json["total"] == 0
+    assert (await hers.ask("POST", "/jobs", json=PAGE, headers=hers.token)).status == 201
+    [row] = await guarded.engine.ask("SELECT user_id FROM jobs")
+    assert row.user_id == "ann"
+    with_key = await hers.ask("POST", "/jobs", json=PAGE, headers=ann.headers)
+    assert with_key.status == 201, "no browser adds a key by itself"
+
+
+async def test_a_session_ends_when_it_is_left(guarded: Front) -> None:
+    hers = await browser(await visitor(guarded))
+    assert (await hers.ask("GET", "/jobs")).status == 200
+    left = await hers.ask("DELETE", "/session", headers=hers.token)
+    assert left.status == 204
+    assert SimpleCookie(left.headers["set-cookie"])["curtsy_session"]["max-age"] == "0"
+    assert_problem(await hers.ask("GET", "/jobs"), 401, "key_needed")
+    assert await guarded.engine.ask("SELECT * FROM sessions") == []
+
+
+async def test_a_session_ends_with_its_time_and_is_then_forgotten(
+    guarded: Front, movable: MovableClock
+) -> None:
+    ann = await visitor(guarded)
+    hers = await browser(ann)
+    movable.advance(12 * HOUR)
+    assert_problem(await hers.ask("GET", "/jobs"), 401, "key_needed")
+    await browser(ann)
+    assert len(await guarded.engine.ask("SELECT * FROM sessions")) == 1
+
+
+async def test_a_session_lasts_no_longer_than_its_key(
+    guarded: Front, movable: MovableClock
+) -> None:
+    hers = await browser(await visitor(guarded, expires_at=movable.now() + HOUR))
+    movable.advance(HOUR)
+    assert_problem(await hers.ask("GET", "/jobs"), 401, "key_needed")
+
+
+@pytest.mark.parametrize("ends", [revoke, rotate])
+async def test_a_session_ends_when_its_key_is_revoked_or_rotated(
+    guarded: Front, movable: MovableClock, ends: Any
+) -> None:
+    ann = await visitor(guarded)
+    hers = await browser(ann)
+    assert (await hers.ask("GET", "/jobs")).status == 200
+    await ends(ann)
+    movable.advance(SECOND)
+    assert_problem(await hers.ask("GET", "/jobs"), 401, "key_needed")
+    assert_problem(await come_in(guarded, ann.key), 401, "key_needed")
+
+
+async def test_a_session_outlives_a_rotation_by_its_grace(
+    guarded: Front, movable: MovableClock
+) -> None:
+    ann = await visitor(guarded)
+    hers = await browser(ann)
+    await rotate(ann, grace=HOUR)
+    movable.advance(SECOND)
+    assert (await hers.ask("GET", "/jobs")).status == 200
+    movable.advance(HOUR)
+    assert_problem(await hers.ask("GET", "/jobs"), 401, "key_needed")
+
+
+async def test_a_session_cannot_slip_in_beside_a_rotation(
+    postgres_url: str, movable: MovableClock
+) -> None:
+    async with Store(postgres_url) as store, front(store, engine(store, movable)) as door:
+        ann = await visitor(door)
+        rotating = await asyncpg.connect(postgres_url)
+        await rotating.execute("BEGIN; UPDATE api_keys SET hash = 'another'")
+        coming = asyncio.create_task(come_in(door, ann.key))
+
+        async def waits() -> bool:
+            locks = await rotating.fetch("SELECT 1 FROM pg_locks WHERE NOT granted")
+            return coming.done() or bool(locks)
+
+        await until(waits, 10, lambda: "nobody waits")
+        await rotating.execute("COMMIT")
+        await rotating.close()
+        assert_problem(await coming, 401, "key_needed")
+
+
+async def test_a_cookie_of_nobody_is_as_good_as_none(guarded: Front, movable: MovableClock) -> None:
+    nobodys = {"Cookie": f"curtsy_session={'0' * 64}"}
+    assert (await guarded.ask("GET", "/jobs", headers=nobodys)).status == 200, "it is open"
+    await visitor(guarded)
+    movable.advance(SECOND)
+    assert_problem(await guarded.ask("GET", "/jobs", headers=nobodys), 401, "key_needed")
+
+
+async def test_guessing_keys_is_made_slow(guarded: Front, movable: MovableClock) -> None:
+    ann = await visitor(guarded)
+    movable.advance(MINUTE - movable.monotonic() % MINUTE)
+    assert (await come_in(guarded, ann.key)).status == 201
+    for wrong in range(MOST_WRONG):
+        guessed = f"curtsy_{ann.key_id}_{wrong:064x}"
+        assert_problem(await come_in(guarded, guessed), 401, "key_needed")
+    refused = await come_in(guarded, ann.key)
+    assert_problem(refused, 429, "over_limit")
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    elsewhere = {"X-Forwarded-For": "192.0.2.7"}
+    assert (await come_in(guarded, ann.key, headers=elsewhere)).status == 201
+    movable.advance(MINUTE)
+    assert (await come_in(guarded, ann.key)).status == 201
+
+
+@pytest.mark.parametrize("body", [{}, {"key": 1}, {"key": "x" * 201}, {"key": "x", "more": 1}])
+async def test_what_is_no_key_is_refused(guarded: Front, body: dict[str, Any]) -> None:
+    assert_problem(await guarded.ask("POST", "/session", json=body), 422, "bad_request")

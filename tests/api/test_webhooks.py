@@ -1,0 +1,173 @@
+"""Webhooks: told of every end of a job, signed, tried again, and never where they must not go."""
+
+import asyncio
+import hashlib
+import hmac
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from api.conftest import Site
+from api.front import Front, assert_problem
+from curtsy.events import webhooks
+from support.engine import until
+
+HTML = "text/html"
+
+
+@dataclass
+class Receiver:
+    url: str = ""
+    answers: list[int] = field(default_factory=list)
+    """The statuses of the first answers; then 200."""
+    heard: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        self.heard.append((dict(request.headers), await request.read()))
+        status = self.answers.pop(0) if self.answers else 200
+        headers = {"Location": self.url} if status == 302 else {}
+        return web.Response(status=status, headers=headers)
+
+    async def has_heard(self, times: int) -> None:
+        async def enough() -> bool:
+            return len(self.heard) >= times
+
+        await until(enough, 20, lambda: f"heard {len(self.heard)} times")
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    listens = Receiver()
+    app = web.Application()
+    app.router.add_post("/hook", listens.answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await (place := web.TCPSite(runner, "127.0.0.1", 0)).start()
+    assert place
+    listens.url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
+    yield listens
+    await runner.cleanup()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhooks, "FIRST_WAIT", 50)
+
+
+async def submit(door: Front, *urls: str, hook: str) -> Any:
+    body = {"articles": [{"url": url} for url in urls], "webhook_url": hook}
+    return await door.ask("POST", "/jobs/submit", json=body)
+
+
+async def deliveries(door: Front, job: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await door.get(f"/jobs/{job}/webhooks")).json["deliveries"]
+    return found
+
+
+async def until_ended(door: Front, job: str) -> list[dict[str, Any]]:
+    async def over() -> bool:
+        found = await deliveries(door, job)
+        return bool(found) and all(d["state"] != "waiting" for d in found)
+
+    await until(over, 20, lambda: "the delivery has not ended")
+    return await deliveries(door, job)
+
+
+async def test_the_end_of_a_job_is_told_and_signed(
+    working: Front, site: Site, receiver: Receiver
+) -> None:
+    job = (await submit(working, site.fails("/gone", 410), hook=receiver.url)).json["job_id"]
+    await receiver.has_heard(1)
+    [(headers, body)] = receiver.heard
+    told = json.loads(body)
+    assert {k: told[k] for k in ("type", "job_id", "state", "total", "completed", "failed")} == {
+        "type": "job_finished", "job_id": job, "state": "failed", "total": 1, "completed": 0,
+        "failed": 1,
+    }  # fmt: skip
+    secret = (await working.get("/webhooks/secret")).json["secret"]
+    at, signed = (part.partition("=")[2] for part in headers["Curtsy-Signature"].split(","))
+    expected = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+    assert hmac.compare_digest(signed, expected)
+    [delivery] = await until_ended(working, job)
+    assert (delivery["state"], delivery["status"], delivery["attempts"]) == ("delivered", 200, 1)
+    assert headers["Curtsy-Delivery"] == str(delivery["id"])
+
+
+async def test_a_receiver_in_trouble_is_told_again(
+    working: Front, site: Site, receiver: Receiver
+) -> None:
+    receiver.answers = [500, 302, 503]
+    page = site.has("/a", b"<p>words</p>", HTML)
+    job = (await submit(working, page, hook=receiver.url)).json["job_id"]
+    await receiver.has_heard(4)
+    [delivery] = await until_ended(working, job)
+    assert (delivery["state"], delivery["attempts"]) == ("delivered", 4)
+    assert len({body for _headers, body in receiver.heard}) == 1
+
+
+async def test_a_receiver_that_is_gone_is_told_no_more_until_asked(
+    working: Front, site: Site, receiver: Receiver
+) -> None:
+    receiver.answers = [410]
+    job = (await submit(working, site.fails("/a", 410), hook=receiver.url)).json["job_id"]
+    [delivery] = await until_ended(working, job)
+    assert (delivery["state"], delivery["error"]) == ("failed", "The receiver answered 410.")
+    path = f"/jobs/{job}/webhooks/{delivery['id']}/replay"
+    assert (await working.ask("POST", path)).status == 202
+    [again] = await until_ended(working, job)
+    assert again["state"] == "delivered"
+    assert_problem(await working.ask("POST", f"/jobs/{job}/webhooks/999/replay"), 404, "not_found")
+
+
+async def test_every_end_of_a_job_is_told_once(
+    working: Front, site: Site, receiver: Receiver
+) -> None:
+    job = (await submit(working, site.fails("/a", 410), hook=receiver.url)).json["job_id"]
+    await receiver.has_heard(1)
+    await working.ask("POST", f"/jobs/{job}/retry")
+    await receiver.has_heard(2)
+    assert [json.loads(body)["round"] for _headers, body in receiver.heard] == [1, 2]
+    assert [d["round"] for d in await until_ended(working, job)] == [1, 2]
+
+
+async def test_a_job_that_is_finished_at_once_is_told_of_too(
+    working: Front, site: Site, receiver: Receiver
+) -> None:
+    story = b"<html><body><article>" + b"<p>Once upon a time there was. </p>" * 20
+    page = site.has("/a", story, HTML)
+    first = (await submit(working, page, hook=receiver.url)).json["job_id"]
+    await working.engine.ended(first)
+    second = (await submit(working, page, hook=receiver.url)).json
+    assert second["status"] == "COMPLETED"
+    await receiver.has_heard(2)
+    assert {json.loads(body)["job_id"] for _h, body in receiver.heard} == {first, second["job_id"]}
+
+
+@pytest.mark.parametrize(
+    "hook", ["http://10.0.0.1/", "http://[::ffff:10.0.0.1]/", "ftp://a.example"]
+)
+async def test_a_hook_that_must_not_be_called_is_refused(plain_door: Front, hook: str) -> None:
+    answer = await submit(plain_door, "http://a.example/", hook=hook)
+    assert_problem(answer, 422, "bad_request")
+    assert "webhook_url" in answer.json["detail"]
+
+
+async def test_a_name_that_leads_to_a_refused_address_is_not_called(
+    working: Front, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its spelling does not tell, the guard sees when it connects."""
+    monkeypatch.setattr(webhooks, "MOST_ATTEMPTS", 1)
+    hook = "http://link-local.example/hook"
+
+    async def resolve(*_given: Any, **_more: Any) -> Any:
+        return [(2, 1, 6, "", ("169.254.169.254", 80))]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve, raising=False)
+    job = (await submit(working, site.fails("/a", 410), hook=hook)).json["job_id"]
+    [delivery] = await until_ended(working, job)
+    assert delivery["state"] == "failed"
+    assert delivery["status"] is None

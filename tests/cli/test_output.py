@@ -1,0 +1,79 @@
+"""Where output goes: full disks, readers that leave, terminals that know no umlauts."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import QUICK, Curtsy
+from cli.running import environment
+from curtsy.demo.process import PracticeProcess
+
+NEWS = "/news/letters/a-map-sold-twice"
+
+
+def _shell(folder: Path, line: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """A line of bash; `curtsy` is the program, which buffers as it does for its users."""
+    program = f'set -o pipefail; curtsy() {{ {sys.executable} -m curtsy "$@"; }}; {line}'
+    around = environment(**QUICK) | {"PYTHONUNBUFFERED": ""} | settings
+    return subprocess.run(
+        ["bash", "-c", program], cwd=folder, env=around,
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["--help", "jobs", "jobs --json", "config check", "doctor"])
+def test_a_full_disk_is_told_in_a_sentence(curtsy: Curtsy, tmp_path: Path, command: str) -> None:
+    curtsy("db", "upgrade")
+    told = _shell(tmp_path, f"curtsy {command} > /dev/full")
+    assert told.returncode == 1
+    [line] = told.stderr.splitlines()
+    assert line.startswith("curtsy: Standard output cannot be written (No space left on device): ")
+
+
+def test_a_full_disk_is_told_by_the_file_that_was_asked_for(
+    quick: Curtsy, pages: PracticeProcess
+) -> None:
+    sentence = quick("scrape", pages.url(0, NEWS), "-q", "--out", "/dev/full").sentence()
+    assert sentence.startswith("curtsy: /dev/full cannot be written (No space left on device): ")
+    assert "nothing that was fetched is lost" in sentence
+
+
+@pytest.mark.parametrize("command", ["jobs", "jobs --json", "results JOB", "config check"])
+def test_a_reader_that_leaves_ends_the_command_quietly(
+    quick: Curtsy, pages: PracticeProcess, tmp_path: Path, command: str
+) -> None:
+    quick("scrape", pages.url(0, NEWS), "-q")
+    [job] = quick("jobs", "--json").json["jobs"]
+    told = _shell(tmp_path, f"curtsy {command.replace('JOB', job['job_id'])} | true")
+    assert (told.returncode, told.stderr) == (141, "")
+
+
+def test_json_is_whole_where_characters_are_missing(curtsy: Curtsy, tmp_path: Path) -> None:
+    curtsy("submit", "http://a.example/", "--name", "Hüte 🎩")
+    ascii_only = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    told = _shell(tmp_path, "curtsy jobs --json", **ascii_only)
+    assert told.stdout.isascii()
+    assert json.loads(told.stdout)["jobs"][0]["name"] == "Hüte 🎩"
+    assert "H?te ?" in _shell(tmp_path, "curtsy jobs", **ascii_only).stdout
+
+
+def test_what_others_named_cannot_steer_a_terminal(curtsy: Curtsy) -> None:
+    curtsy("submit", "http://a.example/", "--name", "a\nb\x1b[31mc\x9b2Jd")
+    listed = curtsy("jobs").out
+    assert "a b [31mc 2Jd" in listed
+    assert "\x1b" not in listed
+    assert len(listed.splitlines()) == 2
+
+
+def test_nothing_is_cut_where_no_terminal_is(curtsy: Curtsy) -> None:
+    curtsy("submit", "http://a.example/", "--name", "long " * 30)
+    assert "long " * 29 in curtsy("jobs").out
+
+
+def test_stderr_may_be_full_too(curtsy: Curtsy, tmp_path: Path) -> None:
+    told = _shell(tmp_path, "curtsy submit http://a.example/ --json 2> /dev/full")
+    assert told.returncode == 0
+    assert json.loads(told.stdout)["new_articles"] == 1
