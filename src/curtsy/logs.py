@@ -1,6 +1,7 @@
 """Log lines: an event name plus keys, in glossary words. Readable on a terminal, JSON elsewhere."""
 
 import logging
+import os
 import sys
 from logging.handlers import WatchedFileHandler
 from typing import TextIO, cast
@@ -15,7 +16,8 @@ def configure(level: str = "INFO", form: str = "auto", path: str = "") -> None:
     to = _Reopening(path) if path else sys.stderr
     renderer: structlog.types.Processor = (
         structlog.dev.ConsoleRenderer(
-            colors=on_terminal, exception_formatter=structlog.dev.plain_traceback
+            colors=on_terminal and not os.environ.get("NO_COLOR"),
+            exception_formatter=structlog.dev.plain_traceback,
         )
         if text
         else structlog.processors.JSONRenderer()

@@ -132,3 +132,20 @@ async def test_open_jobs_are_exact_when_many_ask_at_once(guarded: Front) -> None
     await ann.ask("DELETE", f"/jobs/{job}")
     assert (await ann.submit(PAGE)).status == 201
     assert (await ann.submit(f"{PAGE}2")).status == 429
+
+
+async def test_a_crawl_counts_with_all_the_pages_it_may_come_to(
+    guarded: Front, movable: MovableClock
+) -> None:
+    begin_an_hour(movable)
+    ann = await visitor(guarded, pages_per_hour=50)
+
+    async def crawl(start: str, **params: int) -> Answer:
+        body = {"spider": "raw", "start_urls": [start], "depth": 2, "params": params}
+        return await ann.ask("POST", "/crawl", json=body)
+
+    assert (await crawl(PAGE)).status == 429, "10,000 by default"
+    assert (await crawl(PAGE, max_pages=30)).status == 200
+    assert (await crawl(f"{PAGE}2", max_pages=30)).status == 429
+    assert (await crawl(PAGE, max_pages=30)).json["cached"]
+    assert await spent(guarded) == 30

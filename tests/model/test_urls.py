@@ -36,7 +36,9 @@ BAD = ["", "nonsense", "ftp://example.com/", "javascript:alert(1)", "file:///etc
        "http://", "http://user:secret@example.com/", "http://user@example.com/",
        "http://exa\nmple.com/", "http://example.com/\r\nX: y", "http://a b/", "http://[::1/",
        "http://example.com/\0", "http://1.2.3.4.5/", "http://example.com:99999/",
-       "http://example.com/" + "a" * 9000]  # fmt: skip
+       "http://example.com/" + "a" * 9000,
+       "http://a.example/\ud800",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)

@@ -1,5 +1,6 @@
 """Bad days within one process: blocked loops, rivals, clocks that jump, pages that kill."""
 
+import asyncio
 import time
 
 import pytest
@@ -251,3 +252,12 @@ async def test_sources_leased_by_an_answer_that_was_lost_are_given_back(
             "UPDATE sources SET owner = (SELECT id FROM workers), epoch = epoch + 1, paused = false"
         )
         assert (await curtsy.ended(job, 8)).state == "succeeded"
+
+
+@pytest.mark.parametrize("after", [0, 0.001, 0.01, 0.05])
+async def test_a_worker_that_is_stopped_as_it_starts_leaves_nothing_behind(
+    curtsy: Engine, after: float
+) -> None:
+    async with curtsy.worker():
+        await asyncio.sleep(after)
+    assert await curtsy.ask("SELECT id FROM workers") == []

@@ -17,16 +17,11 @@ AT_ONCE = 500
 JSON = "application/json"
 
 
-class LogEntry(BaseModel):
-    ts: str
-    level: str
-    msg: str
-
-
 class LogPage(BaseModel):
     """With `Accept: application/json`."""
 
-    lines: list[LogEntry]
+    lines: list[dict[str, str]]
+    """Each with `ts`, `level` and `msg`."""
     last: str
     """For the next question, as `Last-Event-ID`."""
     ended: bool

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from curtsy.api.access import TheCaller, caller_of
 from curtsy.api.desk import Desk, TheDesk
-from curtsy.api.event_pages import EventPage, LogPage, event_page, log_page, wants_page
+from curtsy.api.event_pages import JSON, EventPage, LogPage, event_page, log_page, wants_page
 from curtsy.api.jobs_door import JobId
 from curtsy.api.ownership import require_own_job
 from curtsy.api.problems import problems
@@ -35,8 +35,11 @@ LastEventId = Annotated[str | None, Header(max_length=100)]
 
 def _streams(page: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
     """A stream, or with `Accept: application/json` a page of it."""
-    return {200: {"description": "A stream of events, or a page of them.", "model": page,
-                  "content": {MEDIA_TYPE: {}}}}  # fmt: skip
+    content = {
+        MEDIA_TYPE: {"schema": {"type": "string"}},
+        JSON: {"schema": page.model_json_schema()},
+    }
+    return {200: {"description": "A stream of events, or a page of them.", "content": content}}
 
 
 @router.websocket("/ws")

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import os
 import resource
 import socket
 from collections.abc import Iterator
@@ -196,7 +197,7 @@ def listen(settings: Settings) -> socket.socket:
             (str(address[0]), int(address[1])), family=family, backlog=2048
         )
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = os.strerror(error.errno) if error.errno else str(error)
         raise BadSetting(
             f"The API cannot listen on {host} port {port} ({reason}): "
             "set CURTSY_API_HOST or CURTSY_API_PORT to another."

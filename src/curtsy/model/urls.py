@@ -31,7 +31,7 @@ def canonical(text: str) -> Url:
         raise BadUrl("contains a control character")
     try:
         url = can_ada.parse(text)
-    except ValueError:
+    except (ValueError, TypeError):  # the latter for half of a surrogate pair
         raise BadUrl("is not a URL") from None
     if url.protocol not in DEFAULT_PORTS:
         raise BadUrl("is neither http nor https")

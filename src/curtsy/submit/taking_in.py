@@ -95,11 +95,17 @@ def _answered(
         _limit_new_sources(connection, one.wanted, limits.new_sources)
         first = winner(connection, one.request, one.job, lifetime=limits.key_lifetime, now=now)
         if first is None:
-            quotas.spend(one.request.key_id, len(one.wanted))
+            quotas.spend(one.request.key_id, _most_pages(one))
     except (BadRequest, OverLimit) as refused:
         give_back(connection, one.request, one.job)
         return refused
     return first
+
+
+def _most_pages(one: Asked) -> int:
+    """A crawl counts with all the pages that it may come to."""
+    crawl = one.request.crawl
+    return crawl.max_pages if crawl is not None and crawl.depth else len(one.wanted)
 
 
 def _limit_new_sources(connection: Connection, wanted: Sequence[Wanted], most: int) -> None:

@@ -55,6 +55,7 @@ class Session:
         self._links_found = duty.Wake()
         self._sender = sender
         self._over = asyncio.Event()
+        self._registered = asyncio.Event()
         self._draining = self._leasing = False
         self._low_water = LowWater()
         self._observer = Observer(store=store, clock=clock, ttl=settings.lease_ttl)
@@ -81,6 +82,7 @@ class Session:
         }  # fmt: skip
         try:
             await self._heartbeat.start()
+            self._registered.set()
             log.info("worker_started", worker=self.id, slots=self._settings.slots)
             async with asyncio.TaskGroup() as group:
                 for name, step in duties.items():
@@ -93,6 +95,7 @@ class Session:
         except* _Over:
             pass
         finally:
+            self._registered.set()
             await self._heartbeat.stop()
 
     @property
@@ -111,6 +114,7 @@ class Session:
     async def drain(self, seconds: float) -> None:
         """Start nothing more, let open requests end, tell everything, give everything back."""
         self._draining = self._heartbeat.draining = True
+        await self._registered.wait()  # who leaves before it has come would be there for a lease
         log.info("worker_drains", worker=self.id, in_flight=len(self._in_flight()))
         for lane in self._lanes.values():
             lane.end()
