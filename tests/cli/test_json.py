@@ -15,12 +15,14 @@ from curtsy.demo.process import PracticeProcess
 NO_JSON = {
     "curtsy api": "says nothing on standard output; CURTSY_LOG_FORMAT=json makes its log JSON",
     "curtsy worker": "the same",
+    "curtsy scheduler": "the same",
 }
 LOCAL = {
     "curtsy up": "starts a process here",
     "curtsy stop": "ends a process here",
     "curtsy api": "is a service itself",
     "curtsy worker": "is a service itself",
+    "curtsy scheduler": "is a service itself",
     "curtsy demo": "is about this machine alone",
     "curtsy keys add": "is done where the database is",
     "curtsy keys list": "is done where the database is",

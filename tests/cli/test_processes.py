@@ -60,11 +60,13 @@ def test_a_job_taken_by_one_process_is_fetched_by_another(
     with (
         running(tmp_path, "api", database_url=postgres_url) as api,
         running(tmp_path, "worker", database_url=postgres_url) as worker,
+        running(tmp_path, "scheduler", database_url=postgres_url) as scheduler,
     ):
         worker.said("worker_started")
+        scheduler.said("scheduler_started")
         job = ask("POST", f"{api.url}/jobs/", {"url": f"{site.url}/page"}).json["id"]
         assert completed(api.url, job)["content"] == "hello"
-        assert [api.stop(), worker.stop()] == [0, 0]
+        assert [api.stop(), worker.stop(), scheduler.stop()] == [0, 0, 0]
 
 
 def test_the_first_signal_lets_open_requests_end(tmp_path: Path, site: Site) -> None:

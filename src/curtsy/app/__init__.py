@@ -1,15 +1,16 @@
-"""Processes composed from the rooms: an API, a worker, or both on one loop."""
+"""Processes composed from the rooms: an API, a worker, a scheduler, or all on one loop."""
 
 from curtsy.app.local import local_api, whole_engine
 from curtsy.app.opening import opened
 from curtsy.app.presence import who_is_up
-from curtsy.app.processes import run_up, run_worker, serve_api
+from curtsy.app.processes import run_scheduler, run_up, run_worker, serve_api
 from curtsy.app.stopping import Stop
 
 __all__ = [
     "Stop",
     "local_api",
     "opened",
+    "run_scheduler",
     "run_up",
     "run_worker",
     "serve_api",

@@ -1,4 +1,4 @@
-"""The processes: `api`, `worker`, and `up`, which is both on one loop."""
+"""The processes: `api`, `worker`, `scheduler`, and `up`, which is all on one loop."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,6 +10,7 @@ from curtsy.api.desk import Desk
 from curtsy.app.entrance import entrance_for
 from curtsy.app.opening import check_folder, ready
 from curtsy.app.presence import presence
+from curtsy.app.scheduling import Scheduler
 from curtsy.app.serving import Api, listen, url_of
 from curtsy.app.stopping import Stop
 from curtsy.clock import Clock
@@ -54,13 +55,21 @@ async def run_worker(settings: Settings) -> None:
                 await _until_stopped(stop, [worker])
 
 
+async def run_scheduler(settings: Settings) -> None:
+    """A scheduler alone, until a signal; run as many as you like."""
+    with Stop() as stop:
+        async with ready(settings) as (store, clock):
+            duties = {"keep_time": lambda: _keep_time(store, clock)}
+            await _until_stopped(stop, [Scheduler(store=store, clock=clock)], duties)
+
+
 async def run_up(
     settings: Settings,
     *,
     on_up: Callable[[str], None] = lambda _url: None,
     on_down: Callable[[int, Count], None] = lambda _recorded, _waiting: None,
 ) -> None:
-    """API and worker in one process. A SQLite file is made, or brought up to date, on the way.
+    """API, worker and scheduler in one process; a SQLite file is made or brought up to date.
 
     `on_up` is told the API's address; `on_down` how many pages this run recorded and how many
     still wait.
@@ -86,7 +95,8 @@ async def run_up(
                 Wakeups(settings.database_url, on_wake) as wakeups,
             ):
                 on_up(url_of(listening))
-                await _until_stopped(stop, [Api(desk, listening, entrance), worker])
+                scheduler = Scheduler(store=store, clock=clock)
+                await _until_stopped(stop, [Api(desk, listening, entrance), worker, scheduler])
                 with suppress(StoreAway):  # then nobody can say, and nothing is lost either
                     on_down(worker.recorded, await store.read(waiting_visits))
 

@@ -59,6 +59,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "curtsy stop": {"curtsy stop": "in the folder where `curtsy up` was started"},
     "curtsy api": {"curtsy api --host 0.0.0.0": "for other machines too; put a proxy before it"},
     "curtsy worker": {"curtsy worker --slots 20": "with at most 20 requests open"},
+    "curtsy scheduler": {"curtsy scheduler": "beside `curtsy api` and `curtsy worker`"},
     "curtsy demo": {"curtsy demo": "half a minute"},
     "curtsy doctor": {
         "curtsy doctor": "of the database",

@@ -32,7 +32,7 @@ COMMANDS: dict[str, Functions] = {
     "Jobs": (jobs.submit, crawl.crawl, jobs.status, streams.logs, streams.watch, jobs.results,
              listing.jobs, letters.dead_letters, jobs.retry, jobs.pause, jobs.resume,
              jobs.cancel),
-    "Operation": (doctor.doctor, processes.api, processes.worker),
+    "Operation": (doctor.doctor, processes.api, processes.worker, processes.scheduler),
 }  # fmt: skip
 GROUPS: dict[str, tuple[str, Functions]] = {
     "keys": ("Who may use the API: make keys, list, rotate and revoke them.",

@@ -1,4 +1,4 @@
-"""`curtsy api` and `curtsy worker`: one part alone, for several machines."""
+"""`curtsy api`, `curtsy worker` and `curtsy scheduler`: one part alone, for several machines."""
 
 from curtsy.cli.starting import run, settings_for
 from curtsy.cli.up import Host, Port, Slots
@@ -22,3 +22,14 @@ def worker(slots: Slots = None) -> None:
     from curtsy.app import run_worker
 
     run(run_worker(settings_for(worker_slots=slots)))
+
+
+def scheduler() -> None:
+    """Do what is due, until told to stop; run as many as you like.
+
+    For now that is to let go of what has expired; schedules are to come. It prints log lines only,
+    on stderr; CURTSY_LOG_FORMAT=json makes those JSON.
+    """
+    from curtsy.app import run_scheduler
+
+    run(run_scheduler(settings_for()))

@@ -61,7 +61,7 @@ def up(
     detach: Detach = False,
     as_json: AsJson = False,
 ) -> None:
-    """Start API and worker: all there is to start on one machine.
+    """Start API, worker and scheduler: all there is to start on one machine.
 
     A SQLite file (`curtsy.db`, or what CURTSY_DATABASE_URL names) is made or brought up to date
     on the way. Ctrl-C stops it in order: open requests may finish, and all that waits is kept.
