@@ -3,7 +3,6 @@
 import asyncio
 
 import orjson
-import pytest
 
 from chaos.trouble import Trouble
 from chaos.world import World, world
@@ -41,11 +40,20 @@ async def paths_by_host(made: World, job: str) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("engine", ["sqlite_url", "postgres_url"])
 async def test_a_crawl_comes_to_every_page_once_whoever_dies(
-    fleet: Fleet, practice: PracticeProcess, engine: str, request: pytest.FixtureRequest
+    fleet: Fleet, practice: PracticeProcess, postgres_url: str
 ) -> None:
-    async with world(request.getfixturevalue(engine), fleet, practice) as made:
+    await crawled_under_fire(postgres_url, fleet, practice)
+
+
+async def test_so_does_one_in_a_file(
+    file_fleet: Fleet, practice: PracticeProcess, sqlite_url: str
+) -> None:
+    await crawled_under_fire(sqlite_url, file_fleet, practice)
+
+
+async def crawled_under_fire(url: str, fleet: Fleet, practice: PracticeProcess) -> None:
+    async with world(url, fleet, practice) as made:
         for _ in range(WORKERS):
             fleet.worker()
         made.jobs.append((await made.submitter.submit(newspapers(practice))).job)

@@ -78,9 +78,9 @@ def begin_immediate() -> None:
 
 def idempotency_key() -> None:
     """A request that was made before is another request."""
-    from curtsy.submit import Submitter
+    from curtsy.submit import taking_in
 
-    Submitter._winner = lambda *_: None  # type: ignore[assignment,method-assign]
+    taking_in.winner = lambda *_given, **_more: None
 
 
 GUARDS: dict[str, Callable[[], None]] = {
