@@ -37,7 +37,7 @@ def later_statement(monkeypatch: pytest.MonkeyPatch) -> None:
 
     It knows only fetched pages of a first version, which is all that its tests flush.
     """
-    ended_items: list[tuple[int, int]] = []
+    ended_items: list[tuple[int, int, int]] = []
     at_once = Statement(
         """
         WITH gone AS (DELETE FROM visits
@@ -56,7 +56,7 @@ def later_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     ) -> list[Result]:
         ended = [(r.visit.page_id, r.visit.turn) for r in results]
         rows = list(at_once(connection, ended=ended))
-        ended_items[:] = [(row.job_id, row.page_id) for row in rows if row.job_id is not None]
+        ended_items[:] = [(row.job_id, row.page_id, 0) for row in rows if row.job_id is not None]
         return [r for r in results if r.visit.page_id in {row.page_id for row in rows}]
 
     monkeypatch.setattr(flush, "move_visits", move_visits)
@@ -86,7 +86,7 @@ def locking_join_of_visits(monkeypatch: pytest.MonkeyPatch) -> None:
         ON CONFLICT (page_id) DO NOTHING
         """,
         wanted={"fingerprint": "text", "source_id": "bigint", "priority": "smallint",
-                "rank": "bigint", "fresh_since": "bigint"},
+                "rank": "bigint", "links": "bool", "fresh_since": "bigint"},
     )  # fmt: skip
     monkeypatch.setattr(admit, "_INSERT_VISITS", nothing)
 
@@ -124,7 +124,8 @@ def turn_guard(monkeypatch: pytest.MonkeyPatch) -> None:
 def job_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     unlocked = Statement(
         """
-        SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round FROM jobs
+        SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round,
+               webhook_url FROM jobs
         WHERE id IN (SELECT id FROM {wanted}) ORDER BY id
         """,
         wanted={"id": "bigint"},
