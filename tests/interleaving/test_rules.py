@@ -138,7 +138,7 @@ async def test_a_page_submitted_while_its_visit_ends_gets_a_new_visit(
 async def test_without_the_page_lock_a_flush_and_a_submit_wait_for_each_other(
     bench: Bench, monkeypatch: Patch, repeats: Repeats
 ) -> None:
-    """Either may be the one that is begun again; if it is the flush, the submit joined its visit."""
+    """Either may be begun again; if it is the flush, the submit has joined its visit."""
     without(monkeypatch, removed.page_lock)
     await a_submit_meets_a_flush(bench, monkeypatch)
     assert repeats.deadlocks > 0
