@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -15,6 +16,7 @@ from api.conftest import Site
 from api.front import Front, assert_problem, front
 from curtsy.api import sockets, sse
 from curtsy.clock import Clock
+from curtsy.errors import StoreAway
 from curtsy.events import following
 from curtsy.store import Store
 from support.engine import engine
@@ -335,3 +337,24 @@ async def test_two_servers_tell_one_story(postgres_url: str) -> None:
                         place = message["seq"]
                         heard.append(message["job_id"])
         assert sorted(heard) == sorted(await asyncio.gather(*submitting))
+
+
+async def test_a_store_that_is_away_ends_a_stream_without_a_noise(
+    plain_door: Front, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The client comes back where it was; the log is not filled with tracebacks."""
+    job = await articles(plain_door, "http://a.example/1")
+
+    async def away(*_given: Any) -> Any:
+        raise StoreAway("it is gone")
+
+    monkeypatch.setattr(plain_door.desk.feed, "_store", SimpleNamespace(read=away))
+    async with stream(plain_door, f"/jobs/{job}/logs") as reply:
+        assert [event async for event in sse_events(reply)] == []
+    async with connect(socket_url(plain_door, f"/ws/jobs/{job}")) as socket:
+        assert json.loads(await socket.recv())["event"] == "state"
+        with pytest.raises(ConnectionClosed) as closed:
+            await socket.recv()
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1001
+    assert "request_failed" not in capsys.readouterr().err

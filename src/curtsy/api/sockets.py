@@ -6,6 +6,8 @@ from contextlib import aclosing, suppress
 
 from fastapi import WebSocket, WebSocketDisconnect
 
+from curtsy.errors import StoreAway
+
 SEND_WITHIN_SECONDS = 10.0
 BAD_PLACE, UNKNOWN_JOB = 4422, 4404
 TRY_AGAIN_LATER, GOING_AWAY = 1013, 1001
@@ -25,7 +27,7 @@ async def speak(socket: WebSocket, messages: AsyncGenerator[bytes]) -> None:
         await _close(socket, TRY_AGAIN_LATER, "Too slow: come back with the last seq you had.")
     elif not speaking.cancelled() and (error := speaking.exception()) is not None:
         await _close(socket, GOING_AWAY, "Come back with the last seq you had.")
-        if not isinstance(error, WebSocketDisconnect):
+        if not isinstance(error, WebSocketDisconnect | StoreAway):
             raise error
 
 

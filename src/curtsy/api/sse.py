@@ -8,6 +8,8 @@ from typing import Any
 from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
+from curtsy.errors import StoreAway
+
 MEDIA_TYPE = "text/event-stream"
 BEGINNING = b"retry: 500\n\n"
 """A client that is cut off comes back after so many milliseconds."""
@@ -49,7 +51,7 @@ class EventStream(Response):
                 if not await self._wait_for(piece, send, gone):
                     return
                 await _send_piece(send, piece.result())
-            except StopAsyncIteration:
+            except (StopAsyncIteration, StoreAway):  # a client comes back where it was
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
                 return
             except TimeoutError:
