@@ -16,7 +16,7 @@ import orjson
 
 from curtsy.clock import HOUR, SECOND, rfc3339
 from curtsy.errors import NotFound, WrongState
-from curtsy.store import Connection, Statement
+from curtsy.store import Connection, Lookup, Statement
 
 HOLD = 60 * SECOND
 """For so long a delivery that was begun is left to whoever began it."""
@@ -49,12 +49,15 @@ _BEGUN = Statement(
     """,
     due={"id": "bigint"},
 )
-_ENDS = Statement(
+# Each end has its delivery, so that as many ends as there are deliveries since this one reach it.
+_ENDS = Lookup(
     """
     SELECT e.job_id, e.at, e.n, e.data FROM events e
-    WHERE e.name = 'job_finished' AND e.job_id IN (SELECT job_id FROM {wanted})
+    WHERE e.job_id = {each_job_id} AND e.name = 'job_finished' ORDER BY e.n DESC
+    LIMIT (SELECT count(*) FROM webhook_deliveries d
+           WHERE d.job_id = {each_job_id} AND d.round >= {each_round})
     """,
-    wanted={"job_id": "bigint"},
+    each={"job_id": "bigint", "round": "int"},
 )
 _RECORD = Statement(
     """
@@ -105,7 +108,7 @@ def begin_deliveries(connection: Connection, *, most: int, now: int) -> list[Del
         return []
     _BEGIN(connection, due=due, until=now + HOLD)
     rows = list(_BEGUN(connection, due=due))
-    ends = _ends(connection, {row.job_id for row in rows})
+    ends = _ends(connection, [(row.job_id, row.round) for row in rows])
     return [
         Delivery(row.id, row.url, row.attempts, _body(row, ends[row.job_id, row.round]))
         for row in rows
@@ -113,8 +116,9 @@ def begin_deliveries(connection: Connection, *, most: int, now: int) -> list[Del
     ]
 
 
-def _ends(connection: Connection, jobs: set[int]) -> dict[tuple[int, int], Any]:
-    rows = list(_ENDS(connection, wanted=[(job_id,) for job_id in jobs]))
+def _ends(connection: Connection, wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Any]:
+    """By job and round; found from the job's last event backwards."""
+    rows = _ENDS(connection, wanted)
     return {(row.job_id, orjson.loads(row.data)["round"]): row for row in rows}
 
 
