@@ -6,10 +6,10 @@ from typing import Any
 from curtsy.cli.progress import progress
 from curtsy.cli.saying import note
 from curtsy.client import Declined, Talk
+from curtsy.model.jobs import OPEN_STATES
 
 LOOK_EVERY_SECONDS = 0.5
 STORE_AWAY = 503
-OPEN_STATES = ("scheduled", "queued", "running")
 
 
 async def until_ended(api: Talk, job: str, total: int, *, quiet: bool = False) -> dict[str, Any]:

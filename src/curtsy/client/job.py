@@ -11,8 +11,8 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from curtsy.client.talk import Declined, Talk, Unanswered
 from curtsy.errors import CurtsyError
+from curtsy.model.jobs import OPEN_STATES
 
-OPEN_STATES = ("scheduled", "queued", "running")
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds between two looks at a job that is waited for."""
 NOT_HERE = 4404

@@ -5,9 +5,10 @@ it look at once; without them it looks a few times a second.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager
 from itertools import islice
+from typing import TypeVar
 
 from curtsy.duty import Wake
 from curtsy.events.following import Following
@@ -20,6 +21,9 @@ from curtsy.events.rows import (
     read_news,
 )
 from curtsy.store import Store
+
+At = TypeVar("At", int, Place)
+"""Where an event stands: its number in its job, or its place among all."""
 
 LOOK_EVERY_SECONDS = 0.25
 LEAST_PAUSE_SECONDS = 0.02
@@ -49,37 +53,23 @@ class Feed:
 
     async def of_job(self, job_id: int, *, after: int, known: int) -> AsyncGenerator[Fact]:
         """Every event behind `after`, once and in order, for ever; `known`: there are so many."""
-        last = after
+
+        async def read_on(n: int) -> list[Fact]:
+            return await self._store.read(lambda c: read_job_after(c, job_id, n, most=AT_ONCE))
+
         with self._follow(job_id, known) as following:
-            while True:
-                following.begin()
-                while facts := await self._job_after(job_id, last):
-                    for fact in facts:
-                        yield fact
-                    last = facts[-1].n
-                while (live := await following.next()) is not None:
-                    if live.n > last:
-                        last = live.n
-                        yield live
+            async with aclosing(_all_of(following, after, read_on, lambda f: f.n)) as facts:
+                async for fact in facts:
+                    yield fact
 
     async def of_all(self, *, after: Place | None) -> AsyncGenerator[Fact]:
         """The same over all jobs; without a place, what happens from now on."""
         end = await self._store.read(end_of_all)
-        last = after or end
         with self._listen(end) as following:
-            while True:
-                following.begin()
-                while facts := await self._all_after(last):
-                    for fact in facts:
-                        yield fact
-                    last = facts[-1].place
-                while (live := await following.next()) is not None:
-                    if live.place > last:
-                        last = live.place
-                        yield live
-
-    async def _job_after(self, job_id: int, n: int) -> list[Fact]:
-        return await self._store.read(lambda c: read_job_after(c, job_id, n, most=AT_ONCE))
+            begin = after or end
+            async with aclosing(_all_of(following, begin, self._all_after, _place)) as facts:
+                async for fact in facts:
+                    yield fact
 
     async def _all_after(self, place: Place) -> list[Fact]:
         return await self._store.read(lambda c: read_all_after(c, place, most=AT_ONCE))
@@ -143,6 +133,29 @@ class Feed:
             yield following
         finally:
             self._listeners.discard(following)
+
+
+async def _all_of(
+    following: Following,
+    last: At,
+    read_on: Callable[[At], Awaitable[list[Fact]]],
+    at: Callable[[Fact], At],
+) -> AsyncGenerator[Fact]:
+    """From the store until there is no more, then as they come; again so after falling behind."""
+    while True:
+        following.begin()
+        while facts := await read_on(last):
+            for fact in facts:
+                yield fact
+            last = at(facts[-1])
+        while (live := await following.next()) is not None:
+            if at(live) > last:
+                last = at(live)
+                yield live
+
+
+def _place(fact: Fact) -> Place:
+    return fact.place
 
 
 def _put(fact: Fact, followers: Iterable[Following]) -> None:
