@@ -14,7 +14,7 @@ from bench.lines import Line, table
 from bench.sizes import FULL, QUICK
 
 NAMES = ("pages", "articles", "care", "frontier", "backlog", "submit", "latency", "memory",
-         "history", "api", "stream", "streams")  # fmt: skip
+         "history", "api", "results", "streams")  # fmt: skip
 
 
 def options(words: list[str]) -> argparse.Namespace:

@@ -43,7 +43,7 @@ def run(sizes: Sizes, databases: Databases) -> list[Line]:
     for engine in ENGINES:
         few, many = (_peak(engine, n, databases) for n in (sizes.few_lines, sizes.many_lines))
         lines.append(Line(
-            "stream", f"{engine}, peak memory: {sizes.many_lines:,} / {sizes.few_lines:,} pages",
+            "results", f"{engine}, peak memory: {sizes.many_lines:,} / {sizes.few_lines:,} pages",
             f"{many:.0f} MB", f"{few:.0f} MB", many / few, MOST_GROWTH, at_least=False,
         ))  # fmt: skip
     return lines

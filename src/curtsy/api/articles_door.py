@@ -5,8 +5,8 @@ from fastapi import APIRouter, Response
 from curtsy.api.access import TheCaller
 from curtsy.api.article_shapes import ArticlesCreated, ArticlesRequest, created, job_request
 from curtsy.api.desk import TheDesk
+from curtsy.api.idempotency import Key
 from curtsy.api.json_route import JsonRoute
-from curtsy.api.keys import Key
 from curtsy.api.problems import problems
 
 router = APIRouter(route_class=JsonRoute)

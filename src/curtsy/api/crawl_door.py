@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Response
 from curtsy.api.access import TheCaller
 from curtsy.api.crawl_shapes import CrawlCreated, CrawlRequest, created, job_request
 from curtsy.api.desk import TheDesk
+from curtsy.api.idempotency import Key
 from curtsy.api.json_route import JsonRoute
-from curtsy.api.keys import Key
 from curtsy.api.not_yet import not_built
 from curtsy.api.problems import problems
 from curtsy.errors import BadRequest
