@@ -87,3 +87,18 @@ def _lives(number: int) -> bool:
     except ProcessLookupError:
         return False
     return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_what_it_says_to_try_can_be_pasted_where_its_folder_is_not_on_the_path(
+    tmp_path: Path,
+) -> None:
+    program = Path(sys.executable).with_name("curtsy")
+    known = environment(api_port=0, lease_seconds=3) | {"PATH": "/usr/bin:/bin"}
+    told = subprocess.run([program, "up", "--detach"], cwd=tmp_path, env=known,
+                          capture_output=True, text=True, timeout=60)  # fmt: skip
+    try:
+        [line] = [line.strip() for line in told.stdout.splitlines() if line.endswith(" jobs")]
+        pasted = subprocess.run(line.split(), cwd=tmp_path, env=known, capture_output=True)
+        assert pasted.returncode == 0, pasted
+    finally:
+        subprocess.run([program, "stop"], cwd=tmp_path, env=known, capture_output=True)

@@ -13,7 +13,7 @@ from curtsy.cli.progress import patience
 from curtsy.cli.saying import say, say_json
 from curtsy.cli.starting import run, settings_for
 from curtsy.cli.talking import AsJson
-from curtsy.cli.wording import counted
+from curtsy.cli.wording import as_called, counted
 
 if TYPE_CHECKING:
     from curtsy.config import Settings
@@ -41,8 +41,8 @@ curtsy {version} is up.
 
 Try it, in another terminal in this folder:
 
-  curtsy submit https://example.com/ --wait
-  curtsy jobs
+  {program} submit https://example.com/ --wait
+  {program} jobs
 
 or from anywhere:
 
@@ -136,7 +136,7 @@ def _hello(settings: "Settings", url: str, as_json: bool) -> None:
 
 
 def _screen(facts: dict[str, Any], ending: str) -> str:
-    return SCREEN.format(version=__version__, ending=ending, **facts)
+    return SCREEN.format(version=__version__, program=as_called(), ending=ending, **facts)
 
 
 def _farewell(recorded: int, waiting: "Count", as_json: bool) -> None:

@@ -1,6 +1,8 @@
 """Numbers and foreign text, as they are put into sentences and tables."""
 
 import re
+import shutil
+import sys
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
@@ -23,3 +25,11 @@ def moment(instant: str) -> str:
 def in_utf8(text: str) -> str:
     """An argument as typed; bytes that are no UTF-8 become question marks, and nothing breaks."""
     return text.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def as_called() -> str:
+    """How this program is called in this folder: as it was, where `curtsy` alone is not found."""
+    if shutil.which("curtsy"):
+        return "curtsy"
+    called = sys.argv[0]
+    return called if called.endswith("curtsy") else f"{sys.executable} -m curtsy"
