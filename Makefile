@@ -3,11 +3,18 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TOGETHER ?= 3
+# Tests start hundreds of processes: none of them should compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: test check bench soak up demo clean
 
+# Most tests wait more than they work, so several files run at once; those that measure time
+# run afterwards, alone. Both are run whatever the first says.
 test: $(VENV)/ready
-	$(BIN)/python -m pytest
+	$(BIN)/python tests/support/browser.py
+	$(BIN)/python -m pytest -m "not alone" -n $(TOGETHER) --dist loadfile --no-loadscope-reorder; \
+	    said=$$?; $(BIN)/python -m pytest -m alone && exit $$said
 
 check: $(VENV)/ready
 	$(BIN)/ruff check .

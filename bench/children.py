@@ -56,6 +56,12 @@ class Child:
             if pipe is not None:
                 pipe.close()
 
+    def wait_until_ready(self) -> None:
+        """For its first line; nothing at all means that it has ended."""
+        assert self.process.stdout is not None
+        if not self.process.stdout.readline():
+            self.answer()
+
     def answer(self) -> dict[str, Any]:
         """Close its stdin, which tells one that serves to end, and wait for its line."""
         out, err = self.process.communicate(timeout=LONGEST_SECONDS)

@@ -14,7 +14,11 @@ from bench.children import ROOT
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.postgres import Postgres
+from support.departures import Departures, port_of  # type: ignore[import-not-found]
+from support.postgres import Postgres  # type: ignore[import-not-found]
+from support.processes import Fleet  # type: ignore[import-not-found]
+
+__all__ = ["ENGINES", "Databases", "Departures", "Fleet", "port_of"]
 
 ENGINES = ("sqlite", "postgresql")
 SERVER_SETTINGS = {"max_connections": "100", "shared_buffers": "256MB", "max_wal_size": "4GB"}

@@ -11,7 +11,7 @@ from itertools import islice
 
 import orjson
 
-from curtsy.clock import Clock
+from curtsy.clock import DAY, Clock
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease, LowWater, lease
 from curtsy.frontier.results import Batch, Document, Release, Result, SourceReport
@@ -19,6 +19,7 @@ from curtsy.frontier.take import Visit, Wish, take
 from curtsy.frontier.workers import WorkerRow, leave, register
 from curtsy.model.jobs import Band
 from curtsy.model.outcome import Fetched
+from curtsy.politeness.receipt import Receipt
 from curtsy.store import Store
 from curtsy.worker.flusher import MOST_RESULTS
 from curtsy.worker.session import LEASE_AT_ONCE
@@ -135,9 +136,9 @@ class Drainer:
         )
         self._reports[leased.source_id] = SourceReport(
             source_id=leased.source_id, epoch=leased.epoch, next_fetch_at=now, delay_ms=0,
-            ranks=orjson.dumps({"5": [rank, 0]}).decode(), pace="{}", fail_streak=0,
-            failing_since=None, gave_up_at=None, gave_up_kind=None,
-            release=release if lane.ended else None,
+            ranks=orjson.dumps({"5": [rank, 0]}).decode(), pace='{"rest":0}', paced_at=now,
+            receipts=(Receipt(now // DAY, requests=len(visits)),), fail_streak=0,
+            failing_since=None, release=release if lane.ended else None,
         )  # fmt: skip
 
     async def _flush(self, size: int) -> int:

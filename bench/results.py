@@ -1,6 +1,7 @@
 """A job's results streamed as lines: the server's memory may not grow with the job."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import aiohttp
@@ -11,7 +12,7 @@ from sqlalchemy import text
 from bench.api import server
 from bench.databases import ENGINES, Databases
 from bench.lines import Line
-from bench.setting_up import opened
+from bench.setting_up import execute, opened
 from bench.sizes import Sizes
 
 MOST_GROWTH = 1.1
@@ -68,7 +69,7 @@ async def _fill(database: str, pages: int) -> None:
         for statement in (JOB, PAGES, ITEMS, DOCUMENTS):
             given = {name: v for name, v in values.items() if f":{name}" in statement}
             sql = text(statement)
-            await store.write(lambda c, s=sql, g=given: c.execute(s, g) and None)
+            await store.write(partial(execute, sql, given))
 
 
 async def _read_lines(url: str) -> int:

@@ -1,15 +1,18 @@
 """What contestants of ours share: an open store with its tables, and jobs sent in."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from itertools import islice
+from typing import Any
+
+from sqlalchemy import TextClause
 
 from curtsy import logs
 from curtsy.app.opening import collect_garbage_less_often
 from curtsy.clock import Clock
 from curtsy.fetch import parse_networks
 from curtsy.frontier.timekeeping import synchronise
-from curtsy.store import Store
+from curtsy.store import Connection, Store
 from curtsy.store.upgrade import upgrade
 from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
 
@@ -27,6 +30,10 @@ async def opened(database: str) -> AsyncIterator[tuple[Store, Clock]]:
         clock = Clock()
         await synchronise(store, clock)
         yield store, clock
+
+
+def execute(sql: TextClause, values: Mapping[str, Any], connection: Connection) -> None:
+    connection.execute(sql, values)
 
 
 def submitter(store: Store, clock: Clock) -> Submitter:

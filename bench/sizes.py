@@ -18,15 +18,24 @@ class Sizes:
     submit_urls: int = 100_000
     submit_hosts: int = 1_000
     articles: int = 2_000
-    requests: int = 5_000
+    requests: int = 2_000
+    polite_hosts: int = 20
+    polite_pages: int = 50
     few_jobs: int = 1_000
     many_jobs: int = 1_000_000
     few_lines: int = 10_000
     many_lines: int = 100_000
     clients: int = 1_000
     heard: int = 20
+    pairs: int = 5
+    followed_pages: int = 800
     latency_samples: int = 100
     memory_marks: tuple[int, ...] = (2_000, 20_000, 40_000)
+    few_schedules: int = 100
+    many_schedules: int = 100_000
+    ticks: int = 100
+    tick_rounds: int = 5
+    year_days: int = 365
 
 
 FULL = Sizes()
@@ -45,12 +54,21 @@ QUICK = Sizes(
     submit_hosts=100,
     articles=40,
     requests=300,
+    polite_hosts=10,
+    polite_pages=10,
     few_jobs=100,
     many_jobs=5_000,
     few_lines=500,
     many_lines=2_000,
     clients=50,
     heard=3,
+    pairs=1,
+    followed_pages=200,
     latency_samples=10,
     memory_marks=(200, 500, 1_000),
+    few_schedules=100,
+    many_schedules=2_000,
+    ticks=10,
+    tick_rounds=1,
+    year_days=20,
 )

@@ -1,133 +1,174 @@
 """Live streams: how soon many clients hear of an event, what each costs, and what a job does."""
 
 import asyncio
-import json
-import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Any
 
 import aiohttp
-from websockets.asyncio.client import ClientConnection, connect
 
-from bench.api import Server, server
+from bench import children
+from bench.api import BUSY, Server, server
 from bench.databases import ENGINES, Databases
 from bench.lines import Line
 from bench.sizes import Sizes
+from bench.spent import processor_time
 from curtsy.demo.process import PracticeProcess
 
 MOST_SLOWDOWN = 1.1
 FOLLOWERS = 10
-QUIET = "http://nobody.example/1"
+HOSTS = 100
+PAGES_A_SECOND = (1, 10)
+"""Of polite jobs, one page a second from each of so many sites."""
+SETTLE_SECONDS = 1.5
+ENDS_WITHIN_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one job: seconds from its submit to its end, and of the processor, readers included."""
+
+    seconds: float
+    processor: float
 
 
 def run(sizes: Sizes, databases: Databases) -> list[Line]:
     lines: list[Line] = []
     for engine in ENGINES:
-        with ExitStack() as stack:
-            url = stack.enter_context(databases.fresh(engine))
-            ours = stack.enter_context(server(url, worker=True))
-            site = stack.enter_context(PracticeProcess(hosts=100))
-            lines += asyncio.run(_measured(engine, ours, site, sizes))
+        with _serving(engine, databases, delay_ms=1_000) as (ours, site):
+            lines += _to_many(engine, ours, site, sizes)
+        with _serving(engine, databases, delay_ms=0) as (ours, site):
+            lines += _beside_followers(engine, ours, site, sizes)
     return lines
 
 
-async def _measured(engine: str, ours: Server, site: PracticeProcess, sizes: Sizes) -> list[Line]:
-    delays, kilobytes = await _many_clients(ours, sizes)
-    p99 = quantiles(delays, n=100)[-1]
-    without, beside = [], []
-    for round_ in range(sizes.rounds):
-        urls = [_pages(site, sizes.pages, f"{round_}{which}") for which in "ab"]
-        without.append(await _processor_time(ours, urls[0], followers=0))
-        beside.append(await _processor_time(ours, urls[1], followers=FOLLOWERS))
-    ratio = median(b / w for b, w in zip(beside, without, strict=True))
-    return [
-        Line("streams", f"{engine}, an event to {sizes.clients:,} WebSockets, p99", f"{p99:.0f} ms",
-             f"median {median(delays):.0f} ms", p99, unit="ms"),
-        Line("streams", f"{engine}, memory of each", f"{kilobytes:.0f} KB", "", kilobytes,
-             unit="KB"),
-        Line("streams", f"{engine}, processor time of a job with {FOLLOWERS} followers / none",
-             f"{median(beside):.2f} s", f"{median(without):.2f} s", ratio, MOST_SLOWDOWN,
-             at_least=False),
-    ]  # fmt: skip
+@contextmanager
+def _serving(
+    engine: str, databases: Databases, *, delay_ms: int
+) -> Iterator[tuple[Server, PracticeProcess]]:
+    with ExitStack() as stack:
+        url = stack.enter_context(databases.fresh(engine))
+        ours = stack.enter_context(server(url, worker=True, delay_ms=delay_ms))
+        yield ours, stack.enter_context(PracticeProcess(hosts=HOSTS))
 
 
-def _pages(site: PracticeProcess, number: int, which: str) -> list[str]:
-    return [site.url(n % 100, f"/page/{n}?which={which}") for n in range(number)]
-
-
-async def _many_clients(ours: Server, sizes: Sizes) -> tuple[list[float], float]:
-    """Milliseconds from an event to each client, and kilobytes of the server for each."""
-    async with aiohttp.ClientSession() as session:
-        job = await _submitted(session, ours, [QUIET])
-        before = _resident(ours)
-        async with _following(ours, "/ws", sizes.clients) as sockets:
-            await asyncio.sleep(1)
+def _to_many(engine: str, ours: Server, site: PracticeProcess, sizes: Sizes) -> Iterator[Line]:
+    with _listeners(ours, "/ws", 10):  # what the first ones cost is not for each
+        asyncio.run(_job(ours, _urls(site, 10, 10, "warm")))
+    before = _resident(ours)
+    for rate in PAGES_A_SECOND:
+        with _listeners(ours, "/ws", sizes.clients) as ears:
             kilobytes = (_resident(ours) - before) / sizes.clients
-            hearing = [asyncio.create_task(_delays(socket, sizes.heard)) for socket in sockets]
-            for n in range(sizes.heard):
-                await _submitted(session, ours, [f"{QUIET}{n}"])
-                await asyncio.sleep(0.3)
-            found = await asyncio.gather(*hearing)
-        await session.delete(f"{ours.url}/jobs/{job}")
-    return [delay for of_client in found for delay in of_client], kilobytes
+            asyncio.run(_job(ours, _urls(site, rate * sizes.heard, rate, f"many{rate}")))
+            delays = _heard(ears, sizes.clients * rate * sizes.heard)["delays"]
+        if rate == PAGES_A_SECOND[0]:
+            yield Line("streams", f"{engine}, memory of each of {sizes.clients:,} WebSockets",
+                       f"{kilobytes:.0f} KB", "", kilobytes, unit="KB")  # fmt: skip
+        p99 = quantiles(delays, n=100)[-1]
+        what = f"{engine}, an event to {sizes.clients:,} WebSockets, {rate} pages a second, p99"
+        yield Line("streams", what, f"{p99:.0f} ms", f"median {median(delays):.0f} ms", p99,
+                   unit="ms")  # fmt: skip
 
 
-async def _delays(socket: ClientConnection, number: int) -> list[float]:
-    found: list[float] = []
-    while len(found) < number:
-        message = json.loads(await socket.recv())
-        if message["event"] == "job_queued":
-            found.append(time.time() * 1000 - _milliseconds(message["at"]))
-    return found
+def _beside_followers(
+    engine: str, ours: Server, site: PracticeProcess, sizes: Sizes
+) -> Iterator[Line]:
+    """Pairs of jobs as fast as they go; the one that is followed is the first of every other."""
+    _cost(ours, site, sizes.followed_pages // 4, followers=0, which="warm")
+    pairs: list[dict[int, Cost]] = []
+    for pair in range(sizes.pairs):
+        order = (0, FOLLOWERS) if pair % 2 else (FOLLOWERS, 0)
+        pairs.append({
+            followers: _cost(ours, site, sizes.followed_pages, followers, f"{pair}.{followers}")
+            for followers in order
+        })  # fmt: skip
+        print(f"  {engine}, pair {pair + 1}: {pairs[-1]}", flush=True)
+    yield _slower(f"{engine}, time of a job", pairs, "seconds", MOST_SLOWDOWN)
+    yield _slower(f"{engine}, processor time of a job", pairs, "processor", None)
 
 
-def _milliseconds(moment: str) -> float:
-    return datetime.fromisoformat(moment).timestamp() * 1000
+def _slower(what: str, pairs: list[dict[int, Cost]], of: str, bar: float | None) -> Line:
+    ours = [getattr(pair[FOLLOWERS], of) for pair in pairs]
+    alone = [getattr(pair[0], of) for pair in pairs]
+    figure = median(a / b for a, b in zip(ours, alone, strict=True))
+    return Line("streams", f"{what} with {FOLLOWERS} followers / none", f"{median(ours):.2f} s",
+                f"{median(alone):.2f} s", figure, bar, at_least=False)  # fmt: skip
 
 
-async def _processor_time(ours: Server, urls: list[str], *, followers: int) -> float:
-    """Seconds of the server's processor time until the job has ended."""
-    async with aiohttp.ClientSession() as session:
-        began = _spent(ours)
-        job = await _submitted(session, ours, urls)
-        async with _following(ours, f"/ws/jobs/{job}", followers) as sockets:
-            hearing = [asyncio.create_task(_to_the_end(socket)) for socket in sockets]
-            while True:
-                async with session.get(f"{ours.url}/jobs/{job}/status") as reply:
-                    if (await reply.json())["status"] != "IN_PROGRESS":
-                        break
-                await asyncio.sleep(0.25)
-            await asyncio.gather(*hearing)
-        return _spent(ours) - began
+def _cost(ours: Server, site: PracticeProcess, pages: int, followers: int, which: str) -> Cost:
+    return asyncio.run(_followed(ours, _urls(site, pages, HOSTS, which), followers))
 
 
-async def _to_the_end(socket: ClientConnection) -> None:
-    async for message in socket:
-        if json.loads(message)["status"] != "IN_PROGRESS":
-            return
+async def _followed(ours: Server, urls: list[str], followers: int) -> Cost:
+    """A process of listeners is started in any case, if only to hear nothing."""
+    before = processor_time(ours.pid)
+    async with _submitted(ours, urls) as (session, job):
+        with _listeners(ours, f"/ws/jobs/{job}?after=0", followers) as ears:
+            status = await _ended(session, ours, job)
+            await asyncio.sleep(SETTLE_SECONDS)
+            processor = processor_time(ours.pid) - before
+            _heard(ears, followers * len(urls))
+    return Cost(_moment(status["completed_at"]) - _moment(status["created_at"]), processor)
+
+
+async def _job(ours: Server, urls: list[str]) -> None:
+    async with _submitted(ours, urls) as (session, job):
+        await _ended(session, ours, job)
+        await asyncio.sleep(SETTLE_SECONDS)
 
 
 @asynccontextmanager
-async def _following(ours: Server, path: str, number: int) -> AsyncIterator[list[ClientConnection]]:
-    url = ours.url.replace("http://", "ws://") + path
-    async with AsyncExitStack() as stack:
-        yield [await stack.enter_async_context(connect(url)) for _ in range(number)]
-
-
-async def _submitted(session: aiohttp.ClientSession, ours: Server, urls: list[str]) -> str:
+async def _submitted(
+    ours: Server, urls: list[str]
+) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
     body = {"articles": [{"url": url} for url in urls], "ignore_cache": True}
-    async with session.post(f"{ours.url}/jobs/submit", json=body) as reply:
-        return str((await reply.json())["job_id"])
+    async with aiohttp.ClientSession() as session:
+        async with session.post(f"{ours.url}/jobs/submit", json=body) as reply:
+            job = (await reply.json())["job_id"]
+        yield session, job
+
+
+async def _ended(session: aiohttp.ClientSession, ours: Server, job: str) -> dict[str, Any]:
+    """Its status at the end; one that does not end is an error, not a wait."""
+    async with asyncio.timeout(ENDS_WITHIN_SECONDS):
+        while True:
+            async with session.get(f"{ours.url}/jobs/{job}/status") as reply:
+                status: dict[str, Any] = await reply.json()
+            if reply.status == BUSY:
+                print(f"  refused: {status['detail']}", flush=True)
+            elif status["status"] != "IN_PROGRESS":
+                return status
+            await asyncio.sleep(0.25)
+
+
+@contextmanager
+def _listeners(ours: Server, path: str, number: int) -> Iterator[children.Child]:
+    port = int(ours.url.rpartition(":")[2])
+    options = {"port": port, "path": path, "number": number, "event": "page_fetched"}
+    with children.Child("listeners", **options) as child:
+        child.wait_until_ready()
+        yield child
+
+
+def _heard(ears: children.Child, events: int) -> dict[str, Any]:
+    heard = ears.answer()
+    if len(heard["delays"]) != events:
+        raise AssertionError(f"{len(heard['delays'])} events were heard, not {events}")
+    return heard
+
+
+def _urls(site: PracticeProcess, number: int, hosts: int, which: str) -> list[str]:
+    return [site.url(n % hosts, f"/page/{n}?which={which}") for n in range(number)]
+
+
+def _moment(said: str) -> float:
+    return datetime.fromisoformat(said).timestamp()
 
 
 def _resident(ours: Server) -> float:
     status = Path(f"/proc/{ours.pid}/status").read_text()
     return float(status.split("VmRSS:")[1].split()[0])
-
-
-def _spent(ours: Server) -> float:
-    fields = Path(f"/proc/{ours.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / 100

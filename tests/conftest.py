@@ -3,9 +3,13 @@
 import asyncio
 import os
 import shutil
+import signal
+import time
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from curtsy import logs
@@ -13,11 +17,61 @@ from curtsy.clock import Clock
 from curtsy.frontier.timekeeping import synchronise
 from curtsy.store import Store
 from curtsy.store.upgrade import upgrade
+from support.patience import PATIENCE
 from support.postgres import Postgres
 
 TEMPLATE = "curtsy_template"
+DAY_SECONDS = 24 * 3600
+HERE = Path(__file__).parent
+ALONE = {
+    "api/test_bad_bodies.py": "beside a bad body, others are answered within a second",
+    "api/test_bad_connections.py": "what is left open is closed in time",
+    "api/test_crawl_door.py": "five hundred at once are answered in time",
+    "chaos": "gaps, leases and signals of many real processes",
+    "extract/test_own.py": "a scraper may take a second",
+    "extract/test_pool.py": "a page may take a second",
+    "interleaving/test_races.py": "what a removed rule breaks is found in time",
+    "interleaving/test_schedules.py": "what a removed rule breaks is found in time",
+    "worker/test_policies.py": "requests are as far apart as is said",
+    "worker/test_articles.py": "good pages beside bad ones take no longer than without",
+}
+"""What measures time: beside tests that want the processor, it would measure those."""
+LONGEST = (
+    "project/test_readme.py",
+    "project/test_package.py",
+    "cli/test_processes.py",
+    "plans",
+    "cli",
+)
+"""Begun first where several files run at once: nobody waits for the last one in the end."""
 
+hypothesis.settings.register_profile(
+    "unhurried",
+    deadline=None,  # what takes long here says something of the machine
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("unhurried")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # so a shell starts what runs in its background, and what tests start would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 logs.configure("INFO", "text")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`-m alone` and `-m "not alone"` are all tests; `make test` runs the one after the other."""
+    assert all((HERE / place).exists() for place in [*ALONE, *LONGEST])
+    for item in items:
+        if _first_of(tuple(ALONE), item.path) < len(ALONE):
+            item.add_marker(pytest.mark.alone)
+    items.sort(key=lambda item: _first_of(LONGEST, item.path))
+
+
+@cache
+def _first_of(places: tuple[str, ...], path: Path) -> int:
+    """Which of the places the file is in; their number if it is in none."""
+    found = (n for n, place in enumerate(places) if path.is_relative_to(HERE / place))
+    return next(found, len(places))
 
 
 async def _upgrade(url: str) -> None:
@@ -73,6 +127,14 @@ async def clock(store: Store) -> Clock:
     kept = Clock()
     await synchronise(store, kept)
     return kept
+
+
+@pytest.fixture
+def one_day() -> None:
+    """The test does not begin on one day and end on the next (UTC)."""
+    left = DAY_SECONDS - time.time() % DAY_SECONDS
+    if left < PATIENCE:
+        time.sleep(left + 1)
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
 """A server for the load: ours on a database, or a bare FastAPI app that answers a constant."""
 
 import asyncio
+import socket
 import sys
 from typing import Any
 
@@ -11,12 +12,14 @@ from fastapi import FastAPI, Response
 
 from bench.children import contestant
 from bench.setting_up import LOOPBACK, opened
-from curtsy.api import create_app
 from curtsy.api.desk import Desk
+from curtsy.app.serving import Api
+from curtsy.politeness.policy import Policy
 from curtsy.submit import SubmitLimits, Submitter
 from curtsy.worker import Worker, WorkerSettings
 
 CONSTANT = orjson.dumps({"job_id": "job_000000000000", "status": "IN_PROGRESS", "completed": 7})
+AT_ONCE_WITHOUT_DELAY = 8
 
 
 def _bare() -> FastAPI:
@@ -29,28 +32,46 @@ def _bare() -> FastAPI:
     return app
 
 
-async def serve(app: FastAPI, port: int) -> None:
-    config = uvicorn.Config(
-        app, port=port, log_level="error", access_log=False, lifespan="off",
-        ws="websockets-sansio", ws_per_message_deflate=False,
-    )  # fmt: skip
-    server = uvicorn.Server(config)
-    running = asyncio.create_task(server.serve())
+async def _until_told() -> None:
     await asyncio.to_thread(sys.stdin.buffer.read)
+
+
+async def _serve_bare(port: int) -> None:
+    server = uvicorn.Server(
+        uvicorn.Config(_bare(), port=port, log_level="error", access_log=False, lifespan="off")
+    )
+    running = asyncio.create_task(server.serve())
+    await _until_told()
     server.should_exit = True
     await running
 
 
-async def run(database: str | None, port: int, worker: bool) -> dict[str, Any]:
+async def _serve(desk: Desk, port: int) -> None:
+    """As `curtsy up` does."""
+    with socket.create_server(("127.0.0.1", port), backlog=2048) as listening:
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        api = Api(desk, listening)
+        running = asyncio.create_task(api.run())
+        await _until_told()
+        await api.stop()
+        await running
+
+
+def _settings(delay_ms: int) -> WorkerSettings:
+    at_once = 1 if delay_ms else AT_ONCE_WITHOUT_DELAY
+    policy = Policy(min_delay=delay_ms, concurrency=at_once, robots=False)
+    return WorkerSettings(policy=policy, allow=LOOPBACK)
+
+
+async def run(database: str | None, port: int, worker: bool, delay_ms: int) -> dict[str, Any]:
     if database is None:
-        await serve(_bare(), port)
+        await _serve_bare(port)
         return {}
     async with opened(database) as (store, clock):
-        settings = WorkerSettings(allow=LOOPBACK, obeys_robots=False)
-        ours = Worker(store=store, clock=clock, settings=settings,
+        ours = Worker(store=store, clock=clock, settings=_settings(delay_ms),
                       on_told=lambda: desk.feed.wake())  # fmt: skip
         door = Submitter(store=store, clock=clock, limits=SubmitLimits(allow=LOOPBACK),
-                         delay_ms=1_000, on_submitted=lambda: on_work())  # fmt: skip
+                         delay_ms=delay_ms, on_submitted=lambda: on_work())  # fmt: skip
 
         def on_work() -> None:
             ours.wake()
@@ -58,7 +79,7 @@ async def run(database: str | None, port: int, worker: bool) -> dict[str, Any]:
 
         running = asyncio.create_task(ours.run()) if worker else None
         async with Desk(store=store, clock=clock, submitter=door, on_work=on_work) as desk:
-            await serve(create_app(desk), port)
+            await _serve(desk, port)
         if running is not None:
             await ours.stop()
             await running

@@ -1,15 +1,15 @@
 """The same pages through our pool, with as many processes as there are cores."""
 
 import asyncio
+import os
 import time
 from typing import Any
 
-import psutil
 import uvloop
 
 from bench.articles_pages import pages
 from bench.children import contestant
-from bench.spent import Spent
+from bench.spent import Spent, processor_time
 from curtsy.extract import ExtractLimits, Pool
 from curtsy.model.outcome import Record, Reply
 
@@ -41,8 +41,7 @@ async def run(number: int) -> dict[str, Any]:
 
 
 def _processor_time_of_children() -> float:
-    times = [child.cpu_times() for child in psutil.Process().children(recursive=True)]
-    return sum(one.user + one.system for one in times)
+    return processor_time(os.getpid(), with_root=False)
 
 
 async def _overhead(pool: Pool) -> float:

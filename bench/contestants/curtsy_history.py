@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -9,8 +10,9 @@ import uvloop
 from sqlalchemy import text
 
 from bench.children import contestant
-from bench.setting_up import opened
-from curtsy.api.reading import FIRST, list_jobs, read_jobs
+from bench.setting_up import execute, opened
+from curtsy.api.listing import FIRST, Wish, list_jobs
+from curtsy.api.reading import read_jobs
 from curtsy.api.words import FILTERS
 from curtsy.store import Connection, Store
 
@@ -37,7 +39,7 @@ async def run(database: str, jobs: int) -> dict[str, Any]:
         for statement in (PAGE, JOBS, ITEMS, "ANALYZE"):
             sql = text(statement)
             values = {"jobs": jobs} if ":jobs" in statement else {}
-            await store.write(lambda c, s=sql, v=values: c.execute(s, v) and None)
+            await store.write(partial(execute, sql, values))
         return {
             "list": await _milliseconds(store, lambda _n: _listing(None)),
             "filtered": await _milliseconds(store, lambda _n: _listing("COMPLETED")),
@@ -49,7 +51,7 @@ async def run(database: str, jobs: int) -> dict[str, Any]:
 
 def _listing(word: str | None) -> Callable[[Connection], Any]:
     wanted = FILTERS[word] if word else None
-    return lambda c: list_jobs(c, wanted=wanted, tag=None, q=None, after=FIRST, limit=50, skip=0)
+    return lambda c: list_jobs(c, Wish(wanted=wanted), after=FIRST, limit=50, skip=0)
 
 
 async def _milliseconds(store: Store, asked: Callable[[int], Callable[[Connection], Any]]) -> float:

@@ -8,6 +8,7 @@ rest. The instants of submitting go out on stdout; the arrivals are in the site'
 import asyncio
 import random
 import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -17,6 +18,7 @@ import uvloop
 from bench.children import contestant
 from bench.setting_up import LOOPBACK, opened
 from curtsy.clock import Clock
+from curtsy.politeness.policy import Policy
 from curtsy.store import Store
 from curtsy.store.wakeups import Wakeups
 from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
@@ -27,7 +29,9 @@ WARM_UP_SECONDS = 2.5
 
 def working(store: Store, clock: Clock) -> Worker:
     return Worker(
-        store=store, clock=clock, settings=WorkerSettings(allow=LOOPBACK, obeys_robots=False)
+        store=store,
+        clock=clock,
+        settings=WorkerSettings(allow=LOOPBACK, policy=Policy(robots=False)),
     )
 
 
@@ -35,7 +39,7 @@ async def run(database: str, urls: list[str], bare_urls: list[str], worker: bool
     async with opened(database) as (store, clock), AsyncExitStack() as stack:
         if worker:
             ours = working(store, clock)
-            wake = ours.wake
+            wake: Callable[[], None] = ours.wake
             running = asyncio.create_task(ours.run())
         else:
             wake = (await stack.enter_async_context(Wakeups(database, lambda: None))).send

@@ -17,9 +17,12 @@ LOOK_EVERY_SECONDS = 0.02
 _JOB = Statement("SELECT state, done FROM jobs WHERE public_id = :job")
 
 
-def settings(concurrency: int, slots: int) -> WorkerSettings:
-    policy = Policy(min_delay=0, concurrency=concurrency)
-    return WorkerSettings(policy=policy, slots=slots, allow=LOOPBACK, obeys_robots=False)
+def settings(
+    concurrency: int, slots: int, overrides: dict[str, Any] | None = None
+) -> WorkerSettings:
+    policy = Policy(min_delay=0, concurrency=concurrency, robots=False)
+    policy = policy.with_overrides(overrides or {})
+    return WorkerSettings(policy=policy, slots=slots, allow=LOOPBACK)
 
 
 async def finished(store: Store, job: str) -> int:
@@ -42,14 +45,14 @@ async def work_off(store: Store, clock: Clock, job: str, told: WorkerSettings) -
     return {"pages": done, **measured}
 
 
-async def run(database: str, urls: list[str], concurrency: int, slots: int) -> dict[str, Any]:
+async def run(database: str, urls: list[str], **told: Any) -> dict[str, Any]:
     async with opened(database) as (store, clock):
         (job,) = await submit(store, clock, urls)
-        return await work_off(store, clock, job, settings(concurrency, slots))
+        return await work_off(store, clock, job, settings(**told))
 
 
-def measure(database: str, urls: list[str], concurrency: int, slots: int) -> dict[str, Any]:
-    return uvloop.run(run(database, urls, concurrency, slots))
+def measure(**options: Any) -> dict[str, Any]:
+    return uvloop.run(run(**options))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,10 @@ from datetime import UTC, datetime
 SECOND = 1000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
+DAY = 24 * HOUR
 DRIFT_PER_MILLION = 200
+SMALLEST_JUMP = 20
+"""What a clock that is set moves at least; less is drift, and the doubt of who asks."""
 
 _CLOCK_ID = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -52,10 +55,11 @@ class Clock:
         return self._ahead
 
     def jump(self, database_now: int, asked_at: int, answered_at: int) -> int:
-        """How far the database's clock moved against ours; 0 within the doubt of the question."""
+        """How far the database's clock moved against ours; 0 within the doubt of both questions,
+        this one and the last."""
         at = (asked_at + answered_at) // 2
         off = database_now - (at + self._ahead)
-        return 0 if abs(off) <= 250 + (answered_at - asked_at) else off
+        return 0 if abs(off) <= SMALLEST_JUMP + (answered_at - asked_at) + self.doubt else off
 
     @property
     def doubt(self) -> int:

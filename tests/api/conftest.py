@@ -1,13 +1,16 @@
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import web
 
 from api.front import Front, front
+from api.stage import Stage, staged
 from api.visitors import MovableClock
 from curtsy.clock import Clock
 from curtsy.store import Store
 from support.engine import Engine, engine
+from support.patience import the_api_has_time  # noqa: F401
 
 
 @pytest.fixture
@@ -44,6 +47,13 @@ async def guarded(store: Store, movable: MovableClock) -> AsyncIterator[Front]:
         yield opened
 
 
+@pytest.fixture
+async def stage(store: Store) -> AsyncIterator[Stage]:
+    """The API on either engine, at a time that stands, before a network that is a script."""
+    async with staged(store) as set_up:
+        yield set_up
+
+
 class Site:
     """Pages by path; each may be changed while it is served."""
 
@@ -51,6 +61,8 @@ class Site:
         self.pages: dict[str, web.Response | int] = {}
         self.asked: list[str] = []
         self.headers: list[dict[str, str]] = []
+        self.held: dict[str, asyncio.Event] = {}
+        """Pages that are answered when the test says so."""
         self.url = ""
 
     def has(self, path: str, body: bytes, content_type: str) -> str:
@@ -64,6 +76,8 @@ class Site:
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(request.rel_url.raw_path_qs)
         self.headers.append(dict(request.headers))
+        if request.path in self.held:
+            await self.held[request.path].wait()
         page = self.pages[request.path]
         if isinstance(page, int):
             return web.Response(status=page)
@@ -75,7 +89,7 @@ async def site() -> AsyncIterator[Site]:
     served = Site()
     app = web.Application()
     app.router.add_get("/{path:.*}", served.answer)
-    runner = web.AppRunner(app)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     place = web.TCPSite(runner, "127.0.0.1", 0)
     await place.start()

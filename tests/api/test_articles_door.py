@@ -1,4 +1,5 @@
-"""The articles door as its document describes it, every example replayed field by field."""
+"""The articles door with a real worker and a real site. The examples of its document are
+replayed in `test_articles_document`."""
 
 import io
 import json
@@ -280,7 +281,9 @@ PAGE = {"url": "http://example.com/"}
         {"articles": [PAGE], "headers": {"Host": "b"}},
         {"articles": [PAGE], "headers": {"a b": "c"}},
         {"articles": [PAGE], "headers": {"X-A": "b\r\nc: d"}},
-        {"articles": [PAGE], "dry_run": True},
+        {"articles": [PAGE], "dry_run": "yes"}, {"articles": [PAGE], "finish_by": "soon"},
+        {"articles": [PAGE], "finish_by": "2020-01-01T00:00:00Z"},
+        {"articles": [PAGE], "finish_by": "2040-01-01T00:00:00"},
     ],
 )  # fmt: skip
 async def test_what_is_wrong_is_refused_and_leaves_nothing(plain_door: Front, body: Any) -> None:

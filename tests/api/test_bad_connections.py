@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 from cli.running import Running, ask, environment, wait_for
+from support.patience import PATIENCE
 
 IN_A_HURRY = """
 from curtsy.api import guards
@@ -25,9 +27,11 @@ from curtsy.cli import main
 serving.HEAD_SECONDS = serving.STALL_SECONDS = guards.PIECE_SECONDS = {seconds}
 main()
 """
-SECONDS = 2.0
-SOON = SECONDS + 3
-"""It looks once a second, and the machine may be busy."""
+SECONDS, UNHURRIED = 4.0, 60.0
+"""For which it waits: a little more than everything may stand still; and so long that whoever was
+let go sooner was not waited for."""
+SOON = 20.0
+"""The machine may be busy; but this is sooner than any client here has said all it has to say."""
 GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 JOB = b'Content-Length: 30\r\n\r\n{"url": "http://example.com/"}'
@@ -60,7 +64,7 @@ def serving(folder: Path, database: Path, *, seconds: float, files: int = 0) -> 
             assert status(client.recv(65_536)) == 100
             began = time.monotonic()
             assert server.stop() == 0
-            assert time.monotonic() - began < 3, "half a request does not hold up the end"
+            assert time.monotonic() - began < SOON, "half a request does not hold up the end"
     finally:
         process.kill()
         process.wait()
@@ -70,6 +74,12 @@ def serving(folder: Path, database: Path, *, seconds: float, files: int = 0) -> 
 @pytest.fixture(scope="module")
 def api(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with serving(tmp_path_factory.mktemp("api"), sqlite_template, seconds=SECONDS) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def unhurried(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with serving(tmp_path_factory.mktemp("api"), sqlite_template, seconds=UNHURRIED) as server:
         yield server
 
 
@@ -86,7 +96,7 @@ def nothing(_client: socket.socket) -> None:
 
 
 def empty_lines(client: socket.socket) -> None:
-    drip(client, b"\r\n" * 50)
+    drip(client, b"\r\n" * 200)
 
 
 def half_a_head(client: socket.socket) -> None:
@@ -94,7 +104,7 @@ def half_a_head(client: socket.socket) -> None:
 
 
 def a_slow_head(client: socket.socket) -> None:
-    drip(client, GET[:-4] + b"x" * 100)
+    drip(client, GET[:-4] + b"x" * 400)
 
 
 def half_a_body(client: socket.socket) -> None:
@@ -103,24 +113,24 @@ def half_a_body(client: socket.socket) -> None:
 
 def a_slow_body(client: socket.socket) -> None:
     client.sendall(POST + b"Content-Length: 1000\r\n\r\n")
-    drip(client, b" " * 100)
+    drip(client, b" " * 400)
 
 
 def slow_chunks(client: socket.socket) -> None:
     client.sendall(POST + b"Transfer-Encoding: chunked\r\n\r\n")
-    drip(client, b"1\r\n \r\n" * 20)
+    drip(client, b"1\r\n \r\n" * 80)
 
 
 def a_slow_second_head(client: socket.socket) -> None:
     client.sendall(GET)
     assert status(first_answer(client)) == 200
-    drip(client, GET[:-4] + b"x" * 100)
+    drip(client, GET[:-4] + b"x" * 400)
 
 
 def a_slow_body_that_no_door_reads(client: socket.socket) -> None:
     client.sendall(GET[:-2] + b"Content-Length: 1000\r\n\r\n")
     assert status(first_answer(client)) == 200
-    drip(client, b" " * 100)
+    drip(client, b" " * 400)
 
 
 UNFINISHED: dict[Callable[[socket.socket], None], int | None] = {
@@ -147,7 +157,7 @@ def test_whatever_is_left_unfinished_is_closed_in_time(api: Running) -> None:
 
     with ThreadPoolExecutor(len(UNFINISHED)) as clients:
         ends = list(clients.map(closed, UNFINISHED))
-        assert ask("GET", f"{api.url}/health").seconds < 1
+        assert ask("GET", f"{api.url}/health").seconds < SOON
     assert [said for said, _ in ends] == list(UNFINISHED.values())
     assert max(seconds for _, seconds in ends) < SOON
 
@@ -159,31 +169,31 @@ def test_who_collects_nothing_of_the_answers_is_cut_off(api: Running) -> None:
         client.sendall(b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20)
         began = time.monotonic()
         wait_for(lambda: not held(api), lambda: "still connected")
-        assert time.monotonic() - began < SOON + 1
+        assert time.monotonic() - began < SOON
         assert everything(client).count(b"HTTP/1.1 200") < 20
 
 
 @pytest.mark.parametrize("request_", [GET, POST + JOB, GET * 2], ids=["get", "post", "two"])
 def test_who_has_said_all_and_closes_its_side_is_still_answered(
-    api: Running, request_: bytes
+    unhurried: Running, request_: bytes
 ) -> None:
-    with connected(api) as client:
+    with connected(unhurried) as client:
         client.sendall(request_)
         client.shutdown(socket.SHUT_WR)
         began = time.monotonic()
         statuses = re.findall(rb"HTTP/1.1 (\d+)", everything(client))
-        assert time.monotonic() - began < 2, "then there is nothing to wait for"
+        assert time.monotonic() - began < SOON, "then there is nothing to wait for"
     assert statuses == [b"201"] if request_.startswith(POST) else [b"200"] * request_.count(GET)
 
 
 @pytest.mark.parametrize("half", [b"", GET[:20], POST + JOB[:-1]], ids=["nothing", "head", "body"])
-def test_who_leaves_in_the_middle_is_let_go_at_once(api: Running, half: bytes) -> None:
-    with connected(api) as client:
+def test_who_leaves_in_the_middle_is_let_go_at_once(unhurried: Running, half: bytes) -> None:
+    with connected(unhurried) as client:
         client.sendall(half)
         client.shutdown(socket.SHUT_WR)
         began = time.monotonic()
         assert everything(client) == b""
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < SOON
 
 
 def test_who_asks_ahead_and_goes_away_leaves_no_trace(api: Running) -> None:
@@ -197,14 +207,16 @@ def test_who_asks_ahead_and_goes_away_leaves_no_trace(api: Running) -> None:
 def test_ten_thousand_connections_cost_little_and_are_closed_in_time(
     sqlite_template: Path, tmp_path: Path
 ) -> None:
-    """Or as many as this machine allows, if those are fewer."""
-    number = min(10_000, allow_many_files() - 2_000)
-    with serving(tmp_path, sqlite_template, seconds=5) as api:
+    """Or as many as this machine allows and connects in time, if those are fewer."""
+    most = min(10_000, allow_many_files() - 2_000)
+    with serving(tmp_path, sqlite_template, seconds=10) as api:
         kib = resident_kib(api)
-        with many_connected(api, number) as clients:
+        with many_connected(api, most, within=4) as clients:
+            number = len(clients)
+            assert number >= 1_000
             assert held(api) >= number
             assert (resident_kib(api) - kib) / number < KIB_FOR_A_CONNECTION
-            assert max(ask("GET", f"{api.url}/health").seconds for _ in range(20)) < 0.5
+            assert median(ask("GET", f"{api.url}/health").seconds for _ in range(20)) < 0.5
             wait_for(lambda: not held(api), lambda: f"{held(api)} are still open")
             assert {client.recv(1) for client in clients} == {b""}
 
@@ -231,14 +243,19 @@ def address(api: Running) -> tuple[str, int]:
 
 
 def connected(api: Running) -> socket.socket:
-    return socket.create_connection(address(api), timeout=10)
+    return socket.create_connection(address(api), timeout=PATIENCE)
 
 
 @contextmanager
-def many_connected(api: Running, number: int) -> Iterator[list[socket.socket]]:
+def many_connected(
+    api: Running, most: int, *, within: float = PATIENCE
+) -> Iterator[list[socket.socket]]:
     clients: list[socket.socket] = []
+    ends = time.monotonic() + within
     try:
-        for n in range(number):
+        for n in range(most):
+            if time.monotonic() > ends:
+                break
             clients.append(connected(api))
             if n % 1_000 == 999:  # more than wait to be accepted would have to knock again
                 assert ask("GET", f"{api.url}/health").status == 200

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from api.front import assert_problem, front
-from curtsy.clock import Clock
+from api.visitors import MovableClock
+from curtsy.clock import MINUTE, Clock
 from curtsy.store import Store
 from curtsy.store.upgrade import upgrade
 from support.engine import engine
@@ -24,7 +25,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
         pytest.skip("NOT TESTED: a full disk needs the right to mount a small file system")
     yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
 def _fill(path: Path) -> None:
@@ -53,3 +54,25 @@ async def test_a_full_disk_is_told_as_such_and_nothing_acknowledged_is_lost(
             assert (await door.submit(f"{PAGE}0")).status == 201
             assert (await door.delete(f"/jobs/{job}")).status == 200
             assert (await door.get("/jobs")).json["total"] == 2
+
+
+async def test_a_slot_that_comes_while_the_disk_is_full_fires_when_it_is_not(
+    small_disk: Path,
+) -> None:
+    async with Store(f"sqlite:///{small_disk}/curtsy.db") as store:
+        await upgrade(store)
+        movable = MovableClock()
+        async with front(store, engine(store, movable)) as door:
+            said = {"name": "often", "cron": "* * * * *", "payload": {"fetch": {"url": PAGE}}}
+            assert (await door.ask("POST", "/schedules", json=said)).status == 201
+            filling = small_disk / "filling"
+            _fill(filling)
+            movable.advance(MINUTE)
+            assert_problem(await door.ask("POST", "/scheduler/run"), 507, "store_full")
+            assert (await door.get("/schedules/often/runs")).json["runs"] == []
+
+            filling.unlink()
+            [fired] = (await door.ask("POST", "/scheduler/run")).json["data"]["queued"]
+            [slot, *_missed] = (await door.get("/schedules/often/runs")).json["runs"]
+            assert (slot["outcome"], slot["job_id"]) == ("fired", fired["job_id"])
+            assert (await door.get("/jobs")).json["total"] == 1

@@ -1,6 +1,8 @@
 import base64
 import re
 
+import pytest
+
 from api.conftest import Site
 from api.front import Front, assert_problem
 from curtsy import __version__
@@ -93,6 +95,16 @@ async def test_failures_are_fetched_again_when_asked(working: Front, site: Site)
     assert "error" not in ended
 
     assert_problem(await working.ask("POST", f"/jobs/{job}/retry"), 409, "wrong_state")
+
+
+@pytest.mark.parametrize("status", [204, 205, 206])
+async def test_an_answer_that_is_no_page_is_an_error(
+    working: Front, site: Site, status: int
+) -> None:
+    job = await working.ended((await working.submit(site.fails("/none", status))).json["id"])
+    assert (job["status"], job["state"]) == ("error", "failed")
+    assert f"answered {status} " in job["error"]
+    assert "content" not in job
 
 
 async def test_a_finished_job_cannot_be_cancelled(working: Front, site: Site) -> None:

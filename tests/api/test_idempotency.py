@@ -1,6 +1,10 @@
 import asyncio
+from typing import Any
 
-from api.front import Front, assert_problem
+import pytest
+
+from api.front import Answer, Front, assert_problem
+from api.visitors import Visitor, visitor
 
 PAGE = "http://example.com/page"
 
@@ -41,3 +45,37 @@ async def test_a_key_that_is_not_plain_text_is_refused(plain_door: Front) -> Non
         headers = {"Idempotency-Key": key}
         answer = await plain_door.ask("POST", "/jobs", json={"url": PAGE}, headers=headers)
         assert_problem(answer, 422, "bad_request")
+
+
+async def crawl(by: Front | Visitor, key: str | None = None, **more: Any) -> Answer:
+    body = {"spider": "raw", "start_urls": [PAGE], **more}
+    headers = {"Idempotency-Key": key} if key else {}
+    return await by.ask("POST", "/crawl", json=body, headers=headers)
+
+
+@pytest.mark.parametrize("when", [{}, {"schedule_at": "2999-01-01T00:00:00Z"}], ids=str)
+async def test_a_crawl_knows_its_key_as_the_other_doors_do(
+    door: Front, when: dict[str, str]
+) -> None:
+    first = await crawl(door, "k", name="one", **when)
+    again = await crawl(door, "k", name="one", **when)
+    assert again.json["job_id"] == first.json["job_id"]
+    assert "idempotent-replayed" not in first.headers
+    assert again.headers["idempotent-replayed"] == "true"
+    same = await crawl(door, **when)
+    assert (same.json["job_id"], same.json["cached"]) == (first.json["job_id"], True)
+    assert "idempotent-replayed" not in same.headers, "it is the same without a key"
+    for other in ({"name": "two"}, {"ignore_cache": True}):
+        assert_problem(await crawl(door, "k", **{"name": "one", **when, **other}), 422,
+                       "bad_request")  # fmt: skip
+
+
+async def test_nobody_can_choose_a_key_that_stands_for_anothers_crawl(guarded: Front) -> None:
+    ann, crawler = await visitor(guarded), await visitor(guarded, "crawl")
+    job = (await crawl(ann)).json["job_id"]
+    [row] = await guarded.engine.ask("SELECT key FROM submissions WHERE job = :job", job=job)
+    hashed = row.key.removeprefix("crawl:")
+    assert hashed != row.key
+    taken = await crawler.submit(PAGE, Idempotency_Key=hashed)
+    assert (taken.status, taken.json["job_id"] == job) == (201, False)
+    assert (await crawl(ann)).json["job_id"] == job

@@ -1,11 +1,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
+import pytest
 from sqlalchemy import Engine, event
 
 from api.front import Front, assert_problem
-from curtsy.api.words import FILTERS
+from api.visitors import visitor
+from curtsy.api import listing
+from curtsy.api.words import DOORS, FILTERS
+from curtsy.model.jobs import JobState
+from curtsy.model.roles import Role
 
 MANY_JOBS = """
     WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :many)
@@ -40,16 +46,58 @@ async def test_a_listed_job_says_what_it_is(plain_door: Front) -> None:
                    "state": "queued"}  # fmt: skip
 
 
-async def test_jobs_are_filtered_by_words_of_the_door_and_of_the_engine(door: Front) -> None:
-    made = await _submitted(door, 3)
-    await door.delete(f"/jobs/{made[1]}")
-    waiting, cancelled = [made[2], made[0]], [made[1]]
-    found = {"queued": waiting, "IN_PROGRESS": waiting, "pending": waiting,
-             "cancelled": cancelled, "CANCELLED": cancelled}  # fmt: skip
+EVERY_JOB = """
+    INSERT INTO jobs (public_id, door, scraper, state, total, done, created_at, updated_at)
+    VALUES (:job, :door, 'raw', :state, 2, :done, :at, :at)
+"""
+
+
+async def test_a_word_finds_the_jobs_that_show_it(door: Front) -> None:
+    """As their door's status, or as the engine's state; with and without pages that succeeded."""
+    every = list(product(DOORS, JobState, (0, 1)))
+    for at, (of, state, done) in enumerate(every):
+        job = f"{of}-{state}-{done}"
+        await door.engine.tell(EVERY_JOB, job=job, door=of, state=state, done=done, at=at)
+    everything = (await door.get("/jobs?limit=1000")).json["jobs"]
+    assert len(everything) == len(every)
+    states = {"started": "running", "success": "succeeded partial", "failure": "failed"}
     for word in FILTERS:
-        body = (await door.get(f"/jobs?status_filter={word}")).json
-        assert [job["id"] for job in body["jobs"]] == found.get(word, [])
-        assert body["total"] == len(found.get(word, []))
+        body = (await door.get(f"/jobs?status_filter={word}&limit=1000")).json
+        of_all = states.get(word, "").split()
+        meant = [job for job in everything
+                 if word in (job["status"], job["state"]) or job["state"] in of_all]  # fmt: skip
+        assert body["jobs"] == meant, word
+        assert body["total"] == len(meant) > 0
+    for of in DOORS:
+        body = (await door.get(f"/jobs?door={of}")).json
+        assert body["jobs"] == [job for job in everything if job["door"] == of]
+        both = (await door.get(f"/jobs?door={of}&status_filter=cancelled")).json
+        assert [job["door"] for job in both["jobs"]] == [of] * 2
+        assert both["total"] == 2
+
+
+async def test_what_has_to_be_searched_for_is_found_a_piece_at_a_time(
+    door: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However far down: a page with few or none of them says where to go on."""
+    monkeypatch.setattr(listing, "SEARCHED", 4)
+    ann = await visitor(door)
+    made = [await ann.job(f"http://example.com/{n}") for n in range(10)]
+    for job in made[:2]:
+        await ann.ask("DELETE", f"/jobs/{job}")
+    await door.engine.tell("UPDATE jobs SET name = 'The first' WHERE public_id = :job", job=made[0])
+    await door.engine.tell("INSERT INTO job_tags (tag, job_id) SELECT 'all', id FROM jobs")
+    for asked, meant in (("status_filter=cancelled", made[1::-1]), ("q=first", made[:1]),
+                         ("tag=all&status_filter=CANCELLED", made[1::-1])):  # fmt: skip
+        found, cursor, pages = [], "", 0
+        while cursor is not None:
+            body = (await ann.get(f"/jobs?{asked}{cursor}")).json
+            found += [job["job_id"] for job in body["jobs"]]
+            cursor = f"&cursor={body['next_cursor']}" if "next_cursor" in body else None
+            pages += 1
+        assert (found, pages) == (meant, 3), asked
+    boss = await visitor(door, "boss", Role.OPERATE)
+    assert (await boss.get("/jobs?tag=all&limit=2")).json["total"] == 10
 
 
 async def test_the_total_is_counted_up_to_its_cap(door: Front) -> None:

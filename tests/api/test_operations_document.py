@@ -18,22 +18,7 @@ from support.engine import until
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 EXPECTED_LATER = {
-    "schedules": {
-        "GET /schedules", "POST /schedules", "GET /schedules/{schedule_id}",
-        "PATCH /schedules/{schedule_id}", "DELETE /schedules/{schedule_id}",
-        "POST /schedules/{schedule_id}/run", "POST /schedules/{schedule_id}/pause",
-        "POST /schedules/{schedule_id}/resume", "GET /schedules/{schedule_id}/runs",
-    },
-    "politeness policies": {
-        "GET /sources", "GET /sources/{source_name}", "PUT /sources/{source_name}",
-        "PATCH /sources/{source_name}", "DELETE /sources/{source_name}",
-        "POST /sources/{source_name}/pause", "POST /sources/{source_name}/resume",
-    },
-    "receipts": {"GET /sources/{source_name}/receipt"},
-    "reasons": {
-        "GET /sources/{source_name}/why", "GET /jobs/{job_id}/why", "GET /pages/{page_id}/why",
-    },
-    "monitoring": {"GET /metrics", "GET /stats", "GET /reports/latest", "GET /alerts"},
+    "monitoring": {"GET /stats", "GET /reports/latest", "GET /alerts"},
     "page history": {"GET /pages/{page_id}/history", "GET /pages/{page_id}/diff"},
     "export": {"GET /jobs/{job_id}/export"},
 }  # fmt: skip
@@ -41,6 +26,33 @@ EXPECTED_LATER = {
 OPERATIONS = [
     (part, *operation.split()) for part, operations in NOT_YET.items() for operation in operations
 ]
+
+
+POLICIES = {
+    "us_state_dept": {"requests_per_hour": 60, "burst_limit": 10, "min_delay_seconds": 1.5},
+    "uk_foreign_office": {"requests_per_hour": 120, "burst_limit": 15, "min_delay_seconds": 1.0},
+    "canada_travel": {"requests_per_hour": 100, "burst_limit": 12, "min_delay_seconds": 1.2},
+}
+"""The document's own limits of its sources."""
+HOSTS = {"us_state_dept": "travel.state.gov", "uk_foreign_office": "gov.uk",
+         "canada_travel": "travel.gc.ca"}  # fmt: skip
+HOURS = {"start": 9, "end": 17, "timezone": "America/New_York", "slowdown": 2.0}
+ADJUSTED = {"requests_per_hour": 80, "min_delay_seconds": 2.0}
+
+
+@pytest.mark.parametrize("source", POLICIES)
+async def test_the_documents_policies_hold(plain_door: Front, source: str) -> None:
+    said = POLICIES[source] | {"respectful_hours": HOURS}
+    path = f"/sources/{source}"
+    made = await plain_door.ask("PUT", path, json=said | {"hosts": [HOSTS[source]]})
+    assert made.status == 201
+    assert made.json["hosts"] == [HOSTS[source]]
+    as_told = HOURS | {"start": "09:00", "end": "17:00", "closed": False}
+    assert made.json["said"] == said | {"respectful_hours": as_told}
+    assert made.json["used_this_hour"] == 0
+    changed = (await plain_door.ask("PATCH", path, json=ADJUSTED)).json
+    assert changed["said"] == made.json["said"] | ADJUSTED, "at runtime, and the rest stays"
+    assert (await plain_door.get(path)).json["policy"]["requests_per_hour"] == 80
 
 
 def test_what_comes_later_is_known_by_name() -> None:
@@ -60,7 +72,8 @@ async def test_what_comes_later_is_described_as_nothing_but_that(plain_door: Fro
     paths = (await plain_door.get("/openapi.json")).json["paths"]
     for _part, method, path in OPERATIONS:
         described = paths[path][method.lower()]
-        assert described["responses"].keys() == {"501"}
+        assert not [status for status in described["responses"] if status < "400"]
+        assert "501" in described["responses"]
         named = [parameter["name"] for parameter in described["parameters"]]
         assert named == re.findall(r"\{(\w+)\}", path)
 

@@ -6,6 +6,7 @@ import pytest
 
 from api.conftest import Site
 from api.front import Front, assert_problem
+from curtsy.clock import HOUR
 from curtsy.politeness.policy import Policy
 from support.engine import settings, until
 
@@ -38,7 +39,7 @@ async def test_a_page_from_its_submit_to_its_end(door: Front, site: Site) -> Non
     name = await page_of(door, url)
     waiting = (await door.get(f"/pages/{name}")).json
     assert (waiting["status"], waiting["state"], waiting["history"]) == ("PENDING", "pending", [])
-    policy = Policy(min_delay=5, max_retries=1, retry_base=1_500)
+    policy = Policy(min_delay=5, max_retries=1, retry_base=HOUR, retry_cap=HOUR)
     async with door.engine.worker(settings(policy)):
 
         async def tried() -> bool:
@@ -50,6 +51,8 @@ async def test_a_page_from_its_submit_to_its_end(door: Front, site: Site) -> Non
         assert again["error_message"] == "The host answered 500 Internal Server Error."
         assert (again["error_kind"], again["retry_count"]) == ("server_error", 1)
         assert again["due_at"] > again["checked_at"]
+        await door.engine.tell("UPDATE visits SET due_at = 1")
+        await door.engine.tell("UPDATE sources SET ready_at = 1")
         await door.ended(job)
     ended = (await door.get(f"/pages/{name}")).json
     assert (ended["status"], ended["state"]) == ("FAILED", "dead_letter")

@@ -12,6 +12,7 @@ from api.visitors import MovableClock, revoke, visitor
 from curtsy.api.while_allowed import WhileAllowed
 from curtsy.clock import SECOND
 from curtsy.errors import KeyNeeded, StoreAway
+from support.patience import PATIENCE
 
 PAGE = "http://example.com/"
 SAID = {"type": "websocket.send", "text": "news"}
@@ -23,7 +24,7 @@ async def test_a_stream_ends_when_its_key_is_revoked(guarded: Front, movable: Mo
     url = guarded.url.replace("http://", "ws://") + f"/ws/jobs/{job}"
     log = f"{guarded.url}/jobs/{job}/logs"
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(PATIENCE),
         connect(url, additional_headers=ann.headers) as socket,
         guarded.session.get(log, headers=ann.headers) as stream,
     ):

@@ -25,8 +25,10 @@ class Receiver:
     answers: list[int] = field(default_factory=list)
     """The statuses of the first answers; then 200."""
     heard: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
 
     async def answer(self, request: web.Request) -> web.Response:
+        self.asked.append(request.rel_url.raw_path_qs)
         self.heard.append((dict(request.headers), await request.read()))
         status = self.answers.pop(0) if self.answers else 200
         headers = {"Location": self.url} if status == 302 else {}
@@ -44,7 +46,7 @@ async def receiver() -> AsyncIterator[Receiver]:
     listens = Receiver()
     app = web.Application()
     app.router.add_post("/hook", listens.answer)
-    runner = web.AppRunner(app)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await (place := web.TCPSite(runner, "127.0.0.1", 0)).start()
     assert place
@@ -171,3 +173,84 @@ async def test_a_name_that_leads_to_a_refused_address_is_not_called(
     [delivery] = await until_ended(working, job)
     assert delivery["state"] == "failed"
     assert delivery["status"] is None
+
+
+async def crawl(door: Front, url: str, **more: Any) -> Any:
+    body = {"spider": "raw", "start_urls": [url], **more}
+    return await door.ask("POST", "/crawl", json=body)
+
+
+async def test_a_hook_is_called_as_it_was_given(
+    working: Front, site: Site, receiver: Receiver
+) -> None:
+    """It is no page: its query says what it says in the order that it has."""
+    hook = receiver.url.replace("http://", "HTTP://") + "?b=2&a=1#part"
+    job = (await submit(working, site.fails("/gone", 410), hook=hook)).json["job_id"]
+    await receiver.has_heard(1)
+    assert receiver.asked == ["/hook?b=2&a=1"]
+    assert [one["url"] for one in await deliveries(working, job)] == [hook]
+
+
+async def test_who_asks_for_the_same_crawl_again_is_told_of_its_end_too(
+    working: Front, site: Site, receiver: Receiver
+) -> None:
+    page = site.has("/a", b"words", HTML)
+    site.held["/a"] = asyncio.Event()
+    job = (await crawl(working, page, tags=["first"])).json["job_id"]
+    again = (await crawl(working, page, webhook_url=receiver.url, tags=["second"])).json
+    assert (again["job_id"], again["cached"]) == (job, True)
+    assert (await working.get(f"/jobs/{job}")).json["tags"] == ["first", "second"]
+    same = (await crawl(working, page, webhook_url=receiver.url)).json
+    assert same["job_id"] == job
+    site.held["/a"].set()
+    await receiver.has_heard(1)
+    assert [one["state"] for one in await until_ended(working, job)] == ["delivered"]
+    other = await crawl(working, page, webhook_url=f"{receiver.url}?mine")
+    assert_problem(other, 409, "wrong_state")
+    assert job in other.json["detail"]
+    assert "ignore_cache" in other.json["detail"]
+    mine = await crawl(working, page, webhook_url=f"{receiver.url}?mine", ignore_cache=True)
+    assert mine.json["job_id"] != job
+
+
+async def test_who_comes_when_the_same_crawl_has_ended_is_told_at_once(
+    working: Front, site: Site, receiver: Receiver
+) -> None:
+    page = site.has("/a", b"words", HTML)
+    job = (await crawl(working, page)).json["job_id"]
+    await working.engine.ended(job)
+    answers = await asyncio.gather(*(crawl(working, page, webhook_url=receiver.url)
+                                     for _ in range(5)))  # fmt: skip
+    assert {answer.json["job_id"] for answer in answers} == {job}
+    await receiver.has_heard(1)
+    await until_ended(working, job)
+    [(_headers, body)] = receiver.heard
+    assert json.loads(body)["job_id"] == job
+    assert json.loads(body)["state"] == "succeeded"
+
+
+async def test_of_two_hooks_that_come_at_once_one_is_refused(door: Front) -> None:
+    page = "http://a.example/"
+    job = (await crawl(door, page)).json["job_id"]
+    hooks = [f"http://{n % 2}.example/hook" for n in range(10)]
+    answers = await asyncio.gather(*(crawl(door, page, webhook_url=hook) for hook in hooks))
+    [row] = await door.engine.ask("SELECT webhook_url FROM jobs WHERE public_id = :job", job=job)
+    assert [answer.status for answer in answers] == [
+        200 if hook == row.webhook_url else 409 for hook in hooks
+    ]
+
+
+async def test_a_hook_of_a_crawl_that_waits_for_its_slot_holds_for_later_slots(
+    door: Front,
+) -> None:
+    later = {"schedule_at": "2999-01-01T00:00:00Z", "interval": "@daily"}
+    hook, page = "http://b.example/hook?z=1&a=2", "http://a.example/"
+    first = (await crawl(door, page, **later)).json
+    again = (await crawl(door, page, webhook_url=hook, **later)).json
+    assert (again["job_id"], again["schedule_id"]) == (first["job_id"], first["schedule_id"])
+    [row] = await door.engine.ask("SELECT webhook_url FROM jobs")
+    assert row.webhook_url == hook
+    kept = (await door.get(f"/schedules/{first['schedule_id']}")).json
+    assert kept["payload"]["crawl"]["webhook_url"] == hook
+    other = await crawl(door, page, webhook_url="http://c.example/", **later)
+    assert_problem(other, 409, "wrong_state")

@@ -16,6 +16,9 @@ from support.processes import Fleet
 
 TEMPLATE = "curtsy_template"
 HOSTS = 60
+PATIENT_LEASE = 5
+"""Seconds: a worker may start requests for four fifths of it after a heartbeat, and beats three
+times in it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -89,6 +92,13 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def fleet(postgres_url: str, folder: Path) -> Iterator[Fleet]:
     with Fleet(folder, postgres_url) as made:
+        yield made
+
+
+@pytest.fixture
+def patient_fleet(postgres_url: str, folder: Path) -> Iterator[Fleet]:
+    """Whoever stands still for two seconds keeps its lease, and what it has asked for."""
+    with Fleet(folder, postgres_url, lease_seconds=PATIENT_LEASE) as made:
         yield made
 
 

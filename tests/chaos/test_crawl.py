@@ -60,7 +60,7 @@ async def crawled_under_fire(url: str, fleet: Fleet, practice: PracticeProcess) 
         trouble = Trouble(fleet, made.rng)
         async with asyncio.TaskGroup() as group:
             await made.done(10)
-            group.create_task(trouble.last(5, [trouble.kill], every=(0.5, 1.0)))
+            group.create_task(trouble.last(5, [trouble.kill], every=(0.5, 1.0), least=3))
         reckoning = await made.reckoning(90)
         print(f"{reckoning}; {dict(trouble.made)}")
         assert reckoning.violations == []

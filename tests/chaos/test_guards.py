@@ -14,6 +14,7 @@ from chaos.reckoning import Reckoning, too_soon
 from chaos.world import World, world
 from curtsy.demo.process import PracticeProcess
 from support.engine import until
+from support.patience import PATIENCE
 from support.postgres import free_port
 from support.processes import Fleet, Process
 from support.proxy import First, Proxy, of_a_flush
@@ -21,16 +22,18 @@ from support.proxy import First, Proxy, of_a_flush
 _WORKERS = text("SELECT id FROM workers")
 BEAT, TELL = "UPDATE workers SET beat", "SELECT id, owner, epoch FROM sources"
 CONTROL = "s.control_version"
+ROUNDS = 30
+"""In which a race is lost at least once: which two meet is left to chance."""
 
 
 async def taken_over(made: World, proxy: Proxy, *, without: str | None) -> None:
     """Nothing that a worker writes arrives, nor does it hear what changed; but it reads its visits
     as ever, and sites answer it. Another takes over all it has. Then what the first had to tell
-    arrives after all."""
+    arrives after all: soon."""
     fleet = made.fleet
     first = fleet.worker(without=without, database_url=proxy.url)
     await said(first, "worker_started")
-    await made.submit(made.pages(20, 200, plain=True))
+    await made.submit(made.pages(20, 300, plain=True))
     await made.done(100)
     second = fleet.worker()
     await said(second, "worker_started")
@@ -40,7 +43,6 @@ async def taken_over(made: World, proxy: Proxy, *, without: str | None) -> None:
     await made.reaches("SELECT count(DISTINCT source_id) FROM attempts "
                        f"WHERE worker = '{survivor}'", 15, 20)  # fmt: skip
     proxy.let_go(TELL)
-    await asyncio.sleep(1.0)
 
 
 async def said(process: Process, event: str) -> None:
@@ -55,9 +57,14 @@ async def test_a_worker_that_lost_its_lease_unknowingly_neither_asks_nor_tells(
 ) -> None:
     async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
         await taken_over(made, proxy, without=None)
+        await until(lambda: _dropped(fleet), PATIENCE, lambda: "it had nothing to tell")
+        await asyncio.sleep(1.0)  # time for what it must not do
         assert too_soon(made.entries(), fleet.delay, made.departures) == []
         assert told_by_strangers(await made.now_reckoned()) == []
-        assert fleet.said("results_dropped"), "it had something to tell"
+
+
+async def _dropped(fleet: Fleet) -> bool:
+    return bool(fleet.said("results_dropped"))
 
 
 async def test_without_trust_it_asks_too_soon(
@@ -65,9 +72,14 @@ async def test_without_trust_it_asks_too_soon(
 ) -> None:
     async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
         await taken_over(made, proxy, without="trust")
-        found = too_soon(made.entries(), fleet.delay, made.departures)
+        found: list[str] = []
+
+        async def noticed() -> bool:
+            found[:] = too_soon(made.entries(), fleet.delay, made.departures)
+            return bool(found)
+
+        await until(noticed, PATIENCE, made.tails)
         print(f"{len(found)} hosts asked too soon, as {found[:1]}")
-        assert found
 
 
 async def test_without_the_epoch_it_tells_of_sources_that_are_anothers(
@@ -75,9 +87,14 @@ async def test_without_the_epoch_it_tells_of_sources_that_are_anothers(
 ) -> None:
     async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
         await taken_over(made, proxy, without="epoch")
-        found = told_by_strangers(await made.now_reckoned())
+        found: list[str] = []
+
+        async def noticed() -> bool:
+            found[:] = told_by_strangers(await made.now_reckoned())
+            return bool(found)
+
+        await until(noticed, PATIENCE, made.tails)
         print(found)
-        assert found
 
 
 def told_by_strangers(reckoning: Reckoning) -> list[str]:
@@ -117,7 +134,7 @@ async def test_only_the_lock_on_a_page_keeps_those_who_join_it_from_being_forgot
         api = fleet.api(port, without=without, db_pool_size=10)
         await said(api, "api_started")
         found: list[str] = []
-        for _ in range(1 if without is None else 8):
+        for _ in range(1 if without is None else ROUNDS):
             await join_while_the_last_one_leaves(made, port, made.pages(20, 5, plain=True))
             found = [v for v in (await made.now_reckoned()).violations if "has a visit" in v]
             if found:
@@ -152,9 +169,11 @@ async def test_without_begin_immediate_processes_undo_each_others_transactions(
             file_fleet.worker(without="begin_immediate", min_delay_seconds=0.02)
         for worker in file_fleet.workers:
             await said(worker, "worker_started")
-        for _ in range(10):
-            await made.submit(made.pages(60, 4, plain=True))
-        await made.all_ended(60)
-        undone = file_fleet.undone()
+        for _ in range(ROUNDS):
+            for _ in range(10):
+                await made.submit(made.pages(60, 4, plain=True))
+            await made.all_ended(60)
+            if undone := file_fleet.undone():
+                break
         print(f"{len(undone)} transactions undone")
         assert undone

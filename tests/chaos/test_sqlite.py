@@ -30,7 +30,7 @@ async def test_processes_on_one_file_lose_nothing_whoever_dies(
             group.create_task(made.keep_busy(seconds, pool, most_waiting=800))
             await made.done(20)
             group.create_task(
-                trouble.last(seconds, [trouble.kill, trouble.pause], every=(0.6, 1.4))
+                trouble.last(seconds, [trouble.kill, trouble.pause_alone], every=(0.6, 1.4))
             )
             urls = made.rng.sample(pool, 40)
             made.jobs += await asyncio.gather(*(client.submitted(url) for url in urls))

@@ -17,17 +17,18 @@ class Trouble:
     def __init__(self, fleet: Fleet, rng: random.Random, also: Sequence[Process] = ()) -> None:
         self._fleet, self._rng = fleet, rng
         self._victims = [*fleet.workers, *also]
+        self._paused = asyncio.Lock()
         self.made: Counter[str] = Counter()
 
     async def last(
-        self, seconds: float, faults: list[Fault], *, every: tuple[float, float]
+        self, seconds: float, faults: list[Fault], *, every: tuple[float, float], least: int = 0
     ) -> None:
-        """One fault after another for so long, each dealt as often as it is named; pauses go on
-        beside what comes next."""
+        """One fault after another for so long, and so many at least, each dealt as often as it is
+        named; pauses go on beside what comes next."""
         ends = time.monotonic() + seconds
         deck: list[Fault] = []
         async with asyncio.TaskGroup() as group:
-            while time.monotonic() < ends:
+            while time.monotonic() < ends or self.made.total() < least:
                 deck = deck or self._rng.sample(faults, len(faults))
                 group.create_task(deck.pop()())
                 await asyncio.sleep(self._rng.uniform(*every))
@@ -41,6 +42,13 @@ class Trouble:
         process.kill()
         self.made["kill"] += 1
         process.start()
+
+    async def pause_alone(self) -> None:
+        """The same, but for while somebody stands still: on one file, the others can wait for the
+        lock of one of them, not of several in turn."""
+        if not self._paused.locked():
+            async with self._paused:
+                await self.pause()
 
     async def pause(self) -> None:
         """A worker stands still, for a moment or for longer than its lease."""

@@ -16,6 +16,15 @@ def trust() -> None:
     Heartbeat.trusted = lambda _self: True  # type: ignore[method-assign]
 
 
+def hearing() -> None:
+    """Nobody tells a worker that it was declared dead, or that its sources are another's."""
+    from curtsy.worker import heartbeat
+    from curtsy.worker.lane import Lane
+
+    heartbeat.beat = lambda *_given, **_more: True
+    Lane.hear = lambda *_given: None  # type: ignore[method-assign]
+
+
 def epoch() -> None:
     """A flush counts whoever owns its sources by now."""
     from curtsy.frontier import flush
@@ -83,10 +92,80 @@ def idempotency_key() -> None:
     taking_in.winner = lambda *_given, **_more: None
 
 
+def worst() -> None:
+    """Whoever takes a source over believes that the dead one told of all its requests."""
+    from curtsy.politeness.pace import Pace
+
+    Pace.assume_the_worst = lambda *_given: None  # type: ignore[method-assign]
+
+
+def held_schedule() -> None:
+    """Whoever looks at a schedule does not hold it."""
+    from curtsy.schedule import firing
+    from curtsy.store import Statement
+
+    firing._DUE = Statement(
+        f"""
+        SELECT {firing.COLUMNS} FROM schedules s WHERE s.look_at <= :now
+        ORDER BY s.look_at LIMIT :most
+        """
+    )
+
+
+def one_firing() -> None:
+    """A slot fires for whoever finds it due. The key of the table has to go, too."""
+    from curtsy.schedule import firing
+    from curtsy.store import Statement
+
+    firing.CLAIM = Statement(
+        """
+        INSERT INTO firings (schedule_id, fire_at, fired_at, trigger, outcome, message)
+        SELECT schedule_id, fire_at, :now, trigger, outcome, message FROM {made} WHERE true
+        RETURNING schedule_id, fire_at, outcome
+        """,
+        made=firing.CLAIM._row_sets["made"],
+    )
+
+
+def one_transaction() -> None:
+    """A slot is claimed for good before its job is there."""
+    from curtsy.schedule import firing
+
+    claim = firing.CLAIM
+
+    def at_once(connection: Any, **values: Any) -> list[Any]:
+        claimed = claim(connection, **values).all()
+        connection.exec_driver_sql("COMMIT")
+        connection.exec_driver_sql("BEGIN")
+        return list(claimed)
+
+    firing.CLAIM = at_once  # type: ignore[assignment]
+
+
+def haste() -> None:
+    """No guard, but what hides that one is missing: it takes its time between two statements, so
+    that most signals meet it in the middle of a transaction."""
+    import random
+    import time
+
+    from curtsy.store import Statement
+
+    inner = Statement.__call__
+
+    def slowly(self: Statement, connection: Any, /, **values: Any) -> Any:
+        time.sleep(random.uniform(0, 0.01))
+        return inner(self, connection, **values)
+
+    Statement.__call__ = slowly  # type: ignore[method-assign]
+
+
 GUARDS: dict[str, Callable[[], None]] = {
     guard.__name__: guard
-    for guard in (trust, epoch, page_lock, turn, begin_immediate, idempotency_key)
-}
+    for guard in (
+        trust, hearing, epoch, page_lock, turn, begin_immediate, idempotency_key, worst,
+        held_schedule, one_firing, one_transaction, haste,
+    )
+}  # fmt: skip
 
 
 if __name__ == "__main__":

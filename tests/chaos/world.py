@@ -28,6 +28,7 @@ from curtsy.submit import (
 )
 from support.departures import Departures, port_of
 from support.engine import LOOPBACK, until
+from support.patience import PATIENCE
 from support.processes import Fleet
 
 LONG = 3_600_000
@@ -123,7 +124,7 @@ class World:
 
         await until(fact, seconds, lambda: f"{sql} gave {found}, not {number}: {self.tails()}")
 
-    async def done(self, pages: int, seconds: float = 20) -> None:
+    async def done(self, pages: int, seconds: float = PATIENCE) -> None:
         """So many results are recorded."""
         await self.reaches("SELECT count(*) FROM attempts", pages, seconds)
 
@@ -144,12 +145,14 @@ class World:
         left = await self.store.read(_what_waits)
         raise AssertionError(f"{open_jobs} jobs have not ended: {left} {self.tails()}")
 
-    async def only_the_living(self, seconds: float = 20) -> None:
+    async def only_the_living(self, seconds: float = PATIENCE) -> None:
         """Everyone who was killed is also known to be dead."""
         alive = [process for process in self.fleet.workers if process.status is None]
+        running = [process for process in self.fleet.processes if process.status is None]
 
         async def fact() -> bool:
-            return await self.count("SELECT count(*) FROM workers") == len(alive)
+            known = await self.count("SELECT count(*) FROM workers")
+            return known == len(alive) and all(process.has_spoken for process in running)
 
         await until(fact, seconds, lambda: f"not {len(alive)} workers: {self.tails()}")
 
@@ -162,7 +165,7 @@ class World:
 
     # The end
 
-    async def reckoning(self, seconds: float = 30) -> Reckoning:
+    async def reckoning(self, seconds: float = PATIENCE) -> Reckoning:
         """Wait until all has ended, end the processes in order, and look at everything."""
         await self.all_ended(seconds)
         await self.only_the_living()

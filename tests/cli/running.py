@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-DEADLINE_SECONDS = 30.0
+from support.patience import PATIENCE
+
+DEADLINE_SECONDS = PATIENCE
 
 
 @dataclass
@@ -22,6 +24,12 @@ class Answer:
     status: int
     json: Any
     seconds: float
+
+    @property
+    def is_away(self) -> bool:
+        """The store, by what it says; other reasons for a 503 are to be heard."""
+        said = self.json if self.status == 503 else {}
+        return said.get("store") == "away" or said.get("code") == "store_away"
 
 
 @dataclass
@@ -67,7 +75,7 @@ def environment(**settings: Any) -> dict[str, str]:
 def running(folder: Path, *command: str, **settings: Any) -> Iterator[Running]:
     """`curtsy …` in the folder; killed at the end if it has not ended by itself."""
     quick = {"api_port": 0, "log_format": "json", "allow_addresses": "127.0.0.0/8",
-             "min_delay_seconds": 0.02, "lease_seconds": 3}  # fmt: skip
+             "min_delay_seconds": 0.02, "lease_seconds": 10}  # fmt: skip
     log = folder / f"{command[0]}-{time.monotonic_ns()}.log"
     with log.open("wb") as to:
         process = subprocess.Popen(
@@ -86,12 +94,20 @@ def running(folder: Path, *command: str, **settings: Any) -> Iterator[Running]:
 
 
 def ask(method: str, url: str, body: Any = None) -> Answer:
+    """Asked again where the store seems to be away, as after a moment in which all stood still."""
+    ends = time.monotonic() + PATIENCE
+    while (answer := ask_once(method, url, body)).is_away and time.monotonic() < ends:
+        time.sleep(0.1)
+    return answer
+
+
+def ask_once(method: str, url: str, body: Any = None) -> Answer:
     began = time.monotonic()
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json"} if data else {}
     request = urllib.request.Request(url, data, headers, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
             return Answer(response.status, json.load(response), time.monotonic() - began)
     except urllib.error.HTTPError as error:
         with error:

@@ -48,7 +48,7 @@ class Terminal:
 
     def ended(self) -> int:
         code = self.process.wait(timeout=DEADLINE_SECONDS)
-        self._reading.join(5)
+        self._reading.join(DEADLINE_SECONDS)
         return code
 
 

@@ -1,6 +1,7 @@
 """`curtsy config check`, variables that mean nothing any more, and where log lines go."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,7 @@ def test_log_lines_go_to_a_file_that_may_be_moved_away(tmp_path: Path) -> None:
     with running(tmp_path, "up", log_file=log) as up:
         while not (log.exists() and "api_started" in log.read_text()):
             assert up.process.poll() is None, up.log.read_text()
+            time.sleep(0.02)
         log.rename(tmp_path / "old.jsonl")
         assert up.stop() == 0
     events = [json.loads(line)["event"] for line in log.read_text().splitlines()]

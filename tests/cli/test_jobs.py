@@ -1,11 +1,12 @@
 """Commands about jobs, on a local file and against a running service."""
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
 
-from cli.conftest import Curtsy
+from cli.conftest import Curtsy, Site, complaints
 from cli.running import ask, running
 from curtsy.demo.process import PracticeProcess
 
@@ -68,10 +69,11 @@ def test_a_failure_is_told_once_also_to_who_wants_quiet(
     quick: Curtsy, pages: PracticeProcess
 ) -> None:
     url = pages.url(0, "/missing/2")
-    assert quick("scrape", url, "-q").err == f"{url}: The host answered 404 Not Found.\n"
+    told = quick("scrape", url, "-q")
+    assert complaints(told.err) == [f"{url}: The host answered 404 Not Found."]
     told = quick("scrape", url, "--json")
     assert told.json["kind"] == "gone"
-    assert told.err == "0 of 1 page, 1 failed.\n", "the line of JSON holds it"
+    assert complaints(told.err) == ["0 of 1 page, 1 failed."], "the line of JSON holds it"
 
 
 def test_loopback_is_refused_unless_it_is_allowed(curtsy: Curtsy) -> None:
@@ -121,13 +123,14 @@ def test_a_job_that_nobody_works_on_can_be_paused_and_cancelled(quick: Curtsy) -
 
 
 def test_a_job_of_the_fetch_door_is_waited_for_and_shown_too(
-    quick: Curtsy, pages: PracticeProcess, tmp_path: Path
+    quick: Curtsy, site: Site, tmp_path: Path
 ) -> None:
     with running(tmp_path, "up") as up:
-        job = ask("POST", f"{up.url}/jobs", {"url": pages.url(0, "/slow/1000/51")}).json["id"]
+        job = ask("POST", f"{up.url}/jobs", {"url": f"{site.url}/slow"}).json["id"]
         assert quick("status", job).out == f"{job}: queued\n"
+        threading.Timer(0.5, site.let_go.set).start()
         assert quick("status", job, "--wait").out == f"{job}: completed\n"
-        assert "Page 51" in quick("results", job).out
+        assert "hello" in quick("results", job).out
 
 
 def test_who_submits_where_nobody_fetches_is_told(quick: Curtsy, tmp_path: Path) -> None:
@@ -136,12 +139,12 @@ def test_who_submits_where_nobody_fetches_is_told(quick: Curtsy, tmp_path: Path)
     assert "No worker is up, so nothing is fetched yet: `curtsy up` starts one." in told.err
     with running(tmp_path, "up") as up:
         up.said("worker_started")
-        assert quick("submit", "http://a.example/2").err == ""
+        assert complaints(quick("submit", "http://a.example/2").err) == []
 
 
 def test_results_of_a_job_that_goes_on_say_so(quick: Curtsy) -> None:
     job = quick("submit", "http://a.example/", "--json").json["job_id"]
-    assert quick("results", job).err == "0 of 1 page so far; the job goes on.\n"
+    assert complaints(quick("results", job).err) == ["0 of 1 page so far; the job goes on."]
 
 
 def test_dead_letters_are_not_settled_without_a_word(quick: Curtsy, pages: PracticeProcess) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from cli.conftest import Curtsy, Told
 from cli.running import running
+from support.patience import PATIENCE
 
 KEY = re.compile(r"curtsy_[0-9a-f]{12}_[0-9a-f]{64}")
 
@@ -87,7 +88,7 @@ def test_nothing_listens_for_others_without_keys(
 def status(url: str, **headers: str) -> int:
     request = urllib.request.Request(url, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=10) as reply:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
             return int(reply.status)
     except urllib.error.HTTPError as error:
         with error:

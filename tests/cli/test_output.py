@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import QUICK, Curtsy
+from cli.conftest import QUICK, Curtsy, complaints
 from cli.running import environment
 from curtsy.demo.process import PracticeProcess
 
@@ -29,7 +29,7 @@ def test_a_full_disk_is_told_in_a_sentence(curtsy: Curtsy, tmp_path: Path, comma
     curtsy("db", "upgrade")
     told = _shell(tmp_path, f"curtsy {command} > /dev/full")
     assert told.returncode == 1
-    [line] = told.stderr.splitlines()
+    [line] = complaints(told.stderr)
     assert line.startswith("curtsy: Standard output cannot be written (No space left on device): ")
 
 
@@ -48,7 +48,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly(
     quick("scrape", pages.url(0, NEWS), "-q")
     [job] = quick("jobs", "--json").json["jobs"]
     told = _shell(tmp_path, f"curtsy {command.replace('JOB', job['job_id'])} | true")
-    assert (told.returncode, told.stderr) == (141, "")
+    assert (told.returncode, complaints(told.stderr)) == (141, [])
 
 
 def test_json_is_whole_where_characters_are_missing(curtsy: Curtsy, tmp_path: Path) -> None:

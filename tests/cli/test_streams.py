@@ -28,6 +28,8 @@ def test_a_crawl_and_its_log(
         again = quick("crawl", start, *options, *where)
         assert again.out.startswith(f"{job}: a crawl (the same as at ")
         assert "of 6 pages" in quick("status", job, *where).out
+        [row] = [line for line in quick("jobs", *where).out.splitlines() if job in line]
+        assert " of 6 " in row
         lines = quick("logs", "-f", job, "--json", *where).lines_of_json
         assert lines[0]["msg"].startswith("Queued: 1 pages")
         assert lines[-1]["msg"].startswith("Done: ")
@@ -71,8 +73,16 @@ def test_events_are_watched_until_somebody_has_seen_enough(
             wait_for(heard_one, lambda: "it watches nothing")
             wait_for(lambda: "job_finished" in seen(), lambda: str(seen()))
             watching.send_signal(signal.SIGINT)
-            assert watching.wait(timeout=20) == 130
+            assert watching.wait(timeout=60) == 130
         finally:
             watching.kill()
             watching.wait()
     assert "There is no job" in quick("watch", "job_000000000000").sentence()
+
+
+def test_a_job_that_has_ended_is_not_watched(quick: Curtsy) -> None:
+    job = quick("submit", "http://a.example/", "--json").json["job_id"]
+    quick("cancel", job)
+    told = quick("watch", job)
+    assert (told.exit_code, told.out) == (0, "")
+    assert f"{job} has ended: cancelled." in told.err

@@ -7,6 +7,7 @@ from pathlib import Path
 from cli.conftest import Curtsy, Site
 from cli.terminal import terminal
 from curtsy.demo.process import PracticeProcess
+from support.patience import PATIENCE
 
 NEWS = "/news/letters/a-map-sold-twice"
 CTRL_C = b"\x03"
@@ -59,7 +60,7 @@ def test_ctrl_c_lets_open_requests_finish_and_says_what_is_kept(
     (tmp_path / "urls.txt").write_text("\n".join(urls))
     command = ("scrape", "-f", "urls.txt", "--out", "articles.jsonl")
     with terminal(tmp_path, *command, robots="ignore", min_delay_seconds=1) as shows:
-        assert site.arrived.wait(20)
+        assert site.arrived.wait(PATIENCE)
         shows.press(CTRL_C)
         shows.shows("Stopping: open requests may finish; Ctrl-C again ends it at once.")
         site.let_go.set()
@@ -74,7 +75,7 @@ def test_ctrl_c_lets_open_requests_finish_and_says_what_is_kept(
 
 def test_ctrl_c_at_the_last_page_is_no_interruption(site: Site, tmp_path: Path) -> None:
     with terminal(tmp_path, "scrape", f"{site.url}/slow", robots="ignore") as shows:
-        assert site.arrived.wait(20)
+        assert site.arrived.wait(PATIENCE)
         shows.press(CTRL_C)
         shows.shows("Stopping: ")
         site.let_go.set()

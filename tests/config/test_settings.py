@@ -111,6 +111,8 @@ def test_allowed_addresses_are_networks(set_: Set) -> None:
         ("MIN_DELAY_SECONDS", "-1", "a number from 0 to 86400"),
         ("MIN_DELAY_SECONDS", "nan", "a number from 0 to 86400"),
         ("RETRY_CAP", "inf", "a number from 0 to 604800"),
+        ("RUN_TIMEOUT", "0", "a number from 1 to 604800"),
+        ("RUN_TIMEOUT", "15 min", "a number from 1 to 604800"),
         ("SCRAPE_TIMEOUT", "0", "a number above 0, at most 3600"),
         ("LOG_LEVEL", "loud", "one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),
         ("LOG_FORMAT", "xml", "one of auto, text, json"),

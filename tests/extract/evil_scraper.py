@@ -18,6 +18,10 @@ def evil_scraper(reply: Reply) -> Record:
                 pass
         case "sleep":
             time.sleep(float(rest))
+        case "span":
+            began = time.monotonic()
+            time.sleep(float(rest))
+            return Record(f"{os.getpid()} {began} {time.monotonic()}".encode(), "text/plain", None)
         case "eat":
             hoard = [bytearray(10_000_000) for _ in range(int(rest))]
             return Record(str(len(hoard)).encode(), "text/plain", None)
@@ -37,6 +41,10 @@ def evil_scraper(reply: Reply) -> Record:
         case "connect-in-c":
             libc = ctypes.CDLL(None, use_errno=True)
             made = libc.socket(socket.AF_INET, socket.SOCK_STREAM, 0)
+            return Record(f"{made} {ctypes.get_errno()}".encode(), "text/plain", None)
+        case "connect-by-another-number":  # x86-64 has every call twice
+            libc = ctypes.CDLL(None, use_errno=True)
+            made = libc.syscall(0x40000000 | 41, socket.AF_INET, socket.SOCK_STREAM, 0)
             return Record(f"{made} {ctypes.get_errno()}".encode(), "text/plain", None)
         case "write":
             Path(rest).write_bytes(b"x" * 10)

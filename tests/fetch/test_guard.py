@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curtsy.errors import BadSetting
-from curtsy.fetch import parse_networks
+from curtsy.fetch import lookup, parse_networks
 from curtsy.fetch.guard import AddressRefused, refusal
 from curtsy.fetch.lookup import addresses_of, permitted
 from curtsy.model.kinds import Kind
@@ -122,6 +122,17 @@ async def test_an_ipv6_literal_is_reached_only_with_leave(serve: Serve) -> None:
     assert isinstance(refused, Failed)
     assert refused.kind is Kind.ADDRESS_REFUSED
     assert isinstance(await get(url, allow="::1"), Reply)
+
+
+async def test_a_socket_is_refused_even_where_the_lookup_let_its_address_through(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup, "permitted", lambda addresses, _allow: addresses)
+    site = await serve(page(b"inside"))
+    refused = await get(site.url, allow="")
+    assert isinstance(refused, Failed)
+    assert refused.kind is Kind.ADDRESS_REFUSED
+    assert site.connections == 0
 
 
 async def test_a_redirect_to_a_private_address_is_judged_when_it_is_fetched(serve: Serve) -> None:

@@ -113,12 +113,12 @@ async def test_a_worker_hears_which_of_its_visits_are_gone(bench: Bench) -> None
     await bench.submit(f"{SITE}/other")
     worker = await bench.worker()
     own, other = await worker.lease_and_take()
-    held = [(v.page_id, v.turn) for v in (own, other)]
-    assert await bench.store.read(lambda c: gone(c, held)) == set()
+    held = [(v.page_id, v.turn, v.source_id) for v in (own, other)]
+    assert await bench.store.read(lambda c: gone(c, held)) == (set(), set())
     await bench.cancel(job)
-    assert await bench.store.read(lambda c: gone(c, held)) == {own.page_id}
+    assert await bench.store.read(lambda c: gone(c, held)) == ({(own.page_id, own.turn)}, set())
     await bench.submit(f"{SITE}/own")
-    assert await bench.store.read(lambda c: gone(c, held)) == {own.page_id}
+    assert await bench.store.read(lambda c: gone(c, held)) == ({(own.page_id, own.turn)}, set())
 
 
 async def test_a_worker_hears_what_changed_for_its_sources(bench: Bench) -> None:

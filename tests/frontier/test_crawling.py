@@ -111,8 +111,7 @@ async def test_a_crawl_with_links_left_can_be_cancelled(bench: Bench) -> None:
     assert await bench.cancel(job) == 0
     await bench.follow_links()
     counts = await bench.counts(job)
-    assert (counts.total, counts.done) == (1, 1)
-    assert counts.state not in ("queued", "running")
+    assert (counts.state, counts.total, counts.done) == ("cancelled", 1, 1)
     assert await bench.violations() == []
 
 
@@ -143,3 +142,16 @@ async def test_a_failed_page_leads_nowhere_until_it_is_tried_again(bench: Bench)
     counts = await bench.counts(job)
     assert (counts.state, counts.total, counts.failed) == ("running", 2, 0)
     assert await bench.violations() == []
+
+
+async def test_a_crawl_takes_turns_however_its_links_come_in(bench: Bench) -> None:
+    """They go on where the crawl was: page by page it would be before all others every time."""
+    starts = at(*(f"/{n}" for n in range(6)))
+    await bench.crawl(*starts, depth=1)
+    worker = await bench.worker()
+    for number, start in enumerate(await worker.lease_and_take()):
+        await worker.flush(fetched(start, links=at(*(f"/{number}/{n}" for n in range(5)))))
+        await bench.follow_links()
+    await bench.submit(*at(*(f"/other/{n}" for n in range(10))))
+    first = [visit.url for visit in (await worker.take())[:12]]
+    assert sum("/other/" in url for url in first) in (5, 6, 7), first

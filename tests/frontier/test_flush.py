@@ -1,7 +1,10 @@
 """What a flush promises about pages, visits, documents and attempts."""
 
+from dataclasses import replace
+
 from curtsy.frontier.take import Visit
 from curtsy.model.kinds import Kind
+from curtsy.politeness.receipt import Receipt
 from support.frontier import (
     LONG,
     Bench,
@@ -181,12 +184,24 @@ async def test_again_keeps_progress_and_spends_nothing(bench: Bench) -> None:
     assert (await bench.events(job))[-1] == "page_again"
 
 
+async def test_a_page_that_moves_keeps_its_place_relative_to_others(bench: Bench) -> None:
+    """Virtual times of two sources have nothing to do with each other."""
+    _job, worker, [_first, second] = await taken(bench, PAGE, f"{PAGE}/2")
+    await bench.submit("https://other.example/")
+    ranks = "UPDATE sources SET ranks = :ranks WHERE name = :name"
+    await bench.execute(ranks, ranks='{"5":[7000,0]}', name="other.example")
+    await worker.flush(moved(second, "https://other.example/there"))
+    row = await bench.row("SELECT rank FROM visits WHERE page_id = :page", page=second.page_id)
+    assert row.rank == 7_000 + second.rank
+
+
 async def test_a_page_given_up_unasked_fails_without_an_attempt(bench: Bench) -> None:
     job, worker, [visit] = await taken(bench, PAGE)
     await worker.flush(unasked(visit))
     assert (await bench.counts(job)).failed == 1
     assert await bench.rows("SELECT * FROM attempts") == []
-    assert (await bench.row("SELECT kind FROM dead_letters")).kind == "connect"
+    letter = await bench.row("SELECT kind, attempts FROM dead_letters")
+    assert (letter.kind, letter.attempts) == ("connect", 0)
     assert await bench.violations() == []
 
 
@@ -217,6 +232,24 @@ async def test_the_pace_that_a_lane_reports_is_stored(bench: Bench) -> None:
     await worker.flush(fetched(visit))
     source = await bench.source("site.example")
     assert (source.next_fetch_at, source.delay_ms) == (bench.time(), 1_000)
+
+
+async def test_a_lease_over_midnight_has_a_receipt_for_each_day(bench: Bench) -> None:
+    _job, worker, [visit] = await taken(bench, PAGE)
+    batch = worker.batch(fetched(visit))
+
+    async def tell(*receipts: Receipt) -> list[tuple[int, int, int | None]]:
+        report = replace(batch.reports[visit.source_id], receipts=receipts)
+        await worker.tell(replace(batch, reports={visit.source_id: report}))
+        rows = await bench.rows("SELECT day, requests, smallest_gap_ms FROM receipts ORDER BY day")
+        return [tuple(row) for row in rows]
+
+    assert await tell(Receipt(7, 3, smallest_gap_ms=900)) == [(7, 3, 900)]
+    told = await tell(Receipt(7, 4, smallest_gap_ms=800), Receipt(8, 1))
+    assert told == [(7, 4, 800), (8, 1, None)]
+    assert await tell(Receipt(7, 1, smallest_gap_ms=950), Receipt(8, 2, smallest_gap_ms=70)) == [
+        (7, 4, 800), (8, 2, 70)
+    ], "who comes back to a day that it does not know takes nothing away"  # fmt: skip
 
 
 async def test_an_empty_batch_writes_nothing(bench: Bench) -> None:

@@ -119,13 +119,13 @@ async def test_what_a_lane_reported_comes_back_with_the_next_lease(bench: Bench)
     batch = worker.batch(fetched(visit))
     batch.reports[visit.source_id] = replace(
         batch.reports[visit.source_id], fail_streak=3, failing_since=17, ranks='{"5":[9,2]}',
-        pace='{"announced":1}', gave_up_at=23, gave_up_kind="dns",
+        pace='{"rest":1}',
         release=Release(more=True, band=2, known_band=2, looks=0),
     )  # fmt: skip
     await worker.tell(batch)
     [again] = await worker.lease()
     assert (again.fail_streak, again.failing_since, again.ranks) == (3, 17, {"5": [9, 2]})
-    assert (again.pace, again.gave_up_at, again.gave_up_kind) == ({"announced": 1}, 23, "dns")
+    assert again.pace == {"rest": 1}
 
 
 async def test_the_low_water_mark_hides_no_source_that_becomes_ready_later(bench: Bench) -> None:

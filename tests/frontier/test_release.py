@@ -85,13 +85,14 @@ async def test_a_source_released_while_resting_stays_closed_until_its_rest_is_ov
     assert (await bench.source("site.example")).ready_at == bench.time() + 90_000
 
 
-async def test_work_that_came_while_an_empty_source_was_held_is_found_by_the_next_look(
-    bench: Bench,
+@pytest.mark.parametrize("looks", [1, 2, 4])
+async def test_work_that_came_after_the_last_look_makes_a_released_source_ready_at_once(
+    bench: Bench, looks: int
 ) -> None:
     worker, visit = await held(bench)
     await bench.submit(f"{SITE}/same-band")
-    await worker.flush(fetched(visit), release={visit.source_id: empty(1)})
-    bench.time.moves(1_000)
+    await worker.flush(fetched(visit), release={visit.source_id: empty(looks)})
+    assert (await bench.source("site.example")).ready_at == bench.time()
     assert [v.url for v in await worker.lease_and_take()] == [f"{SITE}/same-band"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from curtsy.errors import BadRequest, OverLimit
 from curtsy.submit import JobRequest, PageRequest, SubmitLimits
-from support.frontier import LONG, Bench, failed, fetched, retried
+from support.frontier import LONG, Bench, failed, fetched, moved, retried
 
 PAGE = "https://site.example/page"
 
@@ -42,7 +42,7 @@ async def test_all_problems_of_a_request_are_said_at_once(bench: Bench) -> None:
 
 
 async def test_a_scraper_that_nobody_knows_is_refused(bench: Bench) -> None:
-    with pytest.raises(BadRequest, match="no scraper 'magic': there are article, raw"):
+    with pytest.raises(BadRequest, match="no scraper 'magic': there are article, listing, raw"):
         await bench.submit(PAGE, scraper="magic")
 
 
@@ -122,6 +122,30 @@ async def test_the_better_priority_wins_when_a_visit_is_joined(bench: Bench) -> 
     assert (await bench.row("SELECT priority FROM visits")).priority == 2
     await bench.submit(PAGE, priority=9)
     assert (await bench.row("SELECT priority FROM visits")).priority == 2
+
+
+async def test_a_small_job_has_its_turn_of_a_page_that_a_large_one_wants_last(bench: Bench) -> None:
+    pages = [f"https://site.example/{n}" for n in range(100)]
+    await bench.submit(*pages)
+    await bench.submit(pages[99])
+    worker = await bench.worker()
+    order = [visit.url for visit in await worker.lease_and_take()]
+    assert order.index(pages[99]) <= 1
+    await bench.submit(*pages[50:])
+    first = [visit.url for visit in await worker.take()][:3]
+    assert set(first) == {pages[0], pages[99], pages[50]}, "the first page of each job"
+
+
+async def test_the_place_of_a_page_that_moved_elsewhere_is_not_compared(bench: Bench) -> None:
+    await bench.submit(PAGE)
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    await worker.flush(moved(visit, "https://elsewhere.example/", at=bench.time()))
+    before = await bench.row("SELECT rank, source_id FROM visits")
+    await bench.execute("UPDATE visits SET rank = 40")
+    await bench.submit(PAGE)
+    after = await bench.row("SELECT rank, source_id FROM visits")
+    assert (after.rank, after.source_id) == (40, before.source_id)
 
 
 async def test_joining_a_postponed_visit_leaves_its_time_and_turn(bench: Bench) -> None:

@@ -7,6 +7,8 @@ process whose monotonic clock moves against the database sees the same as when t
 import asyncio
 from typing import Any
 
+import pytest
+
 from curtsy.clock import Clock, boot_time
 from curtsy.frontier.timekeeping import synchronise
 from support.frontier import Bench, ScriptedWorker, retried
@@ -80,6 +82,32 @@ async def test_a_jump_back_shifts_what_waits_back(bench: Bench) -> None:
     skewed.by = HOUR
     await synchronise(bench.store, clock)
     assert all(abs(before[i] - HOUR - w) < 5_000 for i, w in enumerate(await waits(bench)))
+
+
+@pytest.mark.parametrize("by", [-200, 200])
+async def test_a_clock_that_is_set_by_a_moment_moves_no_request_nearer_to_the_last(
+    bench: Bench, by: int
+) -> None:
+    await something_waits(bench)
+    clock, skewed = await process(bench)
+    before, told = await waits(bench), await version(bench)
+    skewed.by = by
+    await synchronise(bench.store, clock)
+    assert await version(bench) == told + 1
+    ready_at, next_fetch_at, failing_since, due_at = await waits(bench)
+    assert abs(next_fetch_at - (before[1] - by)) < 100
+    assert next_fetch_at - before[1] == ready_at - before[0]
+    assert (failing_since, due_at) == before[2:]
+
+
+async def test_of_sources_that_were_not_asked_for_long_it_moves_nothing(bench: Bench) -> None:
+    await something_waits(bench)
+    clock, skewed = await process(bench)
+    await bench.execute("UPDATE sources SET next_fetch_at = :at", at=clock.now() - HOUR - 1_000)
+    before = await waits(bench)
+    skewed.by = -200
+    await synchronise(bench.store, clock)
+    assert await waits(bench) == before
 
 
 async def test_a_jump_that_two_processes_notice_in_turn_is_shifted_once(bench: Bench) -> None:

@@ -1,6 +1,7 @@
 """Run in a network of its own: a made-up internet on one interface, with names, sites and canaries.
 
-Prints one JSON line: the outcome of each attempt, and which canaries were rung. With the word
+Prints one JSON line: the outcome of each attempt, alone and through a proxy that stands at a
+private address, which hosts the proxy was asked for, and which canaries were rung. With the word
 `unguarded` as argument the guard lets everything through, and the canaries must ring.
 """
 
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from typing import Any
+from urllib.parse import urlsplit
 
 from curtsy.clock import Clock
 from curtsy.fetch import Fetcher, Limits, Request, guard, lookup
@@ -27,6 +29,7 @@ from curtsy.worker import Worker, WorkerSettings
 WAITING = Statement("SELECT count(*) FROM items WHERE state = 0")
 KINDS = Statement("SELECT kind FROM items ORDER BY position")
 PUBLIC, PUBLIC_6 = "93.184.216.34", "2606:2800:220:1::1"
+PROXY = "10.0.0.9"
 CANARIES = {
     "this machine": "127.0.0.1",
     "a neighbour": "10.0.0.1",
@@ -130,8 +133,27 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     writer.close()
 
 
+def proxying(asked_for: set[str]) -> Any:
+    """Whom it is asked for it looks up itself, and it refuses nobody."""
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        url = urlsplit(head.split(b" ")[1].decode())
+        asked_for.add(url.hostname or "")
+        try:
+            there = await asyncio.open_connection(url.hostname, 80)
+            there[1].write(head.replace(f"http://{url.netloc}".encode(), b"", 1))
+            writer.write(await there[0].read())
+            there[1].close()
+        except OSError:
+            writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    return pass_on
+
+
 def build_the_internet() -> None:
-    addresses = [PUBLIC, PUBLIC_6, *CANARIES.values()]
+    addresses = [PROXY, PUBLIC, PUBLIC_6, *CANARIES.values()]
     for words in (
         "link set lo up",
         *(f"addr add {a}/{128 if ':' in a else 32} dev lo nodad" for a in addresses
@@ -142,10 +164,11 @@ def build_the_internet() -> None:
         subprocess.run(["ip", *words.split()], check=True)
 
 
-async def attempt(fetcher: Fetcher, url: str) -> str:
+async def attempt(fetcher: Fetcher, url: str, proxy: str | None = None) -> str:
     try:
         for _ in range(3):
-            reply = await fetcher.fetch(Request(canonical(url).text), lambda: True)
+            request = Request(canonical(url).text, proxy=proxy)
+            reply = await fetcher.fetch(request, lambda: True)
             if isinstance(reply, Failed):
                 return str(reply.kind)
             if reply.status != 302:
@@ -185,10 +208,12 @@ async def main() -> None:
     loop = asyncio.get_running_loop()
     await loop.create_datagram_endpoint(Dns, local_addr=("127.0.0.53", 53))
     rung: set[str] = set()
+    asked_for: set[str] = set()
 
     def canary(name: str) -> Any:
-        async def ring(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def ring(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             rung.add(name)
+            await reader.read(65_536)
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret")
             writer.close()
 
@@ -198,18 +223,21 @@ async def main() -> None:
         await asyncio.start_server(serve, address, 80)
     for name, address in CANARIES.items():
         await asyncio.start_server(canary(name), address, 80)
+    await asyncio.start_server(proxying(asked_for), PROXY, 3128)
     limits = Limits(connect_seconds=3, total_seconds=5)
     outcomes = {}
     for name, url in ATTEMPTS.items():
         async with Fetcher(limits=limits, user_agent="test", allow=()) as fetcher:
             outcomes[name] = await attempt(fetcher, url)
+            proxied = await attempt(fetcher, url, f"http://{PROXY}:3128")
+            outcomes[f"{name}, through a proxy"] = proxied
     async with Fetcher(limits=limits, user_agent="test", allow=()) as fetcher:
         outcomes["a name before it rebinds"] = await attempt(fetcher, "http://rebinding.example/")
     async with Fetcher(limits=limits, user_agent="test", allow=()) as fetcher:
         outcomes["a name that rebinds"] = await attempt(fetcher, "http://rebinding.example/")
     with tempfile.TemporaryDirectory() as folder:
         outcomes |= await through_the_worker(folder)
-    print(json.dumps({"outcomes": outcomes, "rung": sorted(rung)}))
+    print(json.dumps({"outcomes": outcomes, "rung": sorted(rung), "asked_for": sorted(asked_for)}))
 
 
 asyncio.run(main())

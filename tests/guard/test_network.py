@@ -18,7 +18,17 @@ REACHED = {
     "a name before it rebinds", "a page behind its robots.txt",
     "a robots.txt that leads to the cloud's secrets",
 }  # fmt: skip
+THROUGH_A_PROXY = {
+    "a public name", "a name with two addresses", "a name in Unicode", "a name with a dot behind",
+    "a public address", "a redirect to a public name",
+}  # fmt: skip
+"""Not the name with one good address: the proxy might take the other."""
+REACHED |= {f"{name}, through a proxy" for name in THROUGH_A_PROXY}
+PUBLIC_HOSTS = {
+    "public.example", "both.example", "xn--bcher-kva.example", "public.example.", "93.184.216.34",
+}  # fmt: skip
 NOWHERE = {"a neighbour, translated", "a neighbour, tunnelled"}
+NOWHERE |= {f"{name}, through a proxy" for name in NOWHERE}
 """Without the guard they are tried, but no translator stands in this network."""
 
 pytestmark = pytest.mark.skipif(
@@ -42,6 +52,7 @@ def run(folder: Path, *words: str) -> dict[str, Any]:
 def test_the_canaries_hear_nothing_and_public_names_work(tmp_path: Path) -> None:
     told = run(tmp_path)
     assert told["rung"] == []
+    assert set(told["asked_for"]) == PUBLIC_HOSTS
     reached = {name for name, outcome in told["outcomes"].items() if outcome == "public"}
     assert reached == REACHED
     others = {outcome for name, outcome in told["outcomes"].items() if name not in REACHED}

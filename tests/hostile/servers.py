@@ -4,18 +4,25 @@ import asyncio
 import re
 import socket
 import struct
-import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import Self
 
+from curtsy.demo.access_log import arrived_ns
 from curtsy.fetch import Limits
+from curtsy.frontier.describing import Description, Surroundings, describe
+from curtsy.politeness.policy import Policy
+from support.engine import Engine
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
-LIMITS = Limits(connect_seconds=1.0, total_seconds=1.5, body_bytes=1_000_000,
+LIMITS = Limits(connect_seconds=10, total_seconds=30, body_bytes=1_000_000,
                 wire_bytes=1_000_000, header_bytes=16_000)  # fmt: skip
-"""Under which a hostile server is done with in a moment."""
+"""Under which a hostile server is done with in a moment, unless it stalls."""
+STALLS_FOR = 2_500
+"""Milliseconds that one which stalls is waited for: enough to connect even after two seconds in
+which everything stood still."""
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
@@ -65,6 +72,17 @@ def without_end(head: bytes, again: bytes, pause: float = 0) -> Behaviour:
     return behave
 
 
+def when_let_go(let_go: asyncio.Event) -> Behaviour:
+    """A page that comes when the test says so."""
+
+    async def behave(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await let_go.wait()
+        writer.write(page())
+        await writer.drain()
+
+    return behave
+
+
 async def silence(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
     await reader.read()
 
@@ -94,6 +112,7 @@ class Servers:
         self.paths: dict[str, list[str]] = {name: [] for name in behaviours}
         self.cookies: dict[str, list[tuple[str, str | None]]] = {name: [] for name in behaviours}
         self.at: dict[str, list[float]] = {name: [] for name in behaviours}
+        """When each request came, in seconds, by the kernel's account: it may have waited here."""
 
     async def __aenter__(self) -> Self:
         for name, address in self._addresses.items():
@@ -110,6 +129,14 @@ class Servers:
 
     def url(self, name: str, path: str = "/", scheme: str = "http") -> str:
         return f"{scheme}://{self._addresses[name]}:{self._port}{path}"
+
+    async def are_waited_for(self, curtsy: Engine, names: Iterable[str]) -> None:
+        """These for a moment only; said before they are first visited."""
+        around = Surroundings(Policy(), 10_000, curtsy.clock.now())
+        for name in names:
+            host = self.url(name, "").removeprefix("http://")
+            said = Description(host, {"timeout": STALLS_FOR})
+            await curtsy.store.write(partial(describe, wanted=said, around=around))
 
     def _serving(self, name: str) -> Behaviour:
         behaviour = self._behaviours[name]
@@ -128,7 +155,7 @@ class Servers:
                     self.paths[name].append(path)
                     cookie = re.search(rb"\r\nCookie: (.*?)\r\n", head)
                     self.cookies[name].append((path, cookie[1].decode() if cookie else None))
-                    self.at[name].append(time.monotonic())
+                    self.at[name].append(arrived_ns(writer.get_extra_info("socket")) / 10**9)
                     if isinstance(answer, bytes):
                         writer.write(self._filled(answer, name, path))
                         await writer.drain()

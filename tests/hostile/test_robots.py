@@ -109,6 +109,7 @@ async def test_every_robots_txt_has_its_meaning(store: Store, clock: Clock) -> N
         for name, row in ROWS.items()
     }
     async with Servers(scripts) as servers, curtsy.worker(told):
+        await servers.are_waited_for(curtsy, ["silence", "a byte at a time"])
         urls = {servers.url(n, path): (n, path) for n in ROWS for path in ("/private", "/open")}
         job = await curtsy.submit(*urls)
         await curtsy.ended(job, 60)

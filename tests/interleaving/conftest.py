@@ -1,10 +1,13 @@
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 
 import pytest
 
 from curtsy.store import Store
 from interleaving.holding import Repeats
 from support.frontier import Bench
+
+PROCESSES = 15
 
 
 @pytest.fixture
@@ -17,3 +20,13 @@ async def bench(postgres_url: str) -> AsyncIterator[Bench]:
 @pytest.fixture
 def repeats(monkeypatch: pytest.MonkeyPatch) -> Repeats:
     return Repeats(monkeypatch)
+
+
+@pytest.fixture
+async def stores(postgres_url: str) -> AsyncIterator[list[Store]]:
+    """As of so many processes."""
+    async with AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(Store(postgres_url, pool_size=3))
+            for _ in range(PROCESSES)
+        ]

@@ -10,8 +10,7 @@ from sqlalchemy.util import await_only
 
 from curtsy.store import Connection, Store
 from curtsy.store import store as store_module
-
-PATIENCE = 20.0
+from support.patience import PATIENCE
 
 
 class Held:

@@ -16,11 +16,20 @@ from curtsy.clock import Clock
 from curtsy.errors import WrongState
 from curtsy.events import rows as events
 from curtsy.frontier import workers
+from curtsy.frontier.describing import (
+    Description,
+    Surroundings,
+    describe,
+    forget,
+)
+from curtsy.frontier.moving import move_late_visits
 from curtsy.frontier.results import Release, Result
 from curtsy.frontier.take import Visit
+from curtsy.politeness.policy import Policy
 from curtsy.store import Connection, Statement, Store
 from curtsy.store.schema import metadata
 from support.frontier import (
+    DELAY,
     LONG,
     START,
     Bench,
@@ -61,8 +70,11 @@ class Race:
         self.now: Callable[[], int] = lambda: next(ticks)
         self.jobs: list[str] = []
         self.found: list[str] = []
-        self._holders: dict[int, str] = {}
-        """Who may believe to hold a source; taken out before it gives it back or is reaped."""
+        self._holders: dict[int, tuple[str, int]] = {}
+        """Who may believe to hold a source, and how often sources were described before it got it;
+        taken out before it gives it back or is reaped."""
+        self._described = 0
+        """Counted as each description begins and as it ends: odd while one is under way."""
         self._names = itertools.count(1)
         self._place, self._read = events.Place(0, 0), set[tuple[int, int]]()
         self._over = asyncio.Event()
@@ -73,7 +85,7 @@ class Race:
         bench = Bench(next(self._stores))
         bench.clock = Clock(monotonic=self.now, wall=lambda: START)
         bench.time = self.now  # type: ignore[assignment]
-        bench.submitter = bench.doors(bench.submitter._limits)
+        bench.submitter = bench.doors(bench.submitter.limits)
         return bench
 
     def _rng(self, actor: str) -> random.Random:
@@ -107,6 +119,7 @@ class Race:
         actors.append(self._asker(self._bench(), "pauser", Bench.pause))
         actors.append(self._asker(self._bench(), "resumer", Bench.resume))
         actors.append(self._letter_opener(self._bench(), "letter opener"))
+        actors.append(self._describer(self._bench(), "describer"))
         ends = await asyncio.gather(*actors, return_exceptions=True)
         if errors := [end for end in ends if isinstance(end, Exception)]:
             raise ExceptionGroup(f"seed {self._seed}", errors)
@@ -149,6 +162,21 @@ class Race:
             await bench.retry_letters()
             await asyncio.sleep(rng.uniform(0, 0.04))
 
+    async def _describer(self, bench: Bench, name: str) -> None:
+        """Says of the hosts that they belong together, that they do not, and what they allow."""
+        rng = self._rng(name)
+        for _ in range(2 * TURNS):
+            around = Surroundings(Policy(min_delay=DELAY), 100, self.now())
+            hosts = rng.sample(["a.example", "b.example"], rng.randint(1, 2))
+            wanted = Description("group", {"concurrency": rng.randint(1, 3)}, hosts)
+            ask = rng.choice([lambda c, w=wanted, a=around: describe(c, w, a),
+                              lambda c, a=around: forget(c, "group", a),
+                              lambda c, a=around: move_late_visits(c, now=a.now)])  # fmt: skip
+            self._described += 1  # a source that must wait is taken from whoever has it
+            await bench.store.write(ask)
+            self._described += 1
+            await asyncio.sleep(rng.uniform(0, 0.02))
+
     async def _resume_all(self, bench: Bench) -> None:
         for job in self.jobs:
             with suppress(WrongState):
@@ -182,10 +210,13 @@ class Race:
         await self._dies(worker, [])
 
     async def _lease(self, worker: ScriptedWorker, want: int) -> None:
+        described = self._described
         for lease in await worker.lease(want):
-            if (holder := self._holders.get(lease.source_id)) is not None:
+            holder, since = self._holders.get(lease.source_id, (None, 0))
+            undisturbed = since == self._described and since % 2 == 0
+            if holder is not None and undisturbed:
                 self.found.append(f"{worker.name} leased {lease.name} while {holder} holds it")
-            self._holders[lease.source_id] = worker.name
+            self._holders[lease.source_id] = worker.name, described
 
     async def _tells(
         self, worker: ScriptedWorker, results: list[Result], rng: random.Random
@@ -218,7 +249,7 @@ class Race:
             self.found.append(f"{worker.name} was dead and its flush counted")
 
     def _withdraw(self, worker: ScriptedWorker, source_id: int) -> None:
-        if self._holders.get(source_id) == worker.name:
+        if self._holders.get(source_id, (None, 0))[0] == worker.name:
             del self._holders[source_id]
 
     def _result(self, rng: random.Random, visit: Visit) -> Result:

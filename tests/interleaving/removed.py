@@ -8,6 +8,7 @@ import pytest
 from curtsy.events import rows as events
 from curtsy.frontier import admit, counting, flush, recording
 from curtsy.frontier.results import Result
+from curtsy.schedule import changing, finding, firing
 from curtsy.store import Connection, Statement
 
 _TURN = {"page_id": "bigint", "turn": "bigint"}
@@ -143,3 +144,26 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
         """
     )
     monkeypatch.setattr(events, "_OF_ALL", at_once)
+
+
+def one_firing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slot fires for whoever finds it due. Its test takes the table's key away, too."""
+    every = Statement(
+        """
+        INSERT INTO firings (schedule_id, fire_at, fired_at, trigger, outcome, message)
+        SELECT schedule_id, fire_at, :now, trigger, outcome, message FROM {made} WHERE true
+        RETURNING schedule_id, fire_at, outcome
+        """,
+        made=firing.CLAIM._row_sets["made"],
+    )
+    for module in (firing, changing):
+        monkeypatch.setattr(module, "CLAIM", every)
+
+
+def held_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever decides about a schedule only read it."""
+    of_all = f"SELECT {firing.COLUMNS} FROM schedules s"
+    due = Statement(f"{of_all} WHERE s.look_at <= :now ORDER BY s.look_at LIMIT :most")
+    named = Statement(f"{of_all} WHERE s.public_id = :id")
+    monkeypatch.setattr(firing, "_DUE", due)
+    monkeypatch.setattr(finding, "_LOCK", named)

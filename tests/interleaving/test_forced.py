@@ -1,18 +1,21 @@
 """Pairs of transactions that meet at the worst moment."""
 
 import asyncio
+from contextlib import suppress
 from importlib import import_module
 
 import pytest
 
-from curtsy.errors import WrongState
+from curtsy.errors import NotFound, WrongState
 from curtsy.frontier import admit, flush, workers
+from curtsy.frontier.results import Release
 from curtsy.submit import taking_in
 from interleaving.holding import blocked_or_done, hold
 from support.frontier import Bench, failed, fetched
 
 cancel = import_module("curtsy.submit.cancel")
 dropping = import_module("curtsy.submit.dropping")
+purge = import_module("curtsy.submit.purge")
 reopening = import_module("curtsy.submit.reopening")
 
 A, B = "https://a.example/", "https://b.example/"
@@ -61,6 +64,26 @@ async def test_a_page_retried_while_its_job_is_cancelled_and_joined_by_another_i
     assert await bench.violations() == []
 
 
+async def test_work_that_is_committed_after_its_source_was_given_back_is_found_by_the_next_look(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    """The submit saw the source awake, so it wakes nobody."""
+    await bench.submit(A)
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    held = hold(monkeypatch, taking_in, "record_events")
+    submitting = asyncio.create_task(bench.submit(f"{A}late"))
+    await held.reached()
+    empty = Release(more=False, band=2, known_band=2, looks=1)
+    await worker.flush(fetched(visit), release={visit.source_id: empty})
+    held.let_go()
+    await submitting
+    bench.time.moves(999)
+    assert await worker.lease() == []
+    bench.time.moves(1)
+    assert [v.url for v in await worker.lease_and_take()] == [f"{A}late"]
+
+
 async def test_two_retries_of_one_job_at_once_open_one_round(
     bench: Bench, monkeypatch: Patch
 ) -> None:
@@ -93,6 +116,29 @@ async def test_two_cancels_of_one_job_at_once_remove_its_pages_once(
     assert await first == 2
     with pytest.raises(WrongState):
         await second
+    assert await bench.violations() == []
+
+
+async def test_two_who_forget_one_job_at_once_leave_others_what_they_have_of_its_pages(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    job, _other = await bench.job(A), await bench.job(A)
+    worker = await bench.worker()
+    await worker.flush(*[fetched(v) for v in await worker.lease_and_take()])
+    held = hold(monkeypatch, purge, "_DELETE_ITEMS")
+
+    async def forget() -> None:
+        with suppress(NotFound):
+            await bench.store.write(lambda c: purge.purge_some(c, job))
+
+    first = asyncio.create_task(forget())
+    await held.reached()
+    second = asyncio.create_task(forget())
+    await blocked_or_done(bench.store, second)
+    held.let_go()
+    await asyncio.gather(first, second)
+    assert (await bench.row("SELECT reference_count FROM pages")).reference_count == 1
+    assert (await bench.row("SELECT count(*) FROM documents")).count == 1
     assert await bench.violations() == []
 
 

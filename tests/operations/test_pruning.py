@@ -11,6 +11,7 @@ from curtsy.operations import pruning
 from curtsy.operations.pruning import prune_some
 from curtsy.store import Store
 from support.engine import engine, until
+from support.schedules import ticker
 
 SUBMISSION = """
     INSERT INTO submissions (key, job, request_hash, expires_at) VALUES (:key, 'j', 'h', :at)
@@ -47,7 +48,7 @@ async def test_a_scheduler_goes_on_until_nothing_is_left(
     for module in (pruning, scheduling):
         monkeypatch.setattr(module, "BATCH", 2)
     await filled(store, clock, 12)
-    scheduler = Scheduler(store=store, clock=clock)
+    scheduler = Scheduler(store=store, clock=clock, ticker=ticker(store, clock), run_timeout=1_000)
     running = asyncio.create_task(scheduler.run())
 
     async def pruned() -> bool:

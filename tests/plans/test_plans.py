@@ -79,8 +79,8 @@ def result(visit: Visit) -> Result:
 
 def report(leased: Lease, ranks: str = "{}", release: Release | None = None) -> SourceReport:
     return SourceReport(leased.source_id, leased.epoch, next_fetch_at=1, delay_ms=1000, ranks=ranks,
-                        pace="{}", fail_streak=0, failing_since=None, gave_up_at=None,
-                        gave_up_kind=None, release=release)  # fmt: skip
+                        pace="{}", paced_at=None, fail_streak=0, failing_since=None,
+                        release=release)  # fmt: skip
 
 
 def tell(curtsy: Engine, batch: Batch):  # type: ignore[no-untyped-def]
@@ -110,14 +110,15 @@ async def test_a_take_reads_what_it_returns(full: Engine, monkeypatch: pytest.Mo
     assert plans.buffers <= 50 * 8
 
 
+@pytest.mark.parametrize("more", [True, False])
 async def test_a_flush_costs_its_results_and_no_more(
-    full: Engine, monkeypatch: pytest.MonkeyPatch
+    full: Engine, monkeypatch: pytest.MonkeyPatch, more: bool
 ) -> None:
     leased = await lease_the_large_one(full)
     wish = Reading(leased.source_id, {}, 0).wish(100, rewind=True)
     taken = await full.store.read(lambda c: take(c, [wish], now=full.clock.now()))
     results = [result(visit) for visit in taken[leased.source_id]]
-    last = Release(more=True, band=2, known_band=2, looks=0)
+    last = Release(more=more, band=2, known_band=2, looks=0)
     batch = Batch(results, {leased.source_id: report(leased, release=last)})
     with explained(monkeypatch) as plans:
         flushed = await full.store.write(tell(full, batch))
@@ -147,7 +148,7 @@ async def test_control_reads_only_what_is_held(
     full: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leases = await lease_some(full, 20)
-    held = [(page, 1) for page in range(1, 201)]
+    held = [(page, 1, 1) for page in range(1, 201)]
     with explained(monkeypatch) as plans:
         await full.store.write(lambda c: news(c, [leased.source_id for leased in leases]))
         await full.store.write(lambda c: gone(c, held))

@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 from curtsy.model.kinds import RULES, Kind
 from curtsy.model.outcome import Failed
 from curtsy.politeness.consequence import (
-    ANNOUNCED_AT_MOST,
     GiveUp,
-    HostHealth,
     Rest,
     Retry,
     backoff,
     consequence,
 )
+from curtsy.politeness.health import HEALTHY
 from curtsy.politeness.policy import Policy
 
 POLICY = Policy()
@@ -25,7 +24,7 @@ RNG = random.Random(7)
 
 @pytest.mark.parametrize("kind", Kind)
 def test_every_kind_has_a_consequence_that_fits_its_rule(kind: Kind) -> None:
-    follows = consequence(Failed(kind, ""), 0, 0, POLICY, RNG)
+    follows = consequence(Failed(kind, ""), 0, POLICY, RNG)
     rule = RULES[kind]
     expected = GiveUp if not rule.retried else Rest if rule.hosts_fault else Retry
     assert isinstance(follows, expected)
@@ -33,11 +32,11 @@ def test_every_kind_has_a_consequence_that_fits_its_rule(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if RULES[kind].retried])
 def test_what_is_final_is_given_up_at_once(kind: Kind) -> None:
-    assert consequence(Failed(kind, "", final=True), 0, 0, POLICY, RNG) == GiveUp()
+    assert consequence(Failed(kind, "", final=True), 0, POLICY, RNG) == GiveUp()
 
 
 def test_a_page_is_tried_four_times_in_all() -> None:
-    follows = [consequence(Failed(Kind.TIMEOUT, ""), n, 0, POLICY, RNG) for n in range(4)]
+    follows = [consequence(Failed(Kind.TIMEOUT, ""), n, POLICY, RNG) for n in range(4)]
     assert [type(f) for f in follows] == [Retry, Retry, Retry, GiveUp]
 
 
@@ -54,27 +53,21 @@ def test_no_pause_is_longer_than_the_cap_and_a_tenth(attempt: int, seed: int) ->
 def test_an_announced_rest_is_kept_as_announced_up_to_a_day() -> None:
     def rest(span: int) -> object:
         failed = Failed(Kind.RATE_LIMITED, "", retry_after=span)
-        return consequence(failed, 0, 0, POLICY, RNG)
+        return consequence(failed, 0, POLICY, RNG)
 
     assert rest(5_000) == Rest(5_000, announced=True)
     assert rest(10**12) == Rest(24 * 3_600_000, announced=True)
 
 
-def test_a_host_is_dead_after_four_failed_probes_or_an_hour() -> None:
-    health, quiet = HostHealth(), Rest(60_000, announced=False)
-    for probe in range(4):
-        assert not health.is_dead(POLICY, probe)
-        health = health.after_rest(quiet, probe)
-    assert health.is_dead(POLICY, 4)
-    one = HostHealth().after_rest(quiet, 0)
-    assert not one.is_dead(POLICY, 3_599_999)
-    assert one.is_dead(POLICY, 3_600_000)
-
-
-def test_announced_rests_do_not_count_towards_death_but_not_for_ever() -> None:
-    health, now = HostHealth(), 0
-    for _ in range(ANNOUNCED_AT_MOST - 1):
-        health = health.after_rest(Rest(7_200_000, announced=True), now)
-        now += 7_200_000
-        assert not health.is_dead(POLICY, now)
-    assert health.after_rest(Rest(1, announced=True), now).is_dead(POLICY, now)
+def test_who_is_refused_again_after_just_the_announced_rest_waits_longer() -> None:
+    failed, health, rests = Failed(Kind.RATE_LIMITED, "", retry_after=0), HEALTHY, []
+    for _ in range(4):
+        follows = consequence(failed, 0, POLICY, RNG, health)
+        assert isinstance(follows, Rest)
+        rests.append(follows.wait)
+        after = health.failed(follows.wait, POLICY, announced=True)
+        assert after is not None
+        health = after
+    assert rests == [0, *(pytest.approx(n * 60_000, rel=0.1) for n in (1, 2, 4))]
+    longer = Failed(Kind.RATE_LIMITED, "", retry_after=7_200_000)
+    assert consequence(longer, 0, POLICY, RNG, health) == Rest(7_200_000, announced=True)

@@ -9,19 +9,24 @@ import ctypes
 import socket
 import struct
 import threading
+import time
 from collections import defaultdict
 from contextlib import suppress
+from itertools import pairwise
 from typing import Self
 from urllib.parse import urlsplit
 
 from curtsy.demo.process import PracticeProcess
 from curtsy.demo.truth import Entry
+from support.patience import PATIENCE
 
 ETH_P_ALL = 3
 SO_ATTACH_FILTER, SO_TIMESTAMPNS = 26, 35
 READ_BYTES = 400
 BUFFER_BYTES = 16 * 2**20
 NANOSECONDS = 1_000_000_000
+SET_AT_LEAST = 5_000_000
+"""Nanoseconds: a clock that was set moved by more."""
 
 _Key = tuple[str, int, str]
 """Address, the client's port, path."""
@@ -31,6 +36,8 @@ class Departures:
     def __init__(self, port: int) -> None:
         self._port = port
         self._seen: dict[_Key, list[int]] = defaultdict(list)
+        self._ahead = _ahead()
+        self._heard_until = 0
         self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
 
@@ -40,7 +47,7 @@ class Departures:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
             self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
             _only_requests(self._socket, self._port)
-            self._socket.settimeout(0.2)
+            self._socket.settimeout(0.05)
             self._socket.bind(("lo", ETH_P_ALL))
             self._thread = threading.Thread(target=self._listen, daemon=True)
             self._thread.start()
@@ -48,9 +55,17 @@ class Departures:
 
     def __exit__(self, *_: object) -> None:
         if self._socket is not None and self._thread is not None:
+            self.hear_all()
             listening, self._socket = self._socket, None
             self._thread.join()
             listening.close()
+
+    def hear_all(self) -> None:
+        """Returns when everything that has left so far is noted."""
+        now = time.monotonic_ns()
+        while self._socket is not None and self._heard_until < now:
+            assert time.monotonic_ns() < now + PATIENCE * NANOSECONDS, "nobody listens any more"
+            time.sleep(0.01)
 
     def gap(self, before: Entry, after: Entry) -> float | None:
         """Seconds between two requests that the site saw; None where nobody listened."""
@@ -59,15 +74,36 @@ class Departures:
             return None
         return min(abs(b - a) for a in left[0] for b in left[1] if a != b) / NANOSECONDS
 
+    def gaps(self) -> list[float] | None:
+        """Seconds from each request to the next, whatever its host; None where nobody listened."""
+        if self._thread is None:
+            return None
+        self.hear_all()
+        moments = sorted(at for seen in self._seen.values() for at in seen)
+        return [(after - before) / NANOSECONDS for before, after in pairwise(moments)]
+
     def _listen(self) -> None:
         while (listening := self._socket) is not None:
+            began = time.monotonic_ns()
             try:
                 packet, notes, _flags, place = listening.recvmsg(READ_BYTES, 64)
             except TimeoutError:
+                self._heard_until = began
                 continue
             if place[2] == socket.PACKET_OUTGOING and notes:
                 seconds, nanoseconds = struct.unpack("qq", notes[0][2][:16])
-                self._note(packet, seconds * NANOSECONDS + nanoseconds)
+                at = self._when(seconds * NANOSECONDS + nanoseconds)
+                self._note(packet, at)
+                self._heard_until = at
+
+    def _when(self, stamp: int) -> int:
+        """On a clock that nobody sets. The stamp is of the wall's, which may have been set since
+        the packet before: it is of a moment ago, and not of one that is yet to come."""
+        before, self._ahead = self._ahead, _ahead()
+        if abs(self._ahead - before) < SET_AT_LEAST:
+            self._ahead = before  # what we see of it is our own haste
+        now = time.monotonic_ns()
+        return max((at for at in (stamp - before, stamp - self._ahead) if at <= now), default=now)
 
     def _note(self, packet: bytes, at: int) -> None:
         ip_length = (packet[0] & 15) * 4
@@ -77,6 +113,15 @@ class Departures:
         if request.startswith(b"GET "):
             path = request[4:].partition(b" ")[0].decode()
             self._seen[socket.inet_ntoa(packet[16:20]), client, path].append(at)
+
+
+def _ahead() -> int:
+    """The wall's clock before the steady one; of several looks, the one that took least."""
+    looks = []
+    for _ in range(3):
+        began, wall, ended = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        looks.append((ended - began, wall - (began + ended) // 2))
+    return min(looks)[1]
 
 
 def port_of(site: PracticeProcess) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from curtsy.clock import Clock
@@ -12,6 +12,7 @@ from curtsy.politeness.policy import Policy
 from curtsy.store import Statement, Store
 from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.worker import Worker, WorkerSettings
+from support.patience import PATIENCE
 
 LOOPBACK = parse_networks("127.0.0.0/8")
 QUICK = Policy(min_delay=20, concurrency=1, retry_base=50, retry_cap=200)
@@ -31,14 +32,16 @@ EVENTS = Statement(
 )
 
 
-def settings(policy: Policy = QUICK, **changes: Any) -> WorkerSettings:
+def settings(
+    policy: Policy = QUICK, *, obeys_robots: bool = False, **changes: Any
+) -> WorkerSettings:
+    """Tests that are not about robots.txt count requests."""
     values: dict[str, Any] = {
-        "policy": policy,
+        "policy": replace(policy, robots=obeys_robots),
         "allow": LOOPBACK,
-        "lease_ttl": 3_000,
-        "limits": Limits(connect_seconds=2, total_seconds=5),
+        "lease_ttl": 10_000,  # who stands still for two seconds keeps what it has
+        "limits": Limits(connect_seconds=10, total_seconds=30),
         "drain_seconds": 5.0,
-        "obeys_robots": False,  # tests that are not about robots.txt count requests
     }
     return WorkerSettings(**(values | changes))
 
@@ -70,7 +73,7 @@ class Engine:
         statement = Statement(sql)
         await self.store.write(lambda c: statement(c, **values) and None)
 
-    async def ended(self, job: str, seconds: float = 20) -> Any:
+    async def ended(self, job: str, seconds: float = PATIENCE) -> Any:
         """The job's row once it has ended."""
 
         async def over() -> bool:
@@ -98,9 +101,10 @@ def engine(store: Store, clock: Clock, delay_ms: int = 20) -> Engine:
 
 
 async def until(fact: Callable[[], Any], seconds: float, said: Callable[[], str]) -> None:
-    """Wait for a fact, not for a time."""
+    """Wait for a fact, not for a time. It should be there within these seconds; but whether it is
+    says something of the machine as well, so nobody gives up sooner than after PATIENCE."""
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(max(seconds, PATIENCE)):
             while not await fact():
                 await asyncio.sleep(0.02)
     except TimeoutError:

@@ -110,7 +110,7 @@ class ScriptedWorker:
         self.leases: dict[int, Lease] = {}
 
     async def register(self) -> "ScriptedWorker":
-        row = workers.WorkerRow(self.name, "machine", 1, "test")
+        row = workers.WorkerRow(self.name, "machine", 1, "test", slots=100)
         now = self.now()
         await self.store.write(
             lambda c: workers.register(c, row, lease_until=now + 15_000, now=now)
@@ -160,8 +160,8 @@ class ScriptedWorker:
         held = self.leases[source_id]
         report = SourceReport(
             source_id=source_id, epoch=held.epoch, next_fetch_at=self.now(), delay_ms=DELAY,
-            ranks=orjson.dumps(held.ranks).decode(), pace="{}", fail_streak=0, failing_since=None,
-            gave_up_at=None, gave_up_kind=None, release=release,
+            ranks=orjson.dumps(held.ranks).decode(), pace="{}", paced_at=None, fail_streak=0,
+            failing_since=None, release=release,
         )  # fmt: skip
         return replace(report, **changes)
 

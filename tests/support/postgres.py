@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import ctypes
 import os
+import random
 import shutil
 import signal
 import socket
@@ -24,11 +25,17 @@ SETTINGS = {
 }
 
 
+PORTS = range(20_000, 32_000)
+"""Below those that systems give to connections: what is free stays so until it is used."""
+
+
 def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
+    chance = random.SystemRandom()  # the other one may be seeded, in several processes alike
+    while True:
+        port = chance.choice(PORTS)
+        with socket.socket() as listening, contextlib.suppress(OSError):
+            listening.bind(("127.0.0.1", port))
+            return port
 
 
 def _die_with_parent() -> None:

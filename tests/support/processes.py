@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 LAUNCHER = Path(__file__).parents[1] / "chaos" / "without_guard.py"
-STOP_SECONDS = 20
+STOP_SECONDS = 60
 QUICK: Mapping[str, str] = {
     "ALLOW_ADDRESSES": "127.0.0.0/8",
     "CONNECT_TIMEOUT": "5",
@@ -46,15 +46,22 @@ class Process:
     def __init__(self, command: list[str], environment: Mapping[str, str], log: Path) -> None:
         self._command, self._environment, self._log = command, environment, log
         self._process: subprocess.Popen[bytes] | None = None
+        self._earlier = 0
 
     def start(self) -> Self:
         """On the main thread only: the system ends the process with the thread that made it."""
         with self._log.open("ab") as log:
+            self._earlier = log.tell()
             self._process = subprocess.Popen(
                 self._command, env=dict(self._environment), stdout=log, stderr=log,
                 stdin=subprocess.DEVNULL, cwd=self._log.parent, preexec_fn=_die_with_parent,
             )  # fmt: skip
         return self
+
+    @property
+    def has_spoken(self) -> bool:
+        """In this life; before that, a signal would find it without its own way to end."""
+        return self._log.stat().st_size > self._earlier
 
     @property
     def pid(self) -> int:
@@ -125,6 +132,7 @@ class Fleet:
         self._environment |= environment or {}
         self._settings = dict(QUICK) | _as_text(settings)
         self.workers: list[Process] = []
+        self.schedulers: list[Process] = []
         self.processes: list[Process] = []
 
     @property
@@ -138,6 +146,11 @@ class Fleet:
     def worker(self, *, without: str | None = None, **settings: object) -> Process:
         made = self._made(["worker"], without, settings)
         self.workers.append(made)
+        return made.start()
+
+    def scheduler(self, *, without: str | None = None, **settings: object) -> Process:
+        made = self._made(["scheduler"], without, settings)
+        self.schedulers.append(made)
         return made.start()
 
     def api(self, port: int, *, without: str | None = None, **settings: object) -> Process:

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 from sqlalchemy import text
 
+from curtsy.model.jobs import OPEN_STATES
 from curtsy.store import Connection
 
 _PROMISES = {
@@ -14,8 +15,8 @@ _PROMISES = {
                 sum(CASE state WHEN 2 THEN 1 ELSE 0 END) AS failed,
                 sum(CASE state WHEN 3 THEN 1 ELSE 0 END) AS cancelled
             FROM items GROUP BY job_id) i ON i.job_id = j.id
-        WHERE i.job_id IS NULL OR j.total <> i.total OR j.done <> i.done OR j.failed <> i.failed
-           OR j.cancelled <> i.cancelled""",
+        WHERE (i.job_id IS NULL AND (j.total > 0 OR j.due_at IS NULL)) OR j.total <> i.total
+           OR j.done <> i.done OR j.failed <> i.failed OR j.cancelled <> i.cancelled""",
     "a job is open exactly as long as items wait, or links": """
         SELECT id, state FROM jobs WHERE (state IN ('queued', 'running'))
             <> (done + failed + cancelled < total OR links_waiting > 0)""",
@@ -101,6 +102,6 @@ def _told_otherwise(job: Any, events: list[tuple[str, dict[str, Any]]]) -> list[
     rounds = [data["round"] for name, data in events if name == "job_finished"]
     if len(set(rounds)) != len(rounds):
         found.append(f"job {job.id} finished twice in a round: {rounds}")
-    if (job.round in rounds) != (job.state not in ("queued", "running")):
+    if (job.round in rounds) != (job.state not in OPEN_STATES):
         found.append(f"job {job.id} is {job.state} in round {job.round} but finished in {rounds}")
     return found

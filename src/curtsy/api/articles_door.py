@@ -1,5 +1,7 @@
 """The articles door: a batch of URLs in, titles and texts out."""
 
+from operator import attrgetter
+
 from fastapi import APIRouter, Response
 
 from curtsy.api.access import TheCaller
@@ -7,16 +9,20 @@ from curtsy.api.article_shapes import ArticlesCreated, ArticlesRequest, created,
 from curtsy.api.desk import TheDesk
 from curtsy.api.idempotency import Key
 from curtsy.api.json_route import JsonRoute
+from curtsy.api.plan_shapes import IF_DRY, planned
 from curtsy.api.problems import problems
 
-router = APIRouter(route_class=JsonRoute)
+router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
 
 @router.post("/jobs/submit", status_code=201, response_model=ArticlesCreated,
-             responses=problems(413, 429, 507))  # fmt: skip
-async def submit(
+             responses=IF_DRY | problems(413, 429, 507))  # fmt: skip
+async def submit_articles(
     asked: ArticlesRequest, desk: TheDesk, caller: TheCaller, idempotency_key: Key = None
 ) -> Response:
     """Take a batch of articles in. What is in the store and fresh enough is not fetched again."""
-    request = job_request(asked, idempotency_key, desk.page_max_age, caller)
+    request = job_request(asked, key=idempotency_key, page_max_age=desk.page_max_age,
+                          caller=caller, now=desk.clock.now())  # fmt: skip
+    if asked.dry_run:
+        return planned(await desk.plan(request), request.finish_by)
     return created(await desk.submit(request))

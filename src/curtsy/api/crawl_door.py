@@ -1,35 +1,49 @@
 """The crawl door: a spider, start URLs and a depth in; pages and a log out."""
 
-from typing import Annotated
+from operator import attrgetter
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
 from curtsy.api.access import TheCaller
-from curtsy.api.crawl_shapes import CrawlCreated, CrawlRequest, created, job_request
+from curtsy.api.crawl_shapes import (
+    CrawlCreated,
+    CrawlRequest,
+    CrawlScheduled,
+    created,
+    job_request,
+    schedule_plan,
+    scheduled,
+)
 from curtsy.api.desk import TheDesk
-from curtsy.api.idempotency import Key
+from curtsy.api.idempotency import REPLAYED, Key
 from curtsy.api.json_route import JsonRoute
 from curtsy.api.not_yet import not_built
+from curtsy.api.plan_shapes import PlannedJob, planned
 from curtsy.api.problems import problems
 from curtsy.errors import BadRequest
 
-router = APIRouter(route_class=JsonRoute)
+router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
-LATER = {"seo": "the seo spider", "listing": "sites"}
+LATER = {"seo": "the seo spider"}
 """Built-in spiders that are not built yet, and the part that brings each."""
 
 
-@router.post("/crawl", response_model=CrawlCreated, responses=problems(413, 429, 501, 507))
-async def crawl(
+LATER_ON: dict[int | str, dict[str, Any]] = {202: {"model": CrawlScheduled}}
+
+
+@router.post("/crawl", response_model=CrawlCreated | PlannedJob,
+             responses=LATER_ON | problems(409, 413, 429, 501, 507))  # fmt: skip
+async def submit_crawl(
     asked: CrawlRequest,
     desk: TheDesk,
     caller: TheCaller,
     ignore_cache: Annotated[bool, Query()] = False,
     idempotency_key: Key = None,
-) -> Response | CrawlCreated:
-    """Start a crawl. The same asked for again within `CRAWL_CACHE_TTL` is the same job."""
-    if asked.schedule_at is not None or asked.interval is not None:
-        return not_built("A crawl at a later time", "schedules")
+) -> Response:
+    """Start a crawl, or with `schedule_at` or `interval` let it start then. The same asked for
+    again within `CRAWL_CACHE_TTL` is the same job, which gets the tags, and the `webhook_url` if
+    it has none; 409 if it has another."""
     if asked.spider in LATER:
         return not_built(f"The spider {asked.spider!r}", LATER[asked.spider])
     if "/" in asked.spider:
@@ -38,6 +52,17 @@ async def crawl(
         raise BadRequest(["There are more start_urls than max_pages."])
     request = job_request(
         asked, key=idempotency_key, caller=caller, cache_ttl=desk.crawl_cache_ttl,
-        fresh=asked.ignore_cache or ignore_cache,
+        fresh=asked.ignore_cache or ignore_cache, now=desk.clock.now(),
     )  # fmt: skip
-    return created(await desk.submit(request))
+    if asked.dry_run:
+        return planned(await desk.plan(request), request.finish_by)
+    if asked.schedule_at is not None or asked.interval is not None:
+        plan = schedule_plan(asked, caller, fresh=asked.ignore_cache or ignore_cache,
+                             now=desk.clock.now())  # fmt: skip
+        return scheduled(await desk.schedules.make(request, plan))
+    if asked.timezone is not None:
+        raise BadRequest(["timezone belongs to interval and schedule_at."])
+    submitted = await desk.submit(request)
+    headers = REPLAYED if submitted.replayed else None
+    body = created(submitted).model_dump_json()
+    return Response(body, 200, headers, "application/json")

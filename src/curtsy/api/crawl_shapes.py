@@ -4,22 +4,30 @@ import hashlib
 from typing import Annotated, Any
 
 import orjson
+from fastapi import Response
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, FailFast, Field
 
+from curtsy.api import examples
 from curtsy.api.article_shapes import (
     LONGEST_MAX_AGE_SECONDS,
     MOST_HEADERS,
     MOST_TAGS,
     Tag,
-    checked_headers,
 )
+from curtsy.api.idempotency import REPLAYED
+from curtsy.api.moments import Moment, yet_to_come
 from curtsy.clock import SECOND, rfc3339
+from curtsy.errors import BadRequest
 from curtsy.frontier.crawling import Crawl
+from curtsy.model.options import checked_headers
 from curtsy.model.roles import Caller
 from curtsy.model.scope import Reach, scope_around
 from curtsy.model.urls import BadUrl, Url, canonical
+from curtsy.schedule.changing import Plan
+from curtsy.schedule.making import Made
 from curtsy.submit import Claim, JobRequest, PageRequest, Submitted
 from curtsy.submit.request import MAX_URLS
+from curtsy.timetable import BadRule, Cron, Once, Rule, checked, checked_zone
 
 DOOR = "crawl"
 MOST_PATTERNS = 50
@@ -46,17 +54,20 @@ class CrawlParams(BaseModel):
     headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = Field(
         default_factory=dict, max_length=MOST_HEADERS
     )
+    recipe: dict[str, Any] | None = None
+    """Of the spider `listing`: how its pages are read."""
+    args: dict[str, Any] = Field(default_factory=dict, max_length=100)
+    """What a spider of your own is told, as its page's `params`."""
 
-
-_EXAMPLE: dict[str, Any] = {
-    "user_id": "abc123", "spider": "article", "start_urls": ["https://example.com"], "depth": 2,
-    "ignore_cache": False, "params": {"scope": "host", "max_pages": 500},
-}  # fmt: skip
+    def for_scraper(self) -> dict[str, Any]:
+        return self.args | ({"recipe": self.recipe} if self.recipe is not None else {})
 
 
 class CrawlRequest(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]}
+        extra="forbid",
+        strict=True,
+        json_schema_extra=examples.shown(examples.CRAWL_NOW, examples.CRAWL_LATER),
     )
 
     user_id: str | None = Field(None, min_length=1, max_length=200)
@@ -65,21 +76,30 @@ class CrawlRequest(BaseModel):
     start_urls: Annotated[list[str], FailFast()] = Field(min_length=1, max_length=MAX_URLS)
     depth: int = Field(0, ge=0, le=MOST_DEPTH)
     """How many links away from a start URL; 0 fetches the start URLs alone."""
-    schedule_at: str | None = Field(None, max_length=100)
+    schedule_at: Moment | None = None
+    """Not before this moment; without `interval` once, at it."""
     interval: str | None = Field(
         None, max_length=200, validation_alias=AliasChoices("interval", "cron")
     )
+    """A cron line, or `@daily` and the like: again and again."""
     timezone: str | None = Field(None, max_length=100)
+    """In which `interval` is meant (UTC)."""
     ignore_cache: bool = False
     """Start anew, whatever was crawled before, and fetch every page."""
     params: CrawlParams = Field(default_factory=lambda: CrawlParams.model_validate({}))
     webhook_url: str | None = Field(None, max_length=8_000)
     """Is told of the job's end, with a signature."""
+    finish_by: Moment | None = None
+    """A wish: the status says whether it may be expected to come true."""
+    dry_run: bool = False
+    """Submit nothing: say what the start URLs would come to. Where they lead nobody knows yet."""
     name: str | None = Field(None, max_length=300)
     tags: list[Tag] = Field(default_factory=list, max_length=MOST_TAGS)
 
 
 class CrawlCreated(BaseModel):
+    model_config = ConfigDict(json_schema_extra=examples.shown(examples.CRAWL_CREATED))
+
     job_id: str
     scheduled: bool
     cached: bool
@@ -89,8 +109,23 @@ class CrawlCreated(BaseModel):
     status_url: str
 
 
+class CrawlScheduled(BaseModel):
+    model_config = ConfigDict(json_schema_extra=examples.shown(examples.CRAWL_SCHEDULED))
+
+    job_id: str
+    """Of the first slot; later ones have jobs of their own."""
+    scheduled: bool
+    next_run: str | None
+    schedule_id: str | None
+    cached: bool
+    """The same was asked for a short while ago: this is what it came to."""
+    cached_at: str | None
+    logs_url: str
+    status_url: str
+
+
 def job_request(
-    asked: CrawlRequest, *, key: str | None, caller: Caller, fresh: bool, cache_ttl: int
+    asked: CrawlRequest, *, key: str | None, caller: Caller, fresh: bool, cache_ttl: int, now: int
 ) -> JobRequest:
     """`fresh`: whatever was crawled before does not count."""
     user_id = caller.user_id or asked.user_id
@@ -106,12 +141,14 @@ def job_request(
         key_id=caller.key_id,
         name=asked.name,
         webhook_url=asked.webhook_url,
+        finish_by=yet_to_come(asked.finish_by, "finish_by", now),
         tags=tuple(dict.fromkeys(asked.tags)),
         headers=tuple(sorted(params.headers.items())),
         params=params.model_dump_json(exclude={"headers"}),
+        scraper_params=params.for_scraper(),
         crawl=_crawl(asked, 0 if fresh else max_age),
         idempotency_key=key,
-        request_hash=known_by,
+        request_hash=_hash_of_all(asked, fresh),
         same_as=Claim(f"crawl:{known_by}", cache_ttl, succeeds=True, renews=fresh),
     )
 
@@ -121,7 +158,8 @@ def _crawl(asked: CrawlRequest, max_age: int) -> Crawl:
     starts = [(url.text, url.host) for url in _canonical(asked.start_urls)]
     scope = scope_around(starts, params.scope, include=params.include, exclude=params.exclude)
     headers = sorted(params.headers.items())
-    terms = {"scope": scope.to_json(), "max_age": max_age, "headers": headers}
+    terms = {"scope": scope.to_json(), "max_age": max_age, "headers": headers,
+             "params": params.for_scraper()}  # fmt: skip
     return Crawl(asked.depth, params.max_pages, params.priority, orjson.dumps(terms).decode())
 
 
@@ -129,8 +167,18 @@ def _hash(asked: CrawlRequest, user_id: str | None) -> str:
     """Of what is asked for, however it is spelled."""
     params = asked.params.model_dump()
     urls = sorted(url.text for url in _canonical(asked.start_urls))
-    what = [user_id, asked.spider, urls, asked.depth, params]
+    what: list[Any] = [user_id, asked.spider, urls, asked.depth, params]
+    if asked.schedule_at is not None or asked.interval is not None:
+        at = asked.schedule_at
+        what.append([at and int(at.timestamp() * 1000), asked.interval, asked.timezone])
     packed = orjson.dumps(what, option=orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(packed, digest_size=16).hexdigest()
+
+
+def _hash_of_all(asked: CrawlRequest, fresh: bool) -> str:
+    """Of every word of the request: a key that is used again must come with the same."""
+    said = asked.model_dump(mode="json") | {"ignore_cache": fresh}
+    packed = orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(packed, digest_size=16).hexdigest()
 
 
@@ -143,6 +191,40 @@ def _canonical(urls: list[str]) -> list[Url]:
         except BadUrl:
             continue
     return found
+
+
+def schedule_plan(asked: CrawlRequest, caller: Caller, *, fresh: bool, now: int) -> Plan:
+    """The schedule that the crawl asks for."""
+    if asked.finish_by is not None:
+        raise BadRequest(["finish_by is not for a crawl that a schedule makes."])
+    at = yet_to_come(asked.schedule_at, "schedule_at", now)
+    zone = asked.timezone or "UTC"
+    try:
+        if asked.interval is not None:
+            rule: Rule = checked(Cron(asked.interval, zone))
+        else:
+            checked_zone(zone)
+            rule = checked(Once(at or 0))
+    except BadRule as wrong:
+        raise BadRequest([str(wrong)]) from None
+    said = {"schedule_at", "interval", "timezone", "dry_run"}
+    crawl = asked.model_dump(mode="json", exclude_unset=True, exclude=said)
+    crawl |= {"ignore_cache": True} if fresh else {}
+    return Plan(name="", rule=rule, timezone=zone, payload={"crawl": crawl},
+                not_before=at if isinstance(rule, Cron) else None,
+                user_id=caller.user_id or asked.user_id, key_id=caller.key_id)  # fmt: skip
+
+
+def scheduled(made: Made) -> Response:
+    shape = CrawlScheduled(
+        job_id=made.job, scheduled=True, schedule_id=made.schedule,
+        next_run=rfc3339(made.next_at) if made.next_at is not None else None,
+        cached=made.repeated_at is not None,
+        cached_at=rfc3339(made.repeated_at) if made.repeated_at is not None else None,
+        logs_url=f"/jobs/{made.job}/logs", status_url=f"/jobs/{made.job}/status",
+    )  # fmt: skip
+    headers = REPLAYED if made.replayed else None
+    return Response(shape.model_dump_json(), 202, headers, "application/json")
 
 
 def created(submitted: Submitted) -> CrawlCreated:

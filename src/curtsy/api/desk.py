@@ -16,13 +16,17 @@ from starlette.requests import HTTPConnection
 
 from curtsy import duty
 from curtsy.api.reading import Tagged, read_jobs
+from curtsy.api.schedule_desk import ScheduleDesk, Terms
 from curtsy.clock import Clock
 from curtsy.errors import NotFound, StoreAway, WrongState
 from curtsy.events import Feed
 from curtsy.events.webhooks import replay_delivery, signing_secret
+from curtsy.frontier.describing import Surroundings
 from curtsy.gathering import Gathering
 from curtsy.operations.keys import Presented, note_use
+from curtsy.operations.plan import Plan, look_for_plan, make_plan
 from curtsy.operations.sessions import Session, close_session, open_session
+from curtsy.politeness.policy import Policy
 from curtsy.store import Connection, Store
 from curtsy.submit import (
     JobRequest,
@@ -54,6 +58,9 @@ JOBS_TOGETHER = 256
 """Jobs that are read in one go, when many are asked for at once."""
 MORE_BATCHES_FOR = 5_000
 """Milliseconds for which a request over many letters or items goes on from batch to batch."""
+SECONDS_FOR_A_MOVE = 10.0
+"""More where a host changes its source: all that waits there goes along."""
+POLICY = Policy()
 
 
 class Desk:
@@ -69,7 +76,15 @@ class Desk:
         answer_within: float = ANSWER_WITHIN_SECONDS,
         page_max_age: int = 30 * 24 * 3_600_000,
         crawl_cache_ttl: int = 3_600_000,
+        policy: Policy = POLICY,
+        lease_ttl: int = 15_000,
+        user_agent: str = "curtsy",
+        result_days: int = 30,
+        sync_timeout: float = 30.0,
     ) -> None:
+        self.policy, self.user_agent = policy, user_agent
+        """Of sources that nobody described."""
+        self._lease_ttl = lease_ttl
         self.crawl_cache_ttl = crawl_cache_ttl
         """A crawl asked for again within this is the same one."""
         self.page_max_age = page_max_age
@@ -78,6 +93,11 @@ class Desk:
         self._store, self._submitter = store, submitter
         self._on_work = on_work
         self._answer_within = answer_within
+        self.sync_timeout = sync_timeout
+        """Seconds that a run in sync mode is waited for."""
+        terms = Terms(page_max_age, crawl_cache_ttl, result_days)
+        self.schedules = ScheduleDesk(self, store=store, submitter=submitter, terms=terms,
+                                      on_work=on_work)  # fmt: skip
         self.feed = Feed(store)
         """Of events, for whoever follows them."""
         self._begun: set[asyncio.Task[Any]] = set()
@@ -98,7 +118,21 @@ class Desk:
 
     async def submit(self, request: JobRequest) -> Submitted:
         more = len(request.pages) * SECONDS_FOR_A_URL
-        return await self._in_time(self._submitter.submit(request), more)
+        return await self.in_time(self._submitter.submit(request), more)
+
+    async def plan(self, request: JobRequest) -> Plan:
+        """What the request would come to; nothing is written."""
+        guarded: list[str] = []
+        wanted = self._submitter.check(request, guarded)
+        more, now = len(request.pages) * SECONDS_FOR_A_URL, self.clock.now()
+        reading = self._store.read(
+            lambda c: look_for_plan(c, wanted, request.max_age, self.policy, now=now)
+        )
+        found = await self.in_time(reading, more)
+        return await asyncio.to_thread(
+            make_plan, wanted, found, self.policy, user_agent=self.user_agent, now=now,
+            finish_by=request.finish_by, guarded=guarded,
+        )  # fmt: skip
 
     async def job(self, job: str) -> Tagged:
         """The job as it stands, with its tags."""
@@ -114,21 +148,21 @@ class Desk:
 
     async def cancel(self, job: str) -> int:
         """How many pending pages were removed."""
-        return await self._write(lambda c: cancel(c, job, now=self.clock.now()))
+        return await self.write(lambda c: cancel(c, job, now=self.clock.now()))
 
     async def retry(self, job: str) -> int:
         """How many failed pages wait again."""
-        pages = await self._write(lambda c: retry_failures(c, job, now=self.clock.now()))
+        pages = await self.write(lambda c: retry_failures(c, job, now=self.clock.now()))
         self._on_work()
         return pages
 
     async def pause(self, job: str) -> int:
         """How many pages wait aside."""
-        return await self._write(lambda c: pause(c, job, now=self.clock.now()))
+        return await self.write(lambda c: pause(c, job, now=self.clock.now()))
 
     async def resume(self, job: str) -> int:
         """How many pages wait again."""
-        pages = await self._write(lambda c: resume(c, job, now=self.clock.now()))
+        pages = await self.write(lambda c: resume(c, job, now=self.clock.now()))
         self._on_work()
         return pages
 
@@ -137,24 +171,24 @@ class Desk:
         with suppress(WrongState):  # one that has ended needs no cancelling
             await self.cancel(job)
         until = self.clock.monotonic() + MORE_BATCHES_FOR
-        while await self._write(lambda c: purge_some(c, job)) == PURGE_BATCH:
+        while await self.write(lambda c: purge_some(c, job)) == PURGE_BATCH:
             if self.clock.monotonic() >= until:
                 return False
         return True
 
     async def replay_delivery(self, job: str, delivery: int) -> None:
-        await self._write(lambda c: replay_delivery(c, job, delivery, now=self.clock.now()))
+        await self.write(lambda c: replay_delivery(c, job, delivery, now=self.clock.now()))
 
     async def signing_secret(self) -> str:
-        return await self._write(lambda c: signing_secret(c, now=self.clock.now()))
+        return await self.write(lambda c: signing_secret(c, now=self.clock.now()))
 
     async def retry_letter(self, letter: int) -> Settled:
-        settled = await self._write(lambda c: retry_letter(c, letter, now=self.clock.now()))
+        settled = await self.write(lambda c: retry_letter(c, letter, now=self.clock.now()))
         self._on_work()
         return settled
 
     async def resolve_letter(self, letter: int) -> Settled:
-        return await self._write(lambda c: resolve_letter(c, letter))
+        return await self.write(lambda c: resolve_letter(c, letter))
 
     async def retry_letters(self, which: Letters) -> Settled:
         now = self.clock.now()
@@ -168,31 +202,41 @@ class Desk:
     async def _in_batches(self, work: Callable[[Connection], Settled]) -> Settled:
         """As many as there are time for; what is done is kept, and the answer says what is left."""
         until = self.clock.monotonic() + MORE_BATCHES_FOR
-        settled = batch = await self._write(work)
+        settled = batch = await self.write(work)
         while batch.letters == BATCH and self.clock.monotonic() < until:
-            batch = await self._write(work)
+            batch = await self.write(work)
             settled += batch
         return settled
 
+    async def change_source(self, work: Callable[[Connection, Surroundings], T]) -> T:
+        """Somebody says something of a source; the workers hear of it."""
+
+        def change(connection: Connection) -> T:
+            return work(connection, Surroundings(self.policy, self._lease_ttl, self.clock.now()))
+
+        changed = await self.write(change, SECONDS_FOR_A_MOVE)
+        self._on_work()
+        return changed
+
     async def open_session(self, given: Presented) -> tuple[Session, str] | None:
-        return await self._write(lambda c: open_session(c, given, now=self.clock.now()))
+        return await self.write(lambda c: open_session(c, given, now=self.clock.now()))
 
     async def close_session(self, hashed: str) -> None:
-        await self._write(lambda c: close_session(c, hashed))
+        await self.write(lambda c: close_session(c, hashed))
 
     def note_use(self, key_id: int) -> None:
         """When there is time: nobody waits for it."""
-        self._begin(self._store.write(lambda c: note_use(c, key_id, now=self.clock.now())))
+        self.begin(self._store.write(lambda c: note_use(c, key_id, now=self.clock.now())))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        return await self._in_time(self._store.read(work))
+        return await self.in_time(self._store.read(work))
 
-    async def _write(self, work: Callable[[Connection], T]) -> T:
-        return await self._in_time(self._store.write(work, durable=True))
+    async def write(self, work: Callable[[Connection], T], more: float = 0.0) -> T:
+        return await self.in_time(self._store.write(work, durable=True), more)
 
-    async def _in_time(self, work: Coroutine[Any, Any, T], more: float = 0.0) -> T:
+    async def in_time(self, work: Coroutine[Any, Any, T], more: float = 0.0) -> T:
         within = self._answer_within + more
-        task = self._begin(work)
+        task = self.begin(work)
         try:
             await asyncio.wait([task], timeout=within)
         finally:
@@ -201,7 +245,7 @@ class Desk:
             raise _no_answer(within)
         return task.result()
 
-    def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._begun.add(task)
         task.add_done_callback(self._ended)

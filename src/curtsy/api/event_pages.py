@@ -1,5 +1,6 @@
 """Events a page at a time, for readers that ask now and then instead of listening."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -8,13 +9,15 @@ from pydantic import BaseModel
 
 from curtsy.api.desk import Desk
 from curtsy.api.updates import update_of_all
-from curtsy.events import Place, end_of_all, log_lines, read_job_after
+from curtsy.events import Fact, LogLine, Place, end_of_all, log_lines, read_job_after
 from curtsy.events.rows import read_all_after
 from curtsy.model.jobs import OPEN_STATES
 from curtsy.model.roles import Caller
 
 AT_ONCE = 500
 JSON = "application/json"
+WHOLE = 10**9
+"""In place of a line's number: the event was read with all its lines."""
 
 
 class LogPage(BaseModel):
@@ -40,11 +43,26 @@ def wants_page(request: Request) -> bool:
     return request.headers.get("accept", "").startswith(JSON)
 
 
-async def log_page(desk: Desk, row: Any, after: int) -> Response:
-    facts = await desk.read(lambda c: read_job_after(c, row.id, after, most=AT_ONCE))
+def event_before(after: int, line: int) -> int:
+    """The last event of which a reader that is behind this line has all."""
+    return after if line == WHOLE else after - 1
+
+
+def lines_behind(fact: Fact, after: int, line: int) -> Iterator[tuple[int, LogLine]]:
+    """Of an event, those that a reader behind that line of that event has not had, by number."""
+    for number, entry in enumerate(log_lines(fact), 1):
+        if (fact.n, number) > (after, line):
+            yield number, entry
+
+
+async def log_page(desk: Desk, row: Any, after: int, line: int) -> Response:
+    first = event_before(after, line)
+    facts = await desk.read(lambda c: read_job_after(c, row.id, first, most=AT_ONCE))
     last = facts[-1].n if facts else after
     body = {
-        "lines": [line._asdict() for fact in facts for line in log_lines(fact)],
+        "lines": [
+            entry._asdict() for fact in facts for _n, entry in lines_behind(fact, after, line)
+        ],
         "last": str(last),
         "ended": row.state not in OPEN_STATES and last >= row.last_event,
     }

@@ -1,5 +1,7 @@
 """The application: doors, problem documents and the guards around them."""
 
+import asyncio
+
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
@@ -9,27 +11,38 @@ from curtsy.api import (
     crawl_door,
     docs,
     fetch_door,
+    foretold_door,
     health,
     jobs_door,
     letters_door,
+    metrics_door,
     not_yet,
     pages_door,
     problems,
+    receipt_door,
     runs_door,
+    schedules_door,
     session_door,
+    sites_door,
+    sources_door,
     streams_door,
     webhooks_door,
+    why_door,
     workers_door,
 )
 from curtsy.api.access import Access
+from curtsy.api.describing import describe
 from curtsy.api.desk import Desk
 from curtsy.api.entrance import Entrance
+from curtsy.api.etas import Etas
 from curtsy.api.guards import CatchEverything, LimitBody
 from curtsy.api.origins import ANSWERED_WITH, ASKED_WITH, METHODS, RefuseStrangers
 from curtsy.api.porter import Porter
 
-DOORS = (articles_door, crawl_door, runs_door, jobs_door, streams_door, fetch_door, letters_door,
-         pages_door, session_door, webhooks_door, workers_door, health, docs, not_yet)  # fmt: skip
+DOORS = (articles_door, crawl_door, runs_door, foretold_door, jobs_door, streams_door, fetch_door,
+         letters_door, metrics_door, pages_door, receipt_door, schedules_door, session_door,
+         sites_door, sources_door, webhooks_door, why_door, workers_door, health, docs,
+         not_yet)  # fmt: skip
 """In the order in which a request looks for its own."""
 
 
@@ -46,7 +59,10 @@ def create_app(desk: Desk, entrance: Entrance | None = None) -> FastAPI:
     )
     app.state.desk = desk
     app.state.porter = Porter(desk, entrance)
+    app.state.stopping = asyncio.Event()
+    app.state.etas = Etas(desk)
     problems.install(app)
+    describe(app)
     for door in DOORS:
         app.router.routes.extend(door.router.routes)  # included as routers they cost a third more
     app.add_middleware(LimitBody)

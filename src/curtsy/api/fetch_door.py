@@ -1,5 +1,7 @@
 """The fetch door: one URL in, its body out."""
 
+from operator import attrgetter
+
 from fastapi import APIRouter, Response
 
 from curtsy.api.access import TheCaller
@@ -9,13 +11,13 @@ from curtsy.api.idempotency import Key
 from curtsy.api.json_route import JsonRoute
 from curtsy.api.problems import problems
 
-router = APIRouter(route_class=JsonRoute)
+router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
 
 @router.post("/jobs", status_code=201, response_model=FetchCreated,
              responses=problems(413, 429, 507))  # fmt: skip
 @router.post("/jobs/", status_code=201, include_in_schema=False)
-async def submit(
+async def submit_url(
     asked: FetchRequest, desk: TheDesk, caller: TheCaller, idempotency_key: Key = None
 ) -> Response:
     """Take one URL in. A repeated Idempotency-Key gets the first answer again, also as 201."""

@@ -7,7 +7,9 @@ import orjson
 from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from curtsy.api import examples
 from curtsy.api.content import as_base64, as_text, unpacked
+from curtsy.api.idempotency import REPLAYED
 from curtsy.api.job_shapes import Job
 from curtsy.api.words import FETCH
 from curtsy.clock import SECOND, rfc3339
@@ -20,7 +22,9 @@ LONGEST_MAX_AGE_SECONDS = 10**9
 
 
 class FetchRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra=examples.shown(examples.FETCH_REQUEST)
+    )
 
     url: str
     max_age: int = Field(0, ge=0, le=LONGEST_MAX_AGE_SECONDS)
@@ -30,6 +34,8 @@ class FetchRequest(BaseModel):
 
 
 class FetchCreated(BaseModel):
+    model_config = ConfigDict(json_schema_extra=examples.shown(examples.FETCH_CREATED))
+
     id: str
     url: str
     status: str
@@ -53,8 +59,8 @@ def created(asked: FetchRequest, submitted: Submitted) -> Response:
     status = FETCH[JobState.QUEUED if submitted.new else JobState.SUCCEEDED]
     body = {"id": submitted.job, "url": asked.url, "status": status}
     headers = {"Location": f"/jobs/{submitted.job}"}
-    if submitted.repeated:
-        headers["Idempotent-Replayed"] = "true"
+    if submitted.replayed:
+        headers |= REPLAYED
     return Response(orjson.dumps(body), 201, headers, "application/json")
 
 

@@ -173,6 +173,8 @@ def _at_sight(scope: Scope) -> Response | None:
         return head_too_long()
     if scope["http_version"] not in ("1.0", "1.1"):
         return refusal(505, "The server speaks HTTP/1.1 and HTTP/1.0.", "unknown_http_version")
+    if "\0" in scope["path"]:
+        return problem(404, "Nothing has a NUL character in its name.", "not_found")
     if b"%00" in scope["query_string"]:
         found = {"loc": ["query"], "msg": "A NUL character cannot be looked for", "type": "nul"}
         return problem(422, f"query: {found['msg']}.", "bad_request", errors=[found])

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from curtsy import __version__
 from curtsy.api.desk import TheDesk
-from curtsy.api.problems import STORE_AWAY_RETRY_SECONDS
+from curtsy.api.problems import RETRY_AFTER, STORE_AWAY_RETRY_SECONDS
 from curtsy.api.reading import live_workers
 from curtsy.errors import StoreAway, StoreFull
 
@@ -34,8 +34,12 @@ class Health(HealthFacts):
     """The same once more, as the envelope of the runs door has it."""
 
 
-@router.get("/health", responses={503: {"model": Health, "description": "The store is away"}})
-async def health(desk: TheDesk, response: Response) -> Health:
+AWAY = {"model": Health, "description": "The store is away", "headers": RETRY_AFTER}
+
+
+@router.get("/health", responses={503: AWAY})
+@router.head("/health", include_in_schema=False)
+async def get_health(desk: TheDesk, response: Response) -> Health:
     """The whole in one word: for those who only want to know whether to worry."""
     try:
         workers = await desk.read(lambda c: live_workers(c, now=desk.clock.now()))
@@ -47,7 +51,7 @@ async def health(desk: TheDesk, response: Response) -> Health:
 
 
 @router.get("/version")
-async def version() -> Version:
+async def get_version() -> Version:
     """What answers here."""
     return Version()
 

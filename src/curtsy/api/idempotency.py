@@ -4,6 +4,8 @@ from typing import Annotated
 
 from fastapi import Header
 
+REPLAYED = {"Idempotent-Replayed": "true"}
+"""With the answer to a request that was made before."""
 Key = Annotated[
     str | None,
     Header(

@@ -3,7 +3,9 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from typing import Annotated
+from contextlib import suppress
+from operator import attrgetter
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -12,6 +14,7 @@ from starlette.requests import HTTPConnection
 from curtsy.api.access import TheCaller
 from curtsy.api.article_shapes import ArticleResults
 from curtsy.api.desk import Desk, TheDesk
+from curtsy.api.etas import Etas
 from curtsy.api.fetch_shapes import with_content
 from curtsy.api.job_shapes import (
     ArticlesJob,
@@ -22,29 +25,30 @@ from curtsy.api.job_shapes import (
     FetchSummary,
     Job,
     JobList,
+    RunJob,
     summary,
 )
 from curtsy.api.json_route import JsonRoute
+from curtsy.api.listing import FIRST, TOTAL_CAP, Place, Wish
+from curtsy.api.listing import list_jobs as listed
 from curtsy.api.ownership import require_own_job
 from curtsy.api.problems import BadState, problems
-from curtsy.api.reading import (
-    FIRST,
-    TOTAL_CAP,
-    Place,
-    list_jobs,
-    read_whole,
-)
+from curtsy.api.reading import read_whole
 from curtsy.api.results import AT_ONCE, as_answer, as_lines, ended_items
-from curtsy.api.words import FILTERS, word
+from curtsy.api.words import DOORS, EVERY_STATE, FILTERS, word
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.model.jobs import JobState
+from curtsy.schedule.changing import remove
 
-router = APIRouter(route_class=JsonRoute)
+router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
 MAX_SKIP = 100_000
 RESERVED = {"submit": "POST", "scrape": "POST", "sites": "GET", "health": "GET", "queue": ""}
 """Second segments of paths that are no ids, with what works there."""
 NDJSON = "application/x-ndjson"
+AS_LINES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {NDJSON: {"schema": {"type": "string"}}}}
+}
 
 
 async def _job(job_id: str, connection: HTTPConnection, desk: TheDesk) -> str:
@@ -67,12 +71,15 @@ StatusFilter = Annotated[
         description=f"A word of any door or of the engine: {', '.join(FILTERS)}.",
     ),
 ]
+Door = Annotated[
+    str | None, Query(pattern=f"^({'|'.join(DOORS)})$", description=f"{', '.join(DOORS)}.")
+]
 Cursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")]
 
 
 @router.get("/jobs", responses=problems(), response_model_exclude_none=True)
 @router.get("/jobs/", include_in_schema=False, response_model_exclude_none=True)
-async def index(
+async def list_jobs(
     desk: TheDesk,
     caller: TheCaller,
     status_filter: StatusFilter = None,
@@ -81,14 +88,16 @@ async def index(
     cursor: Cursor = None,
     tag: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
     q: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
+    door: Door = None,
 ) -> JobList:
-    """Jobs, newest first. `q` looks for a part of the name, among the newest 10,000."""
-    wanted = FILTERS[status_filter] if status_filter else None
-    after = _place(cursor)
+    """Jobs, newest first. `q` looks for a part of the name. With several filters, or with `q`,
+    10,000 jobs are looked through at a time: a page may have few or none, and yet a next one."""
+    wanted = FILTERS[status_filter] if status_filter else EVERY_STATE if door else None
+    wanted = wanted.of(door) if wanted and door else wanted
+    wish, after = Wish(caller.confined_to, wanted, tag, q), _place(cursor)
     rows, total, onward = await desk.read(
-        lambda c: list_jobs(c, user=caller.confined_to, wanted=wanted, tag=tag, q=q, after=after,
-                            limit=limit, skip=skip)
-    )  # fmt: skip
+        lambda c: listed(c, wish, after=after, limit=limit, skip=skip)
+    )
     return JobList(
         jobs=[summary(row, tags) for row, tags in rows],
         total=min(total, TOTAL_CAP), total_is_capped=total > TOTAL_CAP, limit=limit, skip=skip,
@@ -97,9 +106,11 @@ async def index(
 
 
 @router.get(
-    "/jobs/{job_id}", response_model=FetchJob | ArticlesJob | CrawlJob, responses=problems(404)
+    "/jobs/{job_id}",
+    response_model=FetchJob | ArticlesJob | CrawlJob | RunJob,
+    responses=problems(404),
 )
-async def show(job: JobId, desk: TheDesk) -> Response:
+async def get_job(job: JobId, desk: TheDesk) -> Response:
     """A job and, if it is of the fetch door and completed, the content."""
     row, tags, content = await desk.read(lambda c: read_whole(c, job))
     shape = summary(row, tags)
@@ -109,15 +120,18 @@ async def show(job: JobId, desk: TheDesk) -> Response:
     return Response(body, media_type="application/json")
 
 
-@router.get("/jobs/{job_id}/status", response_model=FetchSummary | ArticlesJob | CrawlJob,
+@router.get("/jobs/{job_id}/status", response_model=FetchSummary | ArticlesJob | CrawlJob | RunJob,
             responses=problems(404))  # fmt: skip
-async def status(job: JobId, desk: TheDesk) -> Response:
-    """How far the job is."""
-    return _json(summary(*await desk.job(job)))
+async def get_job_status(request: Request, job: JobId, desk: TheDesk) -> Response:
+    """How far the job is, and when it may be expected to end."""
+    row, tags = await desk.job(job)
+    etas: Etas = request.app.state.etas
+    return _json(summary(row, tags, await etas.of(row)))
 
 
-@router.get("/jobs/{job_id}/results", response_model=ArticleResults, responses=problems(404))
-async def results(
+@router.get("/jobs/{job_id}/results", response_model=ArticleResults,
+            responses=AS_LINES | problems(404))  # fmt: skip
+async def get_job_results(
     request: Request,
     job: JobId,
     desk: TheDesk,
@@ -142,8 +156,13 @@ async def results(
 
 
 @router.delete("/jobs/{job_id}", responses=problems(400, 404, 507))
-async def cancel(job: JobId, desk: TheDesk, purge: bool = False) -> Cancelled:
-    """Cancel a job; 400 when it has ended. With `purge` also forget it and its data."""
+async def cancel_job(
+    job: JobId, desk: TheDesk, purge: bool = False, schedule: bool = False
+) -> Cancelled:
+    """Cancel a job; 400 when it has ended. With `purge` also forget it and its data. With
+    `schedule` remove the schedule that made it, whether or not the job has ended."""
+    if schedule:
+        return await _unscheduled(desk, job)
     if purge:
         if await desk.purge(job):
             return Cancelled(job_id=job, status="PURGED", message="Job purged.")
@@ -157,8 +176,20 @@ async def cancel(job: JobId, desk: TheDesk, purge: bool = False) -> Cancelled:
     return Cancelled(job_id=job, status=await _word(desk, job), message=message)
 
 
+async def _unscheduled(desk: Desk, job: str) -> Cancelled:
+    row, _tags = await desk.job(job)
+    if row.schedule is None:
+        raise BadState(WrongState(f"Job {job}", "of no schedule", "unscheduled"))
+    await desk.schedules.change(lambda c: remove(c, row.schedule, now=desk.clock.now()))
+    removed = 0
+    with suppress(WrongState):
+        removed = await desk.cancel(job)
+    message = f"Schedule {row.schedule} removed. Removed {removed} pending tasks."
+    return Cancelled(job_id=job, status=await _word(desk, job), message=message)
+
+
 @router.post("/jobs/{job_id}/retry", status_code=202, responses=problems(404, 409, 507))
-async def retry(job: JobId, desk: TheDesk) -> Changed:
+async def retry_job(job: JobId, desk: TheDesk) -> Changed:
     """Try again what failed, and only that; 409 when nothing did."""
     pages = await desk.retry(job)
     message = f"Job retried. {pages} failed pages wait again."
@@ -166,7 +197,7 @@ async def retry(job: JobId, desk: TheDesk) -> Changed:
 
 
 @router.post("/jobs/{job_id}/pause", responses=problems(404, 409, 507))
-async def pause(job: JobId, desk: TheDesk) -> Changed:
+async def pause_job(job: JobId, desk: TheDesk) -> Changed:
     """Start none of its pages until it is resumed; pages that other jobs wait for go on."""
     pages = await desk.pause(job)
     message = f"Job paused. {pages} pages wait aside."
@@ -174,7 +205,7 @@ async def pause(job: JobId, desk: TheDesk) -> Changed:
 
 
 @router.post("/jobs/{job_id}/resume", responses=problems(404, 409, 507))
-async def resume(job: JobId, desk: TheDesk) -> Changed:
+async def resume_job(job: JobId, desk: TheDesk) -> Changed:
     """Go on with a paused job."""
     pages = await desk.resume(job)
     message = f"Job resumed. {pages} pages wait again."

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from curtsy.api import examples
 from curtsy.api.page_shapes import Attempt, attempt_of
 from curtsy.clock import rfc3339
 from curtsy.errors import BadRequest
@@ -61,7 +62,11 @@ class LetterList(BaseModel):
 class Which(BaseModel):
     """Which open letters are meant: those that fit everything that is said."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra=examples.shown(examples.LETTERS_PREVIEWED, examples.LETTERS_DONE),
+    )
 
     ids: list[int] | None = Field(None, min_length=1, max_length=1_000)
     kind: str | None = None

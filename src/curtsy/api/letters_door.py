@@ -1,5 +1,6 @@
 """Dead letters: pages that were given up, by cause; retried or laid aside, one or many."""
 
+from operator import attrgetter
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -26,7 +27,9 @@ from curtsy.operations.letters import groups, letter, letters, open_among
 from curtsy.operations.pages import attempts_of
 from curtsy.submit import Letters, Settled
 
-router = APIRouter(route_class=JsonRoute, prefix="/dead-letters")
+router = APIRouter(
+    route_class=JsonRoute, prefix="/dead-letters", generate_unique_id_function=attrgetter("name")
+)
 
 
 async def _letter(letter_id: str) -> int:
@@ -40,7 +43,7 @@ Cursor = Annotated[str | None, Query(pattern="^[0-9]{1,18}$")]
 
 
 @router.get("", responses=problems(), response_model_exclude_none=True)
-async def index(
+async def list_dead_letters(
     desk: TheDesk,
     state: State = "open",
     kind: Kind | None = None,
@@ -63,7 +66,7 @@ async def index(
 
 
 @router.get("/{letter_id}", responses=problems(404), response_model_exclude_none=True)
-async def show(number: LetterId, desk: TheDesk) -> LetterStory:
+async def get_dead_letter(number: LetterId, desk: TheDesk) -> LetterStory:
     """One letter with its traceback, and every attempt at its page."""
     row = await desk.read(lambda c: letter(c, number))
     history = await desk.read(lambda c: attempts_of(c, row.page_id))
@@ -71,7 +74,7 @@ async def show(number: LetterId, desk: TheDesk) -> LetterStory:
 
 
 @router.post("/retry", responses=problems(507))
-async def retry_many(which: Which, desk: TheDesk) -> SettledLetters:
+async def retry_dead_letters(which: Which, desk: TheDesk) -> SettledLetters:
     """Try many again, or first see how many that would be (`preview`, which is the default)."""
     asked = meant(which)
     if which.preview:
@@ -80,7 +83,7 @@ async def retry_many(which: Which, desk: TheDesk) -> SettledLetters:
 
 
 @router.post("/resolve", responses=problems(507))
-async def resolve_many(which: Which, desk: TheDesk) -> SettledLetters:
+async def resolve_dead_letters(which: Which, desk: TheDesk) -> SettledLetters:
     """Lay many aside, or first see how many that would be (`preview`, which is the default)."""
     asked = meant(which)
     if which.preview:
@@ -89,13 +92,13 @@ async def resolve_many(which: Which, desk: TheDesk) -> SettledLetters:
 
 
 @router.post("/{letter_id}/retry", status_code=202, responses=problems(404, 409, 507))
-async def retry(number: LetterId, desk: TheDesk) -> SettledLetters:
+async def retry_dead_letter(number: LetterId, desk: TheDesk) -> SettledLetters:
     """Try its page again, for every job that wanted it and was not cancelled."""
     return settled(await desk.retry_letter(number))
 
 
 @router.post("/{letter_id}/resolve", responses=problems(404, 409, 507))
-async def resolve(number: LetterId, desk: TheDesk) -> SettledLetters:
+async def resolve_dead_letter(number: LetterId, desk: TheDesk) -> SettledLetters:
     """Lay it aside: nothing more is done about it."""
     return settled(await desk.resolve_letter(number))
 

@@ -17,8 +17,13 @@ TABLE: tuple[tuple[str, str, Role | None], ...] = (
     ("DELETE", "/session", Role.READ),
     (ANY, "/dead-letters", Role.OPERATE),
     (ANY, "/dead-letters/*", Role.OPERATE),
-    (ANY, "/sources", Role.OPERATE),
+    ("GET", "/sources/*/why", Role.OPERATE),
+    ("GET", "/sources/*/receipt", Role.OPERATE),
+    ("GET", "/sources", Role.READ),
+    ("GET", "/sources/*", Role.READ),
     (ANY, "/sources/*", Role.OPERATE),
+    ("GET", "/sites/*", Role.READ),
+    (ANY, "/sites/*", Role.OPERATE),
     (ANY, "/workers", Role.OPERATE),
     (ANY, "/workers/*", Role.OPERATE),
     ("GET", "/metrics", Role.OPERATE),
@@ -30,10 +35,8 @@ TABLE: tuple[tuple[str, str, Role | None], ...] = (
     (ANY, "/keys", Role.ADMIN),
     (ANY, "/keys/*", Role.ADMIN),
 )
-"""The first that fits counts. `/*` stands for all that lies beneath. What is not here: to look
-needs `read`, anything else `submit`; and whose job it is counts, too (`ownership`)."""
-
-LOOKING = ("GET", "HEAD")
+"""The first that fits counts. `*` stands for all that lies beneath, or between. What is not here:
+to look needs `read`, anything else `submit`; and whose job it is counts, too (`ownership`)."""
 
 
 def _by_first_word() -> dict[str, list[tuple[str, str, Role | None]]]:
@@ -51,11 +54,13 @@ _BY_FIRST_WORD = _by_first_word()
 
 
 def role_needed(method: str, path: str) -> Role | None:
+    method = "GET" if method == "HEAD" else method
     for known, pattern, role in _BY_FIRST_WORD.get(_first_word(path), ()):
         if known in (method, ANY) and _fits(path, pattern):
             return role
-    return Role.READ if method in LOOKING else Role.SUBMIT
+    return Role.READ if method == "GET" else Role.SUBMIT
 
 
 def _fits(path: str, pattern: str) -> bool:
-    return path.startswith(pattern[:-1]) if pattern.endswith("/*") else path == pattern
+    before, star, behind = pattern.partition("*")
+    return path.startswith(before) and path.endswith(behind) if star else path == pattern

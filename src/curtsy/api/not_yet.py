@@ -13,38 +13,21 @@ from fastapi.responses import JSONResponse
 
 from curtsy.api.problems import MEDIA_TYPE, problem, problems
 
-NOT_YET: Mapping[str, tuple[str, ...]] = {
-    "schedules": (
-        "GET /schedules",
-        "POST /schedules",
-        "GET /schedules/{schedule_id}",
-        "PATCH /schedules/{schedule_id}",
-        "DELETE /schedules/{schedule_id}",
-        "POST /schedules/{schedule_id}/run",
-        "POST /schedules/{schedule_id}/pause",
-        "POST /schedules/{schedule_id}/resume",
-        "GET /schedules/{schedule_id}/runs",
-    ),
-    "politeness policies": (
-        "GET /sources",
-        "GET /sources/{source_name}",
-        "PUT /sources/{source_name}",
-        "PATCH /sources/{source_name}",
-        "DELETE /sources/{source_name}",
-        "POST /sources/{source_name}/pause",
-        "POST /sources/{source_name}/resume",
-    ),
-    "receipts": ("GET /sources/{source_name}/receipt",),
-    "reasons": (
-        "GET /sources/{source_name}/why",
-        "GET /jobs/{job_id}/why",
-        "GET /pages/{page_id}/why",
-    ),
-    "monitoring": ("GET /metrics", "GET /stats", "GET /reports/latest", "GET /alerts"),
-    "page history": ("GET /pages/{page_id}/history", "GET /pages/{page_id}/diff"),
-    "export": ("GET /jobs/{job_id}/export",),
+NOT_YET: Mapping[str, Mapping[str, str]] = {
+    "monitoring": {
+        "GET /stats": "get_stats",
+        "GET /reports/latest": "get_latest_report",
+        "GET /alerts": "list_alerts",
+    },
+    "page history": {
+        "GET /pages/{page_id}/history": "get_page_history",
+        "GET /pages/{page_id}/diff": "get_page_diff",
+    },
+    "export": {
+        "GET /jobs/{job_id}/export": "export_job",
+    },
 }
-"""By part: the methods and paths that it will bring."""
+"""By part: the methods and paths that it will bring, and how clients will call them."""
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
@@ -75,18 +58,13 @@ def _described(path: str) -> dict[str, Any]:
     }
 
 
-def _name(method: str, path: str) -> str:
-    """As in `post_schedules_one_run`: no two operations share one."""
-    words = re.findall(r"[a-z]+", _PARAMETER.sub("one", path))
-    return "_".join([method.lower(), *words])
-
-
 def _router() -> APIRouter:
     made = APIRouter(generate_unique_id_function=attrgetter("name"))
     for part, operations in NOT_YET.items():
-        for method, path in (operation.split() for operation in operations):
+        for operation, name in operations.items():
+            method, path = operation.split()
             made.add_api_route(
-                path, _answer(part), methods=[method], name=_name(method, path), status_code=501,
+                path, _answer(part), methods=[method], name=name, status_code=501,
                 response_model=None, response_class=ProblemResponse,
                 response_description="Not Implemented", responses={501: problems(501)[501]},
                 openapi_extra=_described(path), description=f"Comes with the part “{part}”.",

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from curtsy.api.moments import as_told
 from curtsy.clock import rfc3339
 from curtsy.model.jobs import page_name
 from curtsy.model.kinds import Kind
@@ -78,8 +79,8 @@ def page_of(story: PageStory) -> Page:
         scraper=page.scraper, status=STATUS[state], state=state, error_message=page.error,
         error_kind=page.kind, retry_count=page.retry_count, reference_count=page.reference_count,
         etag=page.etag, last_modified=page.last_modified, document_version=page.document_version,
-        created_at=rfc3339(page.created_at), checked_at=_moment(page.checked_at),
-        fetched_at=_moment(page.fetched_at), due_at=_moment(page.due_at),
+        created_at=rfc3339(page.created_at), checked_at=as_told(page.checked_at),
+        fetched_at=as_told(page.fetched_at), due_at=as_told(page.due_at),
         current_url=page.current_url, history=[attempt_of(a) for a in story.attempts],
     )  # fmt: skip
 
@@ -102,7 +103,3 @@ def _state(story: PageStory) -> PageState:
     if page.outcome is None:
         return "cancelled"  # taken back before anything came of it
     return "dead_letter" if page.outcome == "failed" else "success"
-
-
-def _moment(instant: int | None) -> str | None:
-    return rfc3339(instant) if instant is not None else None

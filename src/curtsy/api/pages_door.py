@@ -1,6 +1,7 @@
 """Pages: one URL scraped one way, whoever asked for it, with all attempts at it."""
 
 import re
+from operator import attrgetter
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -12,7 +13,7 @@ from curtsy.api.problems import problems
 from curtsy.errors import NotFound
 from curtsy.operations.pages import page_story
 
-router = APIRouter(prefix="/pages")
+router = APIRouter(prefix="/pages", generate_unique_id_function=attrgetter("name"))
 
 
 async def _page(page_id: str) -> str:
@@ -25,7 +26,7 @@ PageId = Annotated[str, Depends(_page)]
 
 
 @router.get("/{page_id}", responses=problems(404), response_model_exclude_none=True)
-async def show(request: Request, page: PageId, desk: TheDesk) -> Page:
+async def get_page(request: Request, page: PageId, desk: TheDesk) -> Page:
     """A page, how it stands, and its history."""
     number = int(page.removeprefix("art_"), 16)
     await require_own_page(request, desk, number, page)

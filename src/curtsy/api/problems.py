@@ -1,14 +1,13 @@
 """Errors as RFC 9457 problem documents. The one table from our errors to HTTP statuses."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
-from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 
 from curtsy.errors import (
@@ -42,6 +41,13 @@ STATUSES: tuple[tuple[type[CurtsyError], int], ...] = (
     (StoreFull, 507),
 )
 """The first that fits counts; any other error of ours is a 500."""
+
+RETRY_AFTER = {
+    "Retry-After": {
+        "description": "Seconds after which to ask again.",
+        "schema": {"type": "integer", "minimum": 1},
+    }
+}
 
 CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 """Of what the framework refuses before a door is reached."""
@@ -101,29 +107,23 @@ def problem(
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """For the OpenAPI document of an endpoint: the problems that it may answer with."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     always = (422, 500, 503)
-    return {
+    return problem_responses({*statuses, *always})
+
+
+def problem_responses(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    made: dict[int | str, dict[str, Any]] = {
         status: {"description": HTTPStatus(status).phrase, "content": content}
-        for status in sorted({*statuses, *always})
+        for status in sorted(statuses)
     }
+    for status in made.keys() & {429, 503}:
+        made[status]["headers"] = RETRY_AFTER
+    return made
 
 
 def install(app: FastAPI) -> None:
-    """Answer with problem documents, and say so in the OpenAPI document."""
-    _, schemas = models_json_schema(
-        [(Problem, "serialization")], ref_template="#/components/schemas/{model}"
-    )
-    described = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        document = described()
-        document["components"]["schemas"] |= schemas["$defs"]
-        document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        document["security"] = [{"key": []}, {}]  # without one where nobody is asked
-        return document
-
-    app.openapi = openapi  # type: ignore[method-assign]
+    """Answer with problem documents."""
     app.add_exception_handler(CurtsyError, _ours)
     app.add_exception_handler(BadState, _bad_state)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -179,4 +179,5 @@ def _field_problem(found: Mapping[str, Any]) -> dict[str, Any]:
         message = f"Not valid JSON ({found['ctx']['error']})"
     elif found["loc"] == ("body",) and isinstance(found.get("input"), bytes):
         message = "The body is not JSON: send it with the header Content-Type: application/json"
-    return {"loc": list(found["loc"]), "msg": message.rstrip("."), "type": found["type"]}
+    message = message.removeprefix("Value error, ").rstrip(".")
+    return {"loc": list(found["loc"]), "msg": message, "type": found["type"]}

@@ -16,8 +16,9 @@ KEPT_FOR = 1_000
 """Milliseconds: what changes in the store holds no later."""
 MOST_KEPT = 10_000
 TOGETHER = 256
-ANSWER_WITHIN_SECONDS = 0.3
-"""Little, since the request itself has yet to be answered in time."""
+ANSWER_WITHIN_SECONDS = 1.0
+"""Less than a request has, since that is yet to be answered; more than a busy loop stands still,
+as when it tells a thousand followers something."""
 
 
 class Recent(Generic[Question, Answer]):

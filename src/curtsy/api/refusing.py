@@ -1,30 +1,23 @@
-"""A refusal before any door is reached: a problem document, or a WebSocket that is not opened."""
+"""A refusal before any door is reached, or in the midst of a stream."""
 
 from starlette.types import Message, Receive, Scope, Send
 
 from curtsy.api.problems import problem_of
 from curtsy.errors import CurtsyError, KeyNeeded, NotAllowed
 
-NO_KEY, NOT_ALLOWED, TRY_AGAIN_LATER = 4401, 4403, 1013
+NO_KEY, NOT_ALLOWED = 4401, 4403
 LONGEST_REASON = 123
 """Bytes, by the standard."""
 
 
 async def refuse(error: CurtsyError, scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "http":
-        await problem_of(error)(scope, receive, send)
-    else:
-        await send(closing(error))
+    """With a problem document, also where a WebSocket was asked for: before that is opened it is
+    a request as any other, and its answer has a status."""
+    await problem_of(error)(scope, receive, send)
 
 
-def closing(error: CurtsyError) -> Message:
-    """Of a WebSocket, whether it was opened or not."""
-    match error:
-        case KeyNeeded():
-            code = NO_KEY
-        case NotAllowed():
-            code = NOT_ALLOWED
-        case _:
-            code = TRY_AGAIN_LATER
+def closing(error: KeyNeeded | NotAllowed) -> Message:
+    """Of a WebSocket that is open."""
+    code = NO_KEY if isinstance(error, KeyNeeded) else NOT_ALLOWED
     reason = str(error).encode("ascii", "replace")[:LONGEST_REASON].decode()
     return {"type": "websocket.close", "code": code, "reason": reason}

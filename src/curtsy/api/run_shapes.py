@@ -1,8 +1,13 @@
 """The runs door's requests and answers, as its document has them."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from curtsy.api import examples
+from curtsy.clock import SECOND, rfc3339
+from curtsy.schedule.firing import Fired
 
 RunStatus = Literal["queued", "running", "succeeded", "partial", "failed", "cancelled"]
 Mode = Literal["async", "sync"]
@@ -10,38 +15,54 @@ Mode = Literal["async", "sync"]
 MOST_RESULTS = 1_000
 MOST_RESULTS_IN_SYNC = 25
 
-_EXAMPLE: dict[str, Any] = {
-    "site_name": "indeed",
-    "search_term": "python developer",
-    "location": "remote",
-    "is_remote": True,
-    "results_wanted": 50,
-}
-
 
 class ScrapeRequest(BaseModel):
     """What to look for on a site that was declared."""
 
     model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]}
+        extra="forbid",
+        strict=True,
+        json_schema_extra=examples.shown(examples.SCRAPE_ASYNC, examples.SCRAPE_SYNC),
     )
 
     site_name: str = Field(min_length=1, max_length=100)
-    search_term: str = Field(min_length=1, max_length=300)
+    search_term: str | None = Field(None, min_length=1, max_length=300)
     location: str | None = Field(None, min_length=1, max_length=300)
-    is_remote: bool = False
-    results_wanted: int = Field(15, ge=1, le=MOST_RESULTS)
-    """With `mode=sync` at most 25."""
+    is_remote: bool | None = None
+    results_wanted: int | None = Field(None, ge=1, le=MOST_RESULTS)
+    """15, where the site says nothing else; with `mode=sync` at most 25."""
+    country: str | None = Field(None, min_length=1, max_length=100, pattern=r"^[\w .'-]+$")
+    """Of a site of countries: that one's page alone."""
+    priority: int | None = Field(None, ge=1, le=10)
+
+    def search(self) -> dict[str, Any]:
+        """What is said of the search; the rest is as the site has it."""
+        return self.model_dump(exclude={"site_name", "priority"}, exclude_none=True)
 
 
 class RunStarted(BaseModel):
+    model_config = ConfigDict(json_schema_extra=examples.shown(examples.RUN_STARTED))
+
     task_id: str
     run_id: str
     status: RunStatus
     execution_mode: Mode
 
 
+class Changes(BaseModel):
+    """Since the last run of the same search."""
+
+    new: int
+    changed: int
+    same: int
+    removed: int
+
+
 class Run(RunStarted):
+    model_config = ConfigDict(json_schema_extra=None)
+
+    site_name: str
+
     trigger: Literal["schedule", "manual"]
     site_schedule_id: str | None
     requested_pages: int
@@ -50,27 +71,45 @@ class Run(RunStarted):
     message: str | None
     started_at: str | None
     finished_at: str | None
+    changes: Changes | None
+    """None: it has not ended yet."""
     results: list[dict[str, Any]]
+    """Records; in each `_change` says what became of it (`new`, `changed`, `same`, `removed`) and
+    `_key` by what it is known again."""
 
 
 class Site(BaseModel):
     site_name: str
     enabled: bool
-    interval_minutes: int
-    min_pause_seconds: int
-    max_pause_seconds: int
+    interval_minutes: int | None
+    """Of its schedule, as it is by now; null: it goes by `cron`, or is scraped by hand only."""
+    cron: str | None
+    min_pause_seconds: float
+    max_pause_seconds: float
     max_retries: int
     last_run_at: str | None
     next_run_at: str | None
+    site_schedule_id: str | None
+    search: list[str]
+    """What a run of it can be told."""
 
 
 class Sites(BaseModel):
     sites: list[Site]
 
 
+class Queued(BaseModel):
+    schedule: str
+    fire_at: str
+    outcome: str
+    """`fired`, or why not: `skipped`, `refused`."""
+    job_id: str | None
+    message: str | None
+
+
 class SchedulerTick(BaseModel):
-    queued: list[RunStarted]
-    """What was due, and so was queued."""
+    queued: list[Queued]
+    """What was due, and what it came to."""
 
 
 class SchedulerStatus(BaseModel):
@@ -80,3 +119,29 @@ class SchedulerStatus(BaseModel):
     enabled: int
     next_run_at: str | None
     last_run_at: str | None
+    fired_last_hour: int
+    late_last_hour: int
+    """By more than a second."""
+    worst_lag_seconds: float | None
+    """Of the last hour."""
+
+
+def tick_of(fired: Sequence[Fired]) -> SchedulerTick:
+    return SchedulerTick(queued=[
+        Queued(schedule=one.schedule.name, fire_at=rfc3339(one.fire_at), outcome=one.outcome,
+               job_id=one.job, message=one.message)
+        for one in fired
+    ])  # fmt: skip
+
+
+def scheduler_status(found: Mapping[str, Any]) -> SchedulerStatus:
+    def moment(name: str) -> str | None:
+        return rfc3339(found[name]) if found[name] is not None else None
+
+    worst = found["worst_lag"]
+    return SchedulerStatus(
+        schedulers=found["schedulers"], schedules=found["schedules"], enabled=found["enabled"],
+        next_run_at=moment("next_at"), last_run_at=moment("last_at"),
+        fired_last_hour=found["fired"], late_last_hour=found["late"],
+        worst_lag_seconds=worst / SECOND if worst is not None else None,
+    )  # fmt: skip

@@ -1,20 +1,19 @@
-"""The runs door: named sites scraped now or on their schedule, and the queue behind them.
-
-Sites cannot be declared yet, so there are no runs either: what needs them says so.
-"""
+"""The runs door: named sites scraped now or on their schedule, and the queue behind them."""
 
 from operator import attrgetter
+from typing import Any
 
 from fastapi import APIRouter, Response
+from starlette.requests import HTTPConnection
 
+from curtsy.api.access import TheCaller
 from curtsy.api.desk import TheDesk
 from curtsy.api.envelope import Envelope
 from curtsy.api.json_route import JsonRoute
-from curtsy.api.not_yet import not_built
+from curtsy.api.ownership import require_own_job
 from curtsy.api.problems import problems
 from curtsy.api.queue_shapes import QueueHealth, QueueStatus, health_of, status_of
 from curtsy.api.run_shapes import (
-    MOST_RESULTS_IN_SYNC,
     Mode,
     Run,
     RunStarted,
@@ -22,55 +21,76 @@ from curtsy.api.run_shapes import (
     SchedulerTick,
     ScrapeRequest,
     Sites,
+    scheduler_status,
+    tick_of,
 )
-from curtsy.errors import BadRequest, NotFound
+from curtsy.api.runs import require_few, site_shown, started, wrapped
+from curtsy.operations import sites
 from curtsy.operations.queue_report import queue_report
+from curtsy.schedule.reading import read_status
+from curtsy.schedule.ticking import ALIVE, LATE
 
+MOST_SITES = 10_000
+WITH_RESULTS: dict[int | str, dict[str, Any]] = {
+    202: {"model": Envelope[RunStarted], "description": "With `mode=sync`: it goes on."}
+}
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
 
-@router.get("/jobs/sites", response_model=Envelope[Sites], responses=problems(501))
-async def sites() -> Response:
+@router.get("/jobs/sites", responses=problems())
+async def list_sites(desk: TheDesk) -> Envelope[Sites]:
     """The sites that can be scraped by name."""
-    return not_built("The list of sites", "sites")
+    found = await desk.read(lambda c: sites.list_sites(c, after="", most=MOST_SITES))
+    return Envelope(data=Sites(sites=[site_shown(*one) for one in found]))
 
 
-@router.post("/jobs/scrape", response_model=Envelope[RunStarted], responses=problems(413, 501))
-async def scrape(asked: ScrapeRequest, mode: Mode = "async") -> Response:
-    """Scrape a site now; with `mode=sync` the answer waits for the results, at most 25 of them."""
-    if mode == "sync" and asked.results_wanted > MOST_RESULTS_IN_SYNC:
-        raise BadRequest([f"With mode=sync results_wanted is at most {MOST_RESULTS_IN_SYNC}."])
-    return not_built("Scraping a site by its name", "sites")
+@router.post("/jobs/scrape", response_model=Envelope[RunStarted],
+             responses=WITH_RESULTS | problems(404, 409, 413, 429, 507))  # fmt: skip
+async def scrape_site(
+    asked: ScrapeRequest, desk: TheDesk, caller: TheCaller, mode: Mode = "async"
+) -> Response:
+    """Scrape a site now; with `mode=sync` the answer waits for the results, at most 25 of them,
+    and is 202 when they take too long. 409 while another run of the site goes on."""
+    if mode == "sync":
+        await desk.read(lambda c: require_few(c, asked))
+    run = await desk.schedules.start_run(asked, caller, mode)
+    if mode == "async":
+        return wrapped(started(run, mode))
+    if not await desk.schedules.has_ended(run, within=desk.sync_timeout):
+        return wrapped(started(run, mode), 202)
+    return wrapped(await desk.schedules.read_run(run))
 
 
 @router.get("/jobs/scrape/{run_id}", responses=problems(404))
-async def scrape_run(run_id: str) -> Envelope[Run]:
+async def get_run(run_id: str, desk: TheDesk, connection: HTTPConnection) -> Envelope[Run]:
     """A run: how it stands, and its results."""
-    raise NotFound("run", run_id[:100])
+    await require_own_job(connection, desk, run_id)
+    return Envelope(data=await desk.schedules.read_run(run_id))
 
 
 @router.get("/jobs/queue/status", responses=problems())
-async def queue_status(desk: TheDesk) -> Envelope[QueueStatus]:
+async def get_queue_status(desk: TheDesk) -> Envelope[QueueStatus]:
     """What waits in each band, how long, and how fast it goes."""
     report = await desk.read(lambda c: queue_report(c, now=desk.clock.now()))
     return Envelope(data=status_of(report))
 
 
 @router.get("/jobs/health", responses=problems())
-async def jobs_health(desk: TheDesk) -> Envelope[QueueHealth]:
+async def get_queue_health(desk: TheDesk) -> Envelope[QueueHealth]:
     """The service and its queue: workers, what waits, how much succeeds."""
     report = await desk.read(lambda c: queue_report(c, now=desk.clock.now()))
     return Envelope(data=health_of(report))
 
 
-@router.post("/scheduler/run", response_model=Envelope[SchedulerTick], responses=problems(501))
-async def run_scheduler() -> Response:
+@router.post("/scheduler/run", responses=problems(507))
+async def run_scheduler(desk: TheDesk) -> Envelope[SchedulerTick]:
     """Queue at once what is due by schedule."""
-    return not_built("The scheduler", "schedules")
+    return Envelope(data=tick_of(await desk.schedules.tick()))
 
 
-@router.get("/scheduler/status", response_model=Envelope[SchedulerStatus],
-            responses=problems(501))  # fmt: skip
-async def scheduler_status() -> Response:
-    """Who keeps the schedules, and what comes next."""
-    return not_built("The scheduler", "schedules")
+@router.get("/scheduler/status", responses=problems())
+async def get_scheduler_status(desk: TheDesk) -> Envelope[SchedulerStatus]:
+    """Who keeps the schedules, how well, and what comes next."""
+    now = desk.clock.now()
+    found = await desk.read(lambda c: read_status(c, now=now, alive=ALIVE, late=LATE))
+    return Envelope(data=scheduler_status(found))

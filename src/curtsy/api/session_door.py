@@ -1,10 +1,12 @@
 """Browsers: a key once, then a cookie that no script can read."""
 
+from operator import attrgetter
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from curtsy.api import examples
 from curtsy.api.access import COOKIE, TheCaller, session_of
 from curtsy.api.desk import TheDesk
 from curtsy.api.json_route import JsonRoute
@@ -16,11 +18,13 @@ from curtsy.model.roles import Caller
 from curtsy.operations.keys import presented
 from curtsy.operations.sessions import LIFETIME, Session, cookie_hash
 
-router = APIRouter(route_class=JsonRoute)
+router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
 
 class KeyGiven(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra=examples.shown(examples.KEY_GIVEN)
+    )
 
     key: str = Field(max_length=200)
 
@@ -47,7 +51,7 @@ ThePorter = Annotated[Porter, Depends(_porter)]
 
 
 @router.post("/session", status_code=201, responses=problems(401, 429))
-async def come_in(
+async def open_session(
     given: KeyGiven, request: Request, response: Response, desk: TheDesk, porter: ThePorter
 ) -> WhoYouAre:
     """Exchange a key for a cookie, for twelve hours."""
@@ -67,13 +71,13 @@ async def come_in(
 
 
 @router.get("/session", responses=problems(401))
-async def who_am_i(request: Request, response: Response, caller: TheCaller) -> WhoYouAre:
+async def get_session(request: Request, response: Response, caller: TheCaller) -> WhoYouAre:
     """Whose key or cookie this is."""
     return _who(caller, session_of(request), response)
 
 
 @router.delete("/session", status_code=204, responses=problems(401, 403))
-async def leave(request: Request, desk: TheDesk, porter: ThePorter) -> Response:
+async def close_session(request: Request, desk: TheDesk, porter: ThePorter) -> Response:
     """End the cookie's session."""
     cookie = request.cookies.get(COOKIE)
     if cookie is not None:

@@ -2,8 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
-from typing import Any
+from contextlib import aclosing
 
 from fastapi import Response
 from starlette.types import Receive, Scope, Send
@@ -25,7 +24,14 @@ def sse(data: bytes, *, id: str, event: str | None = None) -> bytes:  # noqa: A0
     return b"".join((f"id: {id}\n{name}data: ".encode(), data, b"\n\n"))
 
 
+def sse_place(id: str) -> bytes:  # noqa: A002
+    """No event, but where a client is that has heard none yet and is cut off."""
+    return f"id: {id}\n\n".encode()
+
+
 class EventStream(Response):
+    """Ends with its pieces, and when the server stops: the client comes back where it was."""
+
     media_type = MEDIA_TYPE
 
     def __init__(self, pieces: AsyncGenerator[bytes]) -> None:
@@ -33,60 +39,62 @@ class EventStream(Response):
         del self.headers["content-length"]
         self._pieces = pieces
 
-    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        voice = _Voice(send)
+        await voice.say(BEGINNING)  # so that a client knows at once that it is heard
+        telling = asyncio.create_task(_tell_all(self._pieces, voice))
+        stopping = asyncio.create_task(scope["app"].state.stopping.wait())
         gone = asyncio.create_task(_until_gone(receive))
+        tasks = (telling, stopping, gone, asyncio.create_task(voice.keep_alive()))
         try:
-            async with aclosing(self._pieces):
-                start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-                await send(start)
-                await self._send_all(send, gone)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            gone.cancel()
-
-    async def _send_all(self, send: Send, gone: asyncio.Task[None]) -> None:
-        await _send_piece(send, BEGINNING)  # so that a client knows at once that it is heard
-        while not gone.done():
-            piece = asyncio.ensure_future(anext(self._pieces))
-            try:
-                if not await self._wait_for(piece, send, gone):
-                    return
-                await _send_piece(send, piece.result())
-            except (StopAsyncIteration, StoreAway):  # a client comes back where it was
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-                return
-            except TimeoutError:
-                return
-            finally:
-                await _dropped(piece)
-
-    async def _wait_for(
-        self, piece: asyncio.Future[bytes], send: Send, gone: asyncio.Task[None]
-    ) -> bool:
-        """Whether the piece is there, rather than the client gone."""
-        first: set[asyncio.Future[Any]] = {piece, gone}
-        while not piece.done():
-            await asyncio.wait(
-                first, timeout=KEEP_ALIVE_SECONDS, return_when=asyncio.FIRST_COMPLETED
-            )
-            if gone.done():
-                return False
-            if not piece.done():
-                await _send_piece(send, KEEP_ALIVE)
-        return True
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        try:
+            if not telling.cancelled():
+                telling.result()
+            elif stopping.cancelled():
+                return  # the client is gone, or takes nothing
+        except TimeoutError:
+            return
+        except StoreAway:
+            pass  # a client comes back where it was
+        await voice.end()
 
 
-async def _send_piece(send: Send, piece: bytes) -> None:
-    async with asyncio.timeout(SEND_WITHIN_SECONDS):
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
+class _Voice:
+    """What says the pieces to the client, and now and then that it is still there."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self._spoke_at = send, 0.0
+        self._now = asyncio.get_running_loop().time
+
+    async def say(self, piece: bytes) -> None:
+        self._spoke_at = self._now()
+        async with asyncio.timeout(SEND_WITHIN_SECONDS):
+            await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+
+    async def end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def keep_alive(self) -> None:
+        while True:
+            silent = self._now() - self._spoke_at
+            if silent >= KEEP_ALIVE_SECONDS:
+                await self.say(KEEP_ALIVE)
+            else:
+                await asyncio.sleep(KEEP_ALIVE_SECONDS - silent)
+
+
+async def _tell_all(pieces: AsyncGenerator[bytes], voice: _Voice) -> None:
+    async with aclosing(pieces):
+        async for piece in pieces:
+            await voice.say(piece)
 
 
 async def _until_gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _dropped(piece: asyncio.Future[bytes]) -> None:
-    """Not needed any more; the generator may only be closed when this has ended."""
-    piece.cancel()
-    with suppress(asyncio.CancelledError, StopAsyncIteration, Exception):
-        await piece

@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from operator import attrgetter
 from typing import Annotated, Any
 
 import orjson
@@ -11,25 +12,36 @@ from pydantic import BaseModel
 
 from curtsy.api.access import TheCaller, caller_of
 from curtsy.api.desk import Desk, TheDesk
-from curtsy.api.event_pages import JSON, EventPage, LogPage, event_page, log_page, wants_page
+from curtsy.api.event_pages import (
+    JSON,
+    WHOLE,
+    EventPage,
+    LogPage,
+    event_before,
+    event_page,
+    lines_behind,
+    log_page,
+    wants_page,
+)
 from curtsy.api.jobs_door import JobId
+from curtsy.api.listing import open_jobs
 from curtsy.api.ownership import require_own_job
 from curtsy.api.problems import problems
 from curtsy.api.sockets import BAD_PLACE, UNKNOWN_JOB, refuse, speak
-from curtsy.api.sse import MEDIA_TYPE, EventStream, sse
-from curtsy.api.updates import is_update, state_now, update, update_of_all
+from curtsy.api.sse import MEDIA_TYPE, EventStream, sse, sse_place
+from curtsy.api.updates import is_update, state_now, state_of_all, update, update_of_all
 from curtsy.api.words import word
 from curtsy.errors import BadRequest, NotFound
-from curtsy.events import BadPlace, Fact, Place, log_lines
+from curtsy.events import BadPlace, Fact, Followed, JobGone, Place, end_of_all
 from curtsy.model.jobs import OPEN_STATES, JobState
 from curtsy.model.roles import Caller
 
-router = APIRouter()
+router = APIRouter(generate_unique_id_function=attrgetter("name"))
 
 _LINE_ID = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,6}|end))?")
 END = "end"
-WHOLE = 10**9
-"""In place of a line's number: the event was read with all its lines."""
+PURGED = "PURGED"
+"""The last word of a log whose job is no more: it is that of `DELETE /jobs/{id}?purge=true`."""
 LastEventId = Annotated[str | None, Header(max_length=100)]
 
 
@@ -49,9 +61,12 @@ async def all_updates(socket: WebSocket, desk: TheDesk, after: str | None = None
     except BadPlace as error:
         await refuse(socket, BAD_PLACE, str(error))
         return
+    caller = caller_of(socket)
+    end, number = await desk.read(lambda c: (end_of_all(c), open_jobs(c, caller.confined_to)))
+    state = state_of_all(number, place=place or end)
+    facts = _own(desk.feed.of_all(after=place or end, end=end), caller)
     await socket.accept()
-    facts = desk.feed.of_all(after=place)
-    await speak(socket, _updates(_own(facts, caller_of(socket)), update_of_all))
+    await speak(socket, _after(state, _updates(facts, update_of_all)))
 
 
 @router.websocket("/ws/jobs/{job_id}")
@@ -67,13 +82,15 @@ async def job_updates(
     except NotFound as error:
         await refuse(socket, UNKNOWN_JOB, str(error))
         return
+    n = int(after) if after is not None else row.last_event
+    facts = desk.feed.of_job(_followed(row), after=n)
     await socket.accept()
-    await speak(socket, _of_job(desk, row, int(after) if after is not None else row.last_event))
+    await speak(socket, _after(state_now(row, seq=n), _updates(facts, update)))
 
 
 @router.get("/events", responses=_streams(EventPage) | problems(), status_code=200,
             response_class=EventStream)  # fmt: skip
-async def events(
+async def follow_events(
     request: Request, desk: TheDesk, caller: TheCaller, last_event_id: LastEventId = None
 ) -> Response:
     """What happens to all jobs from now on, or since the event named by `Last-Event-ID`."""
@@ -83,20 +100,22 @@ async def events(
         raise BadRequest([f"Last-Event-ID: {error}"]) from None
     if wants_page(request):
         return await event_page(desk, place, caller)
-    return EventStream(_as_sse(_own(desk.feed.of_all(after=place), caller)))
+    end = await desk.read(end_of_all)
+    facts = desk.feed.of_all(after=place or end, end=end)
+    return EventStream(_after(sse_place(str(place or end)), _as_sse(_own(facts, caller))))
 
 
 @router.get("/jobs/{job_id}/logs", responses=_streams(LogPage) | problems(404) | {
     204: {"description": "The log was read to its end."}
 }, status_code=200, response_class=EventStream)  # fmt: skip
-async def logs(
+async def follow_job_log(
     request: Request, job: JobId, desk: TheDesk, last_event_id: LastEventId = None
 ) -> Response:
     """The job's log, live: `log` events `{ts, level, msg}`, then one `end`."""
     after, line, ended = _line_after(last_event_id)
     row, _tags = await desk.job(job)
     if wants_page(request):
-        return await log_page(desk, row, after)
+        return await log_page(desk, row, after, line)
     if ended and row.state not in OPEN_STATES and after >= row.last_event:
         return Response(status_code=204)  # so that a browser does not ask for ever
     return EventStream(_log(desk, row, after, line))
@@ -120,12 +139,15 @@ async def _updates(
                 yield render(fact)
 
 
-async def _of_job(desk: Desk, row: Any, after: int) -> AsyncGenerator[bytes]:
-    yield state_now(row, seq=after)
-    facts = desk.feed.of_job(row.id, after=after, known=row.last_event)
-    async with aclosing(_updates(facts, update)) as messages:
+async def _after(first: bytes, messages: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    async with aclosing(messages):
+        yield first
         async for message in messages:
             yield message
+
+
+def _followed(row: Any) -> Followed:
+    return Followed(row.id, row.public_id, row.last_event)
 
 
 async def _as_sse(facts: AsyncGenerator[Fact]) -> AsyncGenerator[bytes]:
@@ -135,16 +157,24 @@ async def _as_sse(facts: AsyncGenerator[Fact]) -> AsyncGenerator[bytes]:
 
 
 async def _log(desk: Desk, row: Any, after: int, line: int) -> AsyncGenerator[bytes]:
-    """From behind that line of that event on, until the job has ended."""
+    """From behind that line of that event on, until the job has ended or is no more."""
+    try:
+        async with aclosing(_lines(desk, row, after, line)) as pieces:
+            async for piece in pieces:
+                yield piece
+    except JobGone:
+        yield _end(row.public_id, row.last_event, PURGED)
+
+
+async def _lines(desk: Desk, row: Any, after: int, line: int) -> AsyncGenerator[bytes]:
     if after >= row.last_event and row.state not in OPEN_STATES:
         yield _end(row.public_id, row.last_event, word(row.door, JobState(row.state), row.done))
         return
-    first = after if line == WHOLE else after - 1
-    async with aclosing(desk.feed.of_job(row.id, after=first, known=row.last_event)) as facts:
+    first = event_before(after, line)
+    async with aclosing(desk.feed.of_job(_followed(row), after=first)) as facts:
         async for fact in facts:
-            for number, entry in enumerate(log_lines(fact), 1):
-                if (fact.n, number) > (after, line):
-                    yield sse(orjson.dumps(entry._asdict()), id=f"{fact.n}.{number}", event="log")
+            for number, entry in lines_behind(fact, after, line):
+                yield sse(orjson.dumps(entry._asdict()), id=f"{fact.n}.{number}", event="log")
             if fact.name == "job_finished" and await _is_last(desk, fact):
                 state, done, *_rest = fact.stands
                 yield _end(fact.job, fact.n, word(fact.door, JobState(state), done))
@@ -152,8 +182,11 @@ async def _log(desk: Desk, row: Any, after: int, line: int) -> AsyncGenerator[by
 
 
 async def _is_last(desk: Desk, fact: Fact) -> bool:
-    """A job whose failures are tried again goes on behind its end."""
-    row, _tags = await desk.job(fact.job)
+    """A job whose failures are tried again goes on behind its end; one that is purged does not."""
+    try:
+        row, _tags = await desk.job(fact.job)
+    except NotFound:
+        return True
     return bool(row.last_event == fact.n)
 
 

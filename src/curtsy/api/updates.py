@@ -4,9 +4,10 @@ from typing import Any
 
 import orjson
 
+from curtsy.api.listing import TOTAL_CAP
 from curtsy.api.words import word
 from curtsy.clock import rfc3339
-from curtsy.events import Fact
+from curtsy.events import Fact, Place
 from curtsy.model.jobs import JobState, page_name
 
 _PAGE_ENDS = ("page_fetched", "page_not_modified", "page_failed")
@@ -40,6 +41,17 @@ def state_now(row: Any, *, seq: int) -> bytes:
         "type": "job_update", "job_id": row.public_id, "article_id": None,
         "status": word(row.door, state, row.done), "completed": row.done, "failed": row.failed,
         "total": row.total, "state": state, "event": "state", "seq": seq,
+        "last_seq": row.last_event,
+    })  # fmt: skip
+
+
+def state_of_all(open_jobs: int, *, place: Place) -> bytes:
+    """How much goes on, for one who has just come to follow all jobs. The fields of an update are
+    there for programs that expect them in every message; it is of no job."""
+    return orjson.dumps({
+        "type": "state", "job_id": None, "article_id": None, "status": None, "completed": 0,
+        "failed": 0, "total": 0, "open_jobs": min(open_jobs, TOTAL_CAP),
+        "open_jobs_is_capped": open_jobs > TOTAL_CAP, "event": "state", "seq": str(place),
     })  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """What became of a job's webhooks, and once more on demand."""
 
+from operator import attrgetter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
@@ -12,7 +13,7 @@ from curtsy.api.problems import problems
 from curtsy.clock import rfc3339
 from curtsy.events.webhooks import deliveries_of
 
-router = APIRouter(route_class=JsonRoute)
+router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
 DeliveryId = Annotated[int, Path(ge=1, le=2**62)]
 
@@ -47,7 +48,7 @@ class SigningSecret(BaseModel):
 
 
 @router.get("/jobs/{job_id}/webhooks", responses=problems(404))
-async def deliveries(job: JobId, desk: TheDesk) -> Deliveries:
+async def list_webhook_deliveries(job: JobId, desk: TheDesk) -> Deliveries:
     """One delivery for each time the job ended."""
     await desk.job(job)
     rows = await desk.read(lambda c: deliveries_of(c, job))
@@ -56,7 +57,7 @@ async def deliveries(job: JobId, desk: TheDesk) -> Deliveries:
 
 @router.post("/jobs/{job_id}/webhooks/{delivery}/replay", status_code=202,
              responses=problems(404, 409))  # fmt: skip
-async def replay(job: JobId, delivery: DeliveryId, desk: TheDesk) -> Replayed:
+async def replay_webhook_delivery(job: JobId, delivery: DeliveryId, desk: TheDesk) -> Replayed:
     """Deliver it once more; 409 while it is still being tried."""
     await desk.job(job)
     await desk.replay_delivery(job, delivery)
@@ -64,7 +65,7 @@ async def replay(job: JobId, delivery: DeliveryId, desk: TheDesk) -> Replayed:
 
 
 @router.get("/webhooks/secret", responses=problems())
-async def secret(desk: TheDesk) -> SigningSecret:
+async def get_webhook_secret(desk: TheDesk) -> SigningSecret:
     """With what this installation signs its webhooks."""
     return SigningSecret(secret=await desk.signing_secret())
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from curtsy.model.jobs import JobState
 
@@ -35,6 +36,9 @@ CRAWL: Mapping[JobState, str] = {
     _S.FAILED: "error",
     _S.CANCELLED: "cancelled",
 }
+RUNS: Mapping[JobState, str] = {
+    state: "queued" if state is _S.SCHEDULED else state.value for state in JobState
+}
 OPERATIONS: Mapping[JobState, str] = {
     _S.SCHEDULED: "pending",
     _S.QUEUED: "pending",
@@ -44,7 +48,9 @@ OPERATIONS: Mapping[JobState, str] = {
     _S.FAILED: "failure",
     _S.CANCELLED: "cancelled",
 }
-DOORS: Mapping[str, Mapping[JobState, str]] = {"fetch": FETCH, "articles": ARTICLES, "crawl": CRAWL}
+DOORS: Mapping[str, Mapping[JobState, str]] = {
+    "fetch": FETCH, "articles": ARTICLES, "crawl": CRAWL, "runs": RUNS,
+}  # fmt: skip
 IF_SOME_SUCCEEDED = {"articles": "COMPLETED", "crawl": "finished"}
 """What these doors call a job of which most failed, but not all."""
 
@@ -58,24 +64,52 @@ def word(door: str, state: JobState, done: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Jobs in one of these states; of the failed ones all, or only with or without a success."""
+    """Jobs of these doors in these states."""
 
-    states: tuple[JobState, ...]
-    failed_with_success: bool | None = None
+    whole: frozenset[tuple[str, str]]
+    """State and door."""
+    failed: frozenset[tuple[str, bool]] = frozenset()
+    """Doors of whose failed jobs only those are meant of which some page succeeded, or none."""
+
+    def fits(self, row: Any) -> bool:
+        is_failed = row.state == JobState.FAILED and (row.door, row.done > 0) in self.failed
+        return is_failed or (row.state, row.door) in self.whole
+
+    def of(self, door: str) -> "Filter":
+        return Filter(
+            frozenset(pair for pair in self.whole if pair[1] == door),
+            frozenset(pair for pair in self.failed if pair[0] == door),
+        )
+
+
+def in_states(*states: JobState) -> Filter:
+    """Whatever door they came through."""
+    return Filter(frozenset((state.value, door) for state in states for door in DOORS))
+
+
+def _shown_as(name: str) -> Filter:
+    """Jobs that show this word: as the status of their door, or as their state."""
+    whole: set[tuple[str, str]] = set()
+    failed: set[tuple[str, bool]] = set()
+    for door in DOORS:
+        for state in JobState:
+            fits = [name in (state, word(door, state, done)) for done in (0, 1)]
+            if all(fits):
+                whole.add((state.value, door))
+            elif any(fits):
+                failed.add((door, fits[1]))
+    return Filter(frozenset(whole), frozenset(failed))
 
 
 def _filters() -> dict[str, Filter]:
-    """A word that several know is meant as the door shows it; the fetch door's come first."""
-    made: dict[str, Filter] = {}
-    for words in (FETCH, ARTICLES, CRAWL, OPERATIONS):
-        for name in dict.fromkeys(words.values()):
-            made.setdefault(name, Filter(tuple(s for s, w in words.items() if w == name)))
-    for state in JobState:
-        made.setdefault(state, Filter((state,)))
-    made["FAILED"] = Filter((_S.FAILED,), failed_with_success=False)
-    for name in IF_SOME_SUCCEEDED.values():
-        made[name] = Filter((_S.SUCCEEDED, _S.PARTIAL, _S.FAILED), failed_with_success=True)
-    return made
+    """The operations door makes no jobs: its own words are meant of all."""
+    names = dict.fromkeys(w for words in DOORS.values() for w in words.values())
+    made = {name: _shown_as(name) for name in [*names, *IF_SOME_SUCCEEDED.values(), *JobState]}
+    for name in OPERATIONS.values():
+        states = (state for state, shown in OPERATIONS.items() if shown == name)
+        made.setdefault(name, in_states(*states))
+    return {str(name): wanted for name, wanted in made.items()}
 
 
 FILTERS = _filters()
+EVERY_STATE = in_states(*JobState)

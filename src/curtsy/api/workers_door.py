@@ -41,7 +41,7 @@ class WorkerList(BaseModel):
 
 
 @router.get("/workers", responses=problems())
-async def workers(desk: TheDesk) -> WorkerList:
+async def list_workers(desk: TheDesk) -> WorkerList:
     """Every worker: where it runs, whether it lives, what it holds."""
     found = await desk.read(lambda c: all_workers(c, now=desk.clock.now()))
     return WorkerList(workers=[_shown(one) for one in found], alive=sum(w.alive for w in found))

@@ -5,6 +5,7 @@ from curtsy.app.opening import opened
 from curtsy.app.presence import who_is_up
 from curtsy.app.processes import run_scheduler, run_up, run_worker, serve_api
 from curtsy.app.stopping import Stop
+from curtsy.app.trying import try_page
 
 __all__ = [
     "Stop",
@@ -14,6 +15,7 @@ __all__ = [
     "run_up",
     "run_worker",
     "serve_api",
+    "try_page",
     "who_is_up",
     "whole_engine",
 ]

@@ -11,10 +11,13 @@ from pathlib import Path
 from curtsy.clock import Clock
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
+from curtsy.extract.confinement import keep_to_oneself
+from curtsy.extract.inspection import inspected
 from curtsy.frontier.timekeeping import synchronise
 from curtsy.logs import logger
+from curtsy.scrapers.known import OwnScrapers
 from curtsy.store import Store
-from curtsy.store.upgrade import require_known_schema, upgrade
+from curtsy.store.version import found, newest, require_known_schema
 
 log = logger("app")
 
@@ -47,14 +50,32 @@ async def ready(
 ) -> AsyncIterator[tuple[Store, Clock]]:
     """The store with the schema that this program knows, and a clock in step with it."""
     async with opened(settings) as store:
-        if upgrades_sqlite and store.is_sqlite:
-            before, after = await upgrade(store)
-            if before != after:
-                log.info("schema_upgraded", before=before, after=after)
+        if upgrades_sqlite and store.is_sqlite and await found(store) != newest():
+            await _upgrade(store)
         await require_known_schema(store)
         clock = Clock()
         await synchronise(store, clock)
         yield store, clock
+
+
+async def _upgrade(store: Store) -> None:
+    from curtsy.store.upgrade import upgrade  # with Alembic, which takes long to import
+
+    before, after = await upgrade(store)
+    if before != after:
+        log.info("schema_upgraded", before=before, after=after)
+
+
+def own_scrapers(settings: Settings) -> OwnScrapers:
+    """What SCRAPERS and installed packages have. Raises `BadSetting` where one cannot be used.
+
+    It waits for a process that imports them: to be called before anybody waits for this one. Where
+    there are some, they do not get to see what this process was told.
+    """
+    found = inspected([file for file in settings.scrapers.split(",") if file])
+    if found.names:
+        keep_to_oneself()
+    return found
 
 
 def _allow_many_files() -> None:

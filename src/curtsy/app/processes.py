@@ -7,17 +7,25 @@ from typing import Protocol
 
 from curtsy import duty
 from curtsy.api.desk import Desk
+from curtsy.app.declaring import Declared, apply
 from curtsy.app.entrance import entrance_for
-from curtsy.app.opening import check_folder, ready
+from curtsy.app.opening import check_folder, own_scrapers, ready
 from curtsy.app.presence import presence
 from curtsy.app.scheduling import Scheduler
 from curtsy.app.serving import Api, listen, url_of
 from curtsy.app.stopping import Stop
 from curtsy.clock import Clock
-from curtsy.config import Settings, milliseconds, worker_settings
+from curtsy.config import (
+    Settings,
+    milliseconds,
+    whole_policy,
+    worker_settings,
+)
 from curtsy.errors import StoreAway
 from curtsy.frontier.timekeeping import synchronise
 from curtsy.operations.examination import Count, waiting_visits
+from curtsy.scrapers import NAMES
+from curtsy.scrapers.known import OwnScrapers
 from curtsy.store import Store
 from curtsy.store.wakeups import Wakeups
 from curtsy.submit import SubmitLimits, Submitter
@@ -35,32 +43,44 @@ class Part(Protocol):
 
 async def serve_api(settings: Settings) -> None:
     """The API alone, until a signal; other processes fetch."""
+    declared, own = Declared.read(settings), own_scrapers(settings)
     with Stop() as stop, listen(settings) as listening:
         async with (
             ready(settings) as (store, clock),
             Wakeups(settings.database_url, lambda: desk.feed.wake()) as wakeups,
-            desk_for(settings, store, clock, wakeups.send) as desk,
+            desk_for(settings, store, clock, wakeups.send, own) as desk,
         ):
             entrance = await entrance_for(settings, listening, store)
+            await apply(settings, declared, store, clock, desk)
             duties = {"keep_time": lambda: _keep_time(store, clock)}
             await _until_stopped(stop, [Api(desk, listening, entrance)], duties)
 
 
 async def run_worker(settings: Settings) -> None:
     """A worker alone, until a signal."""
+    declared, own = Declared.read(settings), own_scrapers(settings)
     with Stop() as stop:
         async with ready(settings) as (store, clock):
-            worker = Worker(store=store, clock=clock, settings=worker_settings(settings))
+            desk = desk_for(settings, store, clock, lambda: None, own)
+            await apply(settings, declared, store, clock, desk)
+            worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own))
             async with Wakeups(settings.database_url, worker.wake):
                 await _until_stopped(stop, [worker])
 
 
 async def run_scheduler(settings: Settings) -> None:
     """A scheduler alone, until a signal; run as many as you like."""
+    declared, own = Declared.read(settings), own_scrapers(settings)
     with Stop() as stop:
-        async with ready(settings) as (store, clock):
+        async with (
+            ready(settings) as (store, clock),
+            Wakeups(settings.database_url, lambda: None) as wakeups,
+        ):
+            desk = desk_for(settings, store, clock, wakeups.send, own)
+            await apply(settings, declared, store, clock, desk)
+            scheduler = scheduler_for(settings, store, clock, desk)
             duties = {"keep_time": lambda: _keep_time(store, clock)}
-            await _until_stopped(stop, [Scheduler(store=store, clock=clock)], duties)
+            await _until_stopped(stop, [scheduler], duties)
 
 
 async def run_up(
@@ -75,10 +95,11 @@ async def run_up(
     still wait.
     """
     check_folder(settings.database_url)
+    declared, own = Declared.read(settings), own_scrapers(settings)
     with presence(settings), Stop() as stop, listen(settings) as listening:
         async with ready(settings, upgrades_sqlite=True) as (store, clock):
             entrance = await entrance_for(settings, listening, store)
-            worker = Worker(store=store, clock=clock, settings=worker_settings(settings),
+            worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own),
                             on_told=lambda: desk.feed.wake())  # fmt: skip
 
             def on_work() -> None:
@@ -91,11 +112,12 @@ async def run_up(
                 desk.feed.wake()
 
             async with (
-                desk_for(settings, store, clock, on_work) as desk,
+                desk_for(settings, store, clock, on_work, own) as desk,
                 Wakeups(settings.database_url, on_wake) as wakeups,
             ):
+                await apply(settings, declared, store, clock, desk)
                 on_up(url_of(listening))
-                scheduler = Scheduler(store=store, clock=clock)
+                scheduler = scheduler_for(settings, store, clock, desk)
                 await _until_stopped(stop, [Api(desk, listening, entrance), worker, scheduler])
                 with suppress(StoreAway):  # then nobody can say, and nothing is lost either
                     on_down(worker.recorded, await store.read(waiting_visits))
@@ -117,15 +139,25 @@ async def _until_stopped(
             task.cancel()
 
 
-def desk_for(settings: Settings, store: Store, clock: Clock, on_work: Callable[[], None]) -> Desk:
+def desk_for(
+    settings: Settings, store: Store, clock: Clock, on_work: Callable[[], None], own: OwnScrapers
+) -> Desk:
     told = worker_settings(settings)
     submitter = Submitter(
-        store=store, clock=clock, limits=SubmitLimits(allow=told.allow), on_submitted=on_work,
-        delay_ms=told.policy.min_delay,
+        store=store, clock=clock, on_submitted=on_work, delay_ms=told.policy.min_delay,
+        limits=SubmitLimits(allow=told.allow, scrapers=NAMES | own.names),
     )  # fmt: skip
     return Desk(store=store, clock=clock, submitter=submitter, on_work=on_work,
                 page_max_age=milliseconds(settings.page_max_age),
-                crawl_cache_ttl=milliseconds(settings.crawl_cache_ttl))  # fmt: skip
+                crawl_cache_ttl=milliseconds(settings.crawl_cache_ttl),
+                policy=whole_policy(settings), lease_ttl=told.lease_ttl,
+                user_agent=settings.user_agent, result_days=settings.result_days,
+                sync_timeout=settings.sync_timeout)  # fmt: skip
+
+
+def scheduler_for(settings: Settings, store: Store, clock: Clock, desk: Desk) -> Scheduler:
+    return Scheduler(store=store, clock=clock, ticker=desk.schedules.ticker,
+                     run_timeout=milliseconds(settings.run_timeout))  # fmt: skip
 
 
 async def _keep_time(store: Store, clock: Clock) -> float:

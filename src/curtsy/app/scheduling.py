@@ -5,32 +5,64 @@ from contextlib import suppress
 
 from curtsy import duty
 from curtsy.clock import Clock
+from curtsy.errors import StoreAway, StoreFull
 from curtsy.logs import logger
 from curtsy.operations.pruning import BATCH, prune_some
+from curtsy.operations.records import gather_next, sites_to_gather
+from curtsy.schedule.overdue import Overdue
+from curtsy.schedule.run_lines import log_run
+from curtsy.schedule.ticking import Ticker
 from curtsy.store import Store
 
 log = logger("app")
 
 PRUNE_EVERY_SECONDS = 60.0
+GATHER_EVERY_SECONDS = 2.0
 
 
 class Scheduler:
-    def __init__(self, *, store: Store, clock: Clock) -> None:
-        self._store, self._clock = store, clock
+    def __init__(self, *, store: Store, clock: Clock, ticker: Ticker, run_timeout: int) -> None:
+        self._store, self._clock, self._ticker = store, clock, ticker
+        self._overdue = Overdue(store=store, clock=clock, run_timeout=run_timeout)
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
-        log.info("scheduler_started")
-        duties = [asyncio.create_task(duty.run("prune", self.prune))]
+        log.info("scheduler_started", scheduler=self._ticker.id)
+        duties = [
+            asyncio.create_task(duty.run("prune", self.prune)),
+            asyncio.create_task(duty.run("fire", self._ticker.step, self._ticker.wake)),
+            asyncio.create_task(duty.run("do", self._ticker.owed.step, self._ticker.owed.wake)),
+            asyncio.create_task(duty.run("gather", self.gather)),
+            asyncio.create_task(duty.run("end_overdue_runs", self._overdue.step)),
+        ]
         await self._stopping.wait()
         for task in duties:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        log.info("scheduler_stopped")
+        await self._ticker.leave()
+        log.info("scheduler_stopped", scheduler=self._ticker.id)
 
     async def stop(self) -> None:
         self._stopping.set()
+
+    async def gather(self) -> float:
+        """A duty: records of runs that ended are compared with those before. A site that cannot be
+        done keeps no other from it."""
+        for site in await self._store.read(sites_to_gather):
+            try:
+                await self._gather(site)
+            except (StoreAway, StoreFull):
+                raise
+            except Exception:
+                log.exception("records_not_gathered", site_name=site)
+        return GATHER_EVERY_SECONDS
+
+    async def _gather(self, site: str) -> None:
+        while ended := await self._store.write(
+            lambda c: gather_next(c, site, now=self._clock.now())
+        ):
+            log_run("run_ended", site, *ended)
 
     async def prune(self) -> float:
         """A duty: what has expired goes, a batch in each transaction."""

@@ -22,6 +22,7 @@ from curtsy.api.desk import Desk
 from curtsy.api.entrance import Entrance
 from curtsy.api.guards import MAX_HEAD_BYTES, CheckHead, head_too_long, refusal
 from curtsy.app.entrance import is_private
+from curtsy.app.sockets import Socket
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
 from curtsy.logs import logger
@@ -155,6 +156,8 @@ class _Server(uvicorn.Server):
             for connection in list(self.server_state.connections):
                 if isinstance(connection, _Connection):
                     connection.close_if_overdue(now)
+                elif isinstance(connection, Socket):
+                    connection.close_if_stalled(now, STALL_SECONDS)
         return await super().on_tick(counter)
 
 
@@ -164,12 +167,13 @@ class Api:
     ) -> None:
         entrance = entrance or Entrance(is_private=is_private(listening))
         self._listening = listening
+        self._app = create_app(desk, entrance)
         self._ended = asyncio.Event()
         self._server = _Server(
             uvicorn.Config(
-                CheckHead(create_app(desk, entrance)), http=_Connection, log_config=None,
+                CheckHead(self._app), http=_Connection, log_config=None,
                 log_level="error", access_log=False, lifespan="off", server_header=False,
-                ws="websockets-sansio", ws_max_size=MOST_SAID_BYTES, ws_per_message_deflate=False,
+                ws=Socket, ws_max_size=MOST_SAID_BYTES, ws_per_message_deflate=False,
                 timeout_graceful_shutdown=GRACE_SECONDS,
             )
         )  # fmt: skip
@@ -183,7 +187,8 @@ class Api:
         log.info("api_stopped")
 
     async def stop(self) -> None:
-        """Answer what came in, accept nothing more."""
+        """Answer what came in, accept nothing more. Streams have no end of their own."""
+        self._app.state.stopping.set()
         self._server.should_exit = True
         await self._ended.wait()
 

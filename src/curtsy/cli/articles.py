@@ -79,6 +79,11 @@ def written_to(out: Path | None) -> Iterator[TextIO]:
             part.unlink(missing_ok=True)
 
 
+def is_record(result: dict[str, Any]) -> bool:
+    """Of a run of a site: whatever its fields are called, it is no page, and has no text."""
+    return "_key" in result
+
+
 class Writer:
     """Writes results one after the other."""
 
@@ -90,7 +95,7 @@ class Writer:
         self._written = 0
 
     def write(self, result: dict[str, Any]) -> None:
-        if self.form is Form.JSON:
+        if self.form is Form.JSON or is_record(result):
             text = as_json(result, self._to)
         elif "error" in result:
             return

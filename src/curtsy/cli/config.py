@@ -5,18 +5,28 @@ import os
 from curtsy.cli.saying import note, say, say_json
 from curtsy.cli.table import table
 from curtsy.cli.talking import AsJson
+from curtsy.cli.wording import counted
 
 
 def check(as_json: AsJson = False) -> None:
     """Every setting with its value and where that came from.
 
-    Exit code 1 if one is wrong, and a sentence that says which.
+    Exit code 1 if one is wrong, or the file of sources or a scraper of your own is, and a sentence
+    that says which.
     """
-    from curtsy.config import load
+    from curtsy.app.opening import own_scrapers
+    from curtsy.config import load, read_sources
+    from curtsy.config.declared_files import read_schedules, read_sites
     from curtsy.config.obsolete import obsolete_variables
     from curtsy.config.reading import origins, shown, unknown_variables
 
     settings = load()
+    files = (
+        (settings.sources_file, read_sources(settings), "source"),
+        (settings.sites_file, read_sites(settings), "site"),
+        (settings.schedules_file, read_schedules(settings), "schedule"),
+    )
+    own = own_scrapers(settings)
     came_from = origins()
     rows = [(name.upper(), shown(name, value), came_from[name]) for name, value in settings]
     if as_json:
@@ -25,6 +35,11 @@ def check(as_json: AsJson = False) -> None:
     else:
         say("\n".join(table(("setting", "value", "from"), rows, cut=("value", "from"))))
     tell = note if as_json else say
+    for file, sections, what in files:
+        if sections is not None:
+            tell(f"\n{file} describes {counted(len(sections), what)}.")
+    if own.docs:
+        tell(f"\nScrapers of your own: {', '.join(sorted(own.docs))}.")
     for name in unknown_variables(os.environ):
         tell(f"\n{name} is set, but there is no such setting: it has no effect.")
     for name, instead in obsolete_variables(os.environ).items():

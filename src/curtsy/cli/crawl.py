@@ -41,7 +41,7 @@ def crawl(
     exclude: Annotated[Patterns, typer.Option(metavar="PATTERN", help="No such URLs.")] = None,
     max_pages: Annotated[int, typer.Option(min=1, metavar="N", help="In all.")] = 10_000,
     spider: Annotated[
-        str, typer.Option(metavar="NAME", help="What to make of a page: article or raw.")
+        str, typer.Option(metavar="NAME", help="What to make of a page: article, raw, or your own.")
     ] = "article",
     ignore_cache: Annotated[
         bool, typer.Option("--ignore-cache", help="Start anew, and fetch every page.")
@@ -73,5 +73,5 @@ async def _crawl(url: str | None, body: dict[str, Any], *, wait: bool, as_json: 
         if wait:
             ended = await watched(api, made["job_id"], len(body["start_urls"]))
             show_status(ended, as_json=as_json)
-            raise typer.Exit(exit_code(ended["completed"], ended["failed"] + ended["cancelled"]))
+            raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
         await warn_if_nobody_fetches(api)

@@ -13,7 +13,7 @@ from curtsy.cli.saying import note, say_json
 from curtsy.cli.starting import run, settings_for
 from curtsy.cli.talking import AsJson
 from curtsy.cli.waiting import until_ended
-from curtsy.client import Talk
+from curtsy.client import AsyncJob, Talk
 
 if TYPE_CHECKING:
     from curtsy.config import Settings
@@ -63,12 +63,13 @@ async def _scrape(settings: "Settings", urls: list[str]) -> list[dict[str, Any]]
         api = Talk(http)
         body = {"articles": [{"url": url} for url in urls], "name": "demonstration"}
         made = await api.ask("POST", "/jobs/submit", body=body)
+        job = AsyncJob(api, made["job_id"])
         try:
-            await until_ended(api, made["job_id"], made["total_articles"])
+            await until_ended(job, made["total_articles"])
         except asyncio.CancelledError:
             note("Stopped: the practice newspapers close, and nothing is left behind.")
             raise
-        return [found async for found in api.results(made["job_id"])]
+        return [found async for found in job.results()]
 
 
 Reasons = Counter[tuple[str, str]]

@@ -26,7 +26,7 @@ class NotUp(CurtsyError):
 def start_detached(settings: "Settings") -> dict[str, Any]:
     """What it says of itself once it is up. What it was told goes along as settings."""
     told = {"API_HOST": settings.api_host, "API_PORT": settings.api_port,
-            "WORKER_SLOTS": settings.worker_slots}  # fmt: skip
+            "WORKER_SLOTS": settings.worker_slots, "SCRAPERS": settings.scrapers}  # fmt: skip
     environment = os.environ | {f"CURTSY_{name}": str(value) for name, value in told.items()}
     try:
         log = LOG.open("ab")

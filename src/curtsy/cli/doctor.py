@@ -46,7 +46,7 @@ def doctor(
 async def _examine(settings: "Settings", sources: int) -> "tuple[str, Examination]":
     from curtsy.app import opened
     from curtsy.operations.examination import examine
-    from curtsy.store.upgrade import newest, require_known_schema
+    from curtsy.store.version import newest, require_known_schema
 
     async with opened(settings) as store:
         await require_known_schema(store)

@@ -11,10 +11,24 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "curtsy scrape -f urls.txt --out articles.jsonl": "many, a line of JSON each",
         "grep -o 'https://[^ ]*' notes.txt | curtsy scrape -f -": "whatever another program finds",
     },
+    "curtsy try": {
+        "curtsy try https://example.com/ --scrapers my_site.py": "what it finds there",
+        "curtsy try saved.html --url https://example.com/ --scrapers my_site.py": "without asking",
+        "curtsy try https://example.com/list --recipe recipe.toml": "a listing, by a recipe",
+    },
     "curtsy submit": {
         "curtsy submit https://example.com/ --wait": "watch until it has ended",
         "curtsy submit -f urls.txt --name Monday": "many, under a name",
         "curtsy submit -f urls.txt --url http://host:8000": "to a service elsewhere",
+    },
+    "curtsy plan": {
+        "curtsy plan -f urls.txt": "how many, and until when",
+        "curtsy plan -f urls.txt --finish-by 2030-01-01T12:00:00Z": "in time? what would make it?",
+        "curtsy plan --next 7d": "what the schedules will do",
+    },
+    "curtsy why": {
+        "curtsy why job_0d45a0376e21": "what a job waits for",
+        "curtsy why example.com": "what the next request to a site waits for",
     },
     "curtsy status": {
         "curtsy status job_0d45a0376e21": "a line",
@@ -51,6 +65,60 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "curtsy dead-letters": "which, and why",
         "curtsy dead-letters --retry --kind timeout": "try these again",
         "curtsy dead-letters --resolve --source example.com --yes": "lay these aside",
+    },
+    "curtsy rate-limits": {
+        "curtsy rate-limits": "of every source",
+        "curtsy rate-limits --source us_state_dept --json": "of one, for a program",
+    },
+    "curtsy schedule": {
+        "curtsy schedule": "all that is on",
+        "curtsy schedule --source us_state_dept": "what is scheduled for one source",
+    },
+    "curtsy schedules list": {"curtsy schedules list": "when, what comes next, what came last"},
+    "curtsy schedules show": {"curtsy schedules show morning": "what comes, and what came of it"},
+    "curtsy schedules add": {
+        "curtsy schedules add news --every 2h --articles urls.txt": "every two hours",
+        "curtsy schedules add blog --cron '0 9 * * MON-FRI' --crawl https://a.com/": "weekdays",
+        "curtsy schedules add jp --cron @daily --timezone Japan --fetch https://a.jp/": "daily",
+        "curtsy schedules add once --at 2030-01-01T12:00:00Z --fetch https://a.com/": "once",
+        "curtsy schedules add tidy --cron @daily --duty cleanup": "what curtsy does for itself",
+    },
+    "curtsy schedules edit": {
+        "curtsy schedules edit news --every 90m": "only the rule",
+        "curtsy schedules edit news --overlap queue_one --catch-up none": "what if it is late",
+        "curtsy schedules edit blog --depth 3": "of a crawl, how far",
+    },
+    "curtsy schedules pause": {"curtsy schedules pause news": "until `curtsy schedules resume`"},
+    "curtsy schedules resume": {"curtsy schedules resume news": "at its next slot"},
+    "curtsy schedules run": {
+        "curtsy schedules run news": "now, and at its slots too",
+        "curtsy schedules run news --wait": "watch until it has ended",
+    },
+    "curtsy schedules remove": {
+        "curtsy schedules remove news": "it asks first",
+        "curtsy schedules remove news --yes": "it does not",
+    },
+    "curtsy sources list": {
+        "curtsy sources list": "all that were ever asked",
+        "curtsy sources list --described": "those that somebody described",
+    },
+    "curtsy sources show": {"curtsy sources show example.com": "what it allows, how it stands"},
+    "curtsy sources set": {
+        "curtsy sources set example.com --min-delay 2": "two seconds between requests",
+        "curtsy sources set news --hosts a.com,b.com --requests-per-hour 60": "one budget for both",
+        "curtsy sources set news --hours 9-17 --timezone Europe/London --slowdown 2": "by day",
+        "curtsy sources set news --reset min-delay": "as the settings have it again",
+    },
+    "curtsy sources pause": {"curtsy sources pause example.com": "until `curtsy sources resume`"},
+    "curtsy sources resume": {"curtsy sources resume example.com": "at its pace"},
+    "curtsy sources remove": {"curtsy sources remove news": "its hosts are as any other"},
+    "curtsy sources receipt": {
+        "curtsy sources receipt example.com": "the last seven days",
+        "curtsy sources receipt example.com --days 30 --json": "for programs",
+    },
+    "curtsy sources apply": {
+        "curtsy sources apply examples/travel_advisories.toml": "all that the file describes",
+        "curtsy sources apply sources.toml --url http://host:8000": "in a service elsewhere",
     },
     "curtsy up": {
         "curtsy up": "until Ctrl-C",

@@ -14,9 +14,10 @@ from curtsy.cli.starting import run
 from curtsy.cli.talking import AsJson, Url, talk
 from curtsy.cli.telling import WrongUsage
 from curtsy.cli.urls import File, Urls, given
-from curtsy.cli.waiting import is_open, total_of, warn_if_nobody_fetches, watched
-from curtsy.cli.wording import counted, in_utf8
+from curtsy.cli.waiting import warn_if_nobody_fetches, watched
+from curtsy.cli.wording import counted, in_utf8, second
 from curtsy.cli.writing import write_all
+from curtsy.client import AsyncJob, Status
 
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -83,7 +84,7 @@ async def _submit(url: str | None, body: Any, *, wait: bool, as_json: bool) -> N
         if wait:
             ended = await watched(api, made["job_id"], made["total_articles"])
             show_status(ended, as_json=as_json)
-            raise typer.Exit(exit_code(ended["completed"], ended["failed"] + ended["cancelled"]))
+            raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
         if made["new_articles"]:
             await warn_if_nobody_fetches(api)
 
@@ -93,11 +94,11 @@ def status(job: JobArgument, wait: Wait = False, as_json: AsJson = False, url: U
     show_status(run(_status(url, job, wait=wait)), as_json=as_json)
 
 
-async def _status(url: str | None, job: str, *, wait: bool) -> dict[str, Any]:
+async def _status(url: str | None, job: str, *, wait: bool) -> Status:
     async with talk(url) as api:
-        found: dict[str, Any] = await api.ask("GET", f"/jobs/{job}/status")
-        if wait and is_open(found):
-            found = await watched(api, job, total_of(found))
+        found = await AsyncJob(api, job).status()
+        if wait and not found.is_over:
+            found = await watched(api, job, found.total)
         return found
 
 
@@ -120,15 +121,15 @@ def results(
 
 async def _results(url: str | None, job: str, writer: Writer) -> None:
     async with talk(url) as api:
-        found = await api.ask("GET", f"/jobs/{job}/status")
-        total = total_of(found)
-        with progress(total, quiet=not writer.to_file) as tells:
-            written = await write_all(api, job, writer, tells)
+        held = AsyncJob(api, job)
+        found = await held.status()
+        with progress(found.total, quiet=not writer.to_file) as tells:
+            written = await write_all(held, writer, tells)
     for failure in written.failures:
         note(failure)
-    if is_open(found):
+    if not found.is_over:
         ended = written.done + written.failed
-        note(f"{ended} of {counted(total, 'page')} so far; the job goes on.")
+        note(f"{ended} of {counted(found.total, 'page')} so far; the job goes on.")
 
 
 def cancel(
@@ -178,14 +179,17 @@ async def _ask(url: str | None, method: str, path: str, query: dict[str, Any] | 
         return await api.ask(method, path, query=query)
 
 
-def show_status(found: dict[str, Any], *, as_json: bool) -> None:
+def show_status(status: Status, *, as_json: bool) -> None:
+    found = status.door_says
     if as_json:
         say_json(found)
     elif found["door"] == "fetch":
         say(f"{found['id']}: {found['status']} {found.get('error', '')}".rstrip())
     else:
-        words = [f"{found['completed']} of {counted(total_of(found), 'page')}"]
-        kinds = ("failed", "cancelled", "pending")
-        words += [f"{found[what]} {what}" for what in kinds if found[what]]
+        words = [f"{status.completed} of {counted(status.total, 'page')}"]
+        rest = {"failed": status.failed, "cancelled": found.get("cancelled", 0),
+                "pending": found.get("pending", 0)}  # fmt: skip
+        words += [f"{number} {what}" for what, number in rest.items() if number]
         words += ["paused"] if found.get("paused") else []
-        say(f"{found['job_id']}: {found['status']}, {', '.join(words)}")
+        words += [f"ends at {second(found['eta'])}"] if found.get("eta") else []
+        say(f"{found.get('job_id', found.get('run_id'))}: {found['status']}, {', '.join(words)}")

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.exits import FAILED
-from curtsy.cli.saying import note, say, say_json
+from curtsy.cli.confirming import require_yes
+from curtsy.cli.saying import say, say_json
 from curtsy.cli.starting import run
 from curtsy.cli.table import table
 from curtsy.cli.talking import AsJson, Url, talk
@@ -112,10 +112,4 @@ async def _do(url: str | None, path: str, which: dict[str, Any]) -> dict[str, in
 def _confirm(what: str, number: str) -> None:
     if not sys.stdin.isatty():
         raise WrongUsage(f"This would {what} {number}, and nobody is there to ask: give --yes.")
-    try:
-        agreed = typer.confirm(f"{what.capitalize()} {number}?", err=True)
-    except typer.Abort:
-        agreed = False
-    if not agreed:
-        note("Nothing was changed.")
-        raise typer.Exit(FAILED)
+    require_yes(f"{what.capitalize()} {number}?")

@@ -9,6 +9,7 @@ from curtsy.cli.starting import run
 from curtsy.cli.table import table
 from curtsy.cli.talking import AsJson, Url, talk
 from curtsy.cli.wording import moment
+from curtsy.client import Status
 
 Word = Literal[
     "scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled",
@@ -57,6 +58,9 @@ def jobs(
 async def found_jobs(url: str | None, query: dict[str, Any]) -> dict[str, Any]:
     async with talk(url) as api:
         found: dict[str, Any] = await api.ask("GET", "/jobs", query=query)
+        while not found["jobs"] and "next_cursor" in found:  # none among those looked through yet
+            on = query | {"cursor": found["next_cursor"]}
+            found = await api.ask("GET", "/jobs", query=on)
         return found
 
 
@@ -64,6 +68,8 @@ def _row(job: dict[str, Any]) -> tuple[str, ...]:
     made = moment(job["created_at"])
     if job["door"] == "fetch":
         return job["id"], job["status"], "1", "", made, job["url"]
-    done = f"{job['completed']} of {job['total_articles']}"
-    failed = str(job["failed"] or "")
-    return job["job_id"], job["status"], done, failed, made, job.get("name") or ""
+    stands = Status(job["state"], job)
+    name = job.get("job_id") or job["run_id"]
+    done = f"{stands.completed} of {stands.total}"
+    what = job.get("name") or job.get("site_name") or ""
+    return name, job["status"], done, str(stands.failed or ""), made, what

@@ -14,12 +14,20 @@ from curtsy.cli import (
     jobs,
     keys,
     letters,
+    limits,
     listing,
+    plan,
     processes,
+    receipt,
+    schedule_now,
+    schedules,
     schema,
     scrape,
+    sources,
     streams,
+    trying,
     up,
+    why,
 )
 from curtsy.cli.saying import say
 from curtsy.cli.teaching import Command, Group
@@ -28,13 +36,21 @@ from curtsy.cli.telling import told
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 Functions = tuple[Callable[..., None], ...]
 COMMANDS: dict[str, Functions] = {
-    "Start here": (demo.demo, scrape.scrape, up.up, up.stop),
-    "Jobs": (jobs.submit, crawl.crawl, jobs.status, streams.logs, streams.watch, jobs.results,
-             listing.jobs, letters.dead_letters, jobs.retry, jobs.pause, jobs.resume,
-             jobs.cancel),
-    "Operation": (doctor.doctor, processes.api, processes.worker, processes.scheduler),
+    "Start here": (demo.demo, scrape.scrape, trying.try_, up.up, up.stop),
+    "Jobs": (plan.plan, jobs.submit, crawl.crawl, jobs.status, why.why, streams.logs,
+             streams.watch, jobs.results, listing.jobs, letters.dead_letters, jobs.retry,
+             jobs.pause, jobs.resume, jobs.cancel),
+    "Schedules": (schedule_now.schedule,),
+    "Operation": (doctor.doctor, limits.rate_limits, processes.api, processes.worker,
+                  processes.scheduler),
 }  # fmt: skip
 GROUPS: dict[str, tuple[str, Functions]] = {
+    "schedules": ("Jobs that come at their time: make them, see what came of them.",
+                  (schedules.list, schedules.show, schedules.add, schedules.edit,
+                   schedules.pause, schedules.resume, schedules.run, schedules.remove)),
+    "sources": ("What each site allows: say it, see how it stands, pause it.",
+                (sources.list, sources.show, sources.set, sources.pause, sources.resume,
+                 sources.remove, sources.apply, receipt.receipt)),
     "keys": ("Who may use the API: make keys, list, rotate and revoke them.",
              (keys.add, keys.list, keys.rotate, keys.revoke)),
     "db": ("The database's schema: upgrade it, check it.", (schema.upgrade, schema.check)),
@@ -69,12 +85,14 @@ def _made() -> typer.Typer:
     made.callback()(_options)
     for heading, functions in COMMANDS.items():
         for function in functions:
-            made.command(cls=Command, rich_help_panel=heading)(function)
+            name = function.__name__.rstrip("_").replace("_", "-")  # `try` is a word of Python's
+            made.command(name, cls=Command, rich_help_panel=heading)(function)
     for name, (purpose, functions) in GROUPS.items():
         group = typer.Typer(cls=Group, help=purpose, rich_markup_mode=None)
         for function in functions:
             group.command(cls=Command)(function)
-        made.add_typer(group, name=name, rich_help_panel="Operation")
+        panel = "Schedules" if name == "schedules" else "Operation"
+        made.add_typer(group, name=name, rich_help_panel=panel)
     return made
 
 

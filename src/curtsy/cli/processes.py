@@ -1,27 +1,27 @@
 """`curtsy api`, `curtsy worker` and `curtsy scheduler`: one part alone, for several machines."""
 
 from curtsy.cli.starting import run, settings_for
-from curtsy.cli.up import Host, Port, Slots
+from curtsy.cli.up import Host, Port, Scrapers, Slots, joined
 
 
-def api(host: Host = None, port: Port = None) -> None:
+def api(host: Host = None, port: Port = None, scrapers: Scrapers = None) -> None:
     """Serve the API alone, where workers run elsewhere.
 
     It prints log lines only, on stderr; CURTSY_LOG_FORMAT=json makes those JSON.
     """
     from curtsy.app import serve_api
 
-    run(serve_api(settings_for(api_host=host, api_port=port)))
+    run(serve_api(settings_for(api_host=host, api_port=port, scrapers=joined(scrapers))))
 
 
-def worker(slots: Slots = None) -> None:
+def worker(slots: Slots = None, scrapers: Scrapers = None) -> None:
     """Fetch pages until told to stop; run as many as you like.
 
     It prints log lines only, on stderr; CURTSY_LOG_FORMAT=json makes those JSON.
     """
     from curtsy.app import run_worker
 
-    run(run_worker(settings_for(worker_slots=slots)))
+    run(run_worker(settings_for(worker_slots=slots, scrapers=joined(scrapers))))
 
 
 def scheduler() -> None:

@@ -58,7 +58,8 @@ async def _upgrade(settings: "Settings") -> tuple[str | None, str]:
 
 async def _check(settings: "Settings") -> tuple[str, list[str]]:
     from curtsy.app import opened
-    from curtsy.store.upgrade import differences, newest, require_known_schema
+    from curtsy.store.upgrade import differences
+    from curtsy.store.version import newest, require_known_schema
 
     async with opened(settings) as store:
         await require_known_schema(store)

@@ -12,11 +12,12 @@ from curtsy.cli.progress import patience, progress
 from curtsy.cli.saying import note
 from curtsy.cli.starting import run, settings_for
 from curtsy.cli.talking import Url, elsewhere
+from curtsy.cli.up import Scrapers, joined
 from curtsy.cli.urls import File, Urls, given
 from curtsy.cli.waiting import until_ended, warn_if_nobody_fetches
 from curtsy.cli.wording import counted
 from curtsy.cli.writing import Written, write_all
-from curtsy.client import Declined, Talk
+from curtsy.client import AsyncJob, Declined, Talk
 
 ENDED_ALREADY = 400
 
@@ -40,6 +41,7 @@ def scrape(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress, no summary.")
     ] = False,
+    scrapers: Scrapers = None,
     as_lines: AsLines = False,
     url: Url = None,
 ) -> None:  # fmt: skip
@@ -54,14 +56,16 @@ def scrape(
     if max_age is not None:
         body["max_age"] = max_age
     with written_to(out) as to:
-        code = run(_scrape(url, body, Writer(chosen, to, out), quiet=quiet))
+        code = run(_scrape(url, body, Writer(chosen, to, out), joined(scrapers), quiet=quiet))
     raise typer.Exit(code)
 
 
-async def _scrape(url: str | None, body: Any, writer: Writer, *, quiet: bool) -> int:
+async def _scrape(
+    url: str | None, body: Any, writer: Writer, scrapers: str | None, *, quiet: bool
+) -> int:
     from curtsy.app import Stop, local_api, whole_engine
 
-    settings = settings_for(log_level="WARNING")
+    settings = settings_for(log_level="WARNING", scrapers=scrapers)
     with Stop() as stop:
         async with elsewhere(url) if url else whole_engine(settings) as http:
             if url and not quiet:
@@ -70,11 +74,11 @@ async def _scrape(url: str | None, body: Any, writer: Writer, *, quiet: bool) ->
             if not (url or ended or quiet):
                 note("Stopping: open requests may finish; Ctrl-C again ends it at once.")
         async with elsewhere(url) if url else local_api(settings) as http:
-            api, job, total = Talk(http), made["job_id"], made["total_articles"]
+            job, total = AsyncJob(Talk(http), made["job_id"]), made["total_articles"]
             if not ended:
-                await _take_back(api, job)
+                await _take_back(job)
             with progress(total, quiet=quiet or not writer.to_file) as tells:
-                written = await write_all(api, job, writer, tells)
+                written = await write_all(job, writer, tells)
     ended = ended or not written.cancelled
     for failure in written.failures:
         note(failure)
@@ -94,7 +98,8 @@ async def _fetch(
 
 async def _ended(api: Talk, made: dict[str, Any], stop: Stopping, *, quiet: bool) -> bool:
     """False if someone would not wait for it."""
-    watching = until_ended(api, made["job_id"], made["total_articles"], quiet=quiet)
+    job = AsyncJob(api, made["job_id"])
+    watching = until_ended(job, made["total_articles"], quiet=quiet)
     work, stopped = asyncio.create_task(watching), asyncio.create_task(stop.wait())
     await asyncio.wait([work, stopped], return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
@@ -107,9 +112,9 @@ async def _ended(api: Talk, made: dict[str, Any], stop: Stopping, *, quiet: bool
     return False
 
 
-async def _take_back(api: Talk, job: str) -> None:
+async def _take_back(job: AsyncJob) -> None:
     try:
-        await api.ask("DELETE", f"/jobs/{job}")
+        await job.cancel()
     except Declined as declined:
         if declined.status != ENDED_ALREADY:  # its last page was open, and has finished
             raise

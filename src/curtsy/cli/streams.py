@@ -1,20 +1,17 @@
 """Commands that follow what happens: a job's log, and the events of one job or of all."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Annotated, Any
 
 import typer
 
 from curtsy.cli.jobs import JobArgument, job_id
-from curtsy.cli.saying import say, say_json
+from curtsy.cli.saying import note, say, say_json
 from curtsy.cli.starting import run
 from curtsy.cli.talking import AsJson, Url, talk
 from curtsy.cli.wording import one_line
-from curtsy.client import Declined, Talk
-
-LOOK_EVERY_SECONDS = 0.5
-STORE_AWAY = 503
+from curtsy.client import AsyncJob, Patience, pages
 
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")]
 
@@ -30,12 +27,9 @@ def logs(
 
 
 async def _logs(url: str | None, job: str, *, follow: bool, show: Callable[[Any], None]) -> None:
-    async with talk(url) as api:
-        async for page in _pages(api, f"/jobs/{job}/logs", None):
-            for line in page["lines"]:
-                show(line)
-            if page["ended"] or not (follow or page["lines"]):
-                return
+    async with talk(url) as api, aclosing(AsyncJob(api, job).logs(follow=follow)) as lines:
+        async for line in lines:
+            show(line)
 
 
 def _show_line(line: dict[str, str]) -> None:
@@ -57,16 +51,31 @@ def watch(
 
 
 async def _watch(url: str | None, job: str | None, *, show: Callable[[Any], None]) -> None:
-    async with talk(url) as api:
+    async with talk(url) as api, aclosing(pages(api, "/events")) as found:
         if job is not None:
-            await api.ask("GET", f"/jobs/{job}/status")
-        async for page in _pages(api, "/events", None):
+            await _watch_one(AsyncJob(api, job), found, Patience(api), show)
+            return
+        async for page in found:
             for event in page["events"]:
-                if job not in (None, event["job_id"]):
-                    continue
                 show(event)
-                if job is not None and event["event"] == "job_finished":
+
+
+async def _watch_one(
+    job: AsyncJob, found: AsyncGenerator[dict[str, Any]], patience: Patience,
+    show: Callable[[Any], None],
+) -> None:  # fmt: skip
+    await anext(found)  # from here on nothing is missed, so now it counts how the job stands
+    if (status := await patience.ask(job.status)).is_over:
+        note(f"{job.id} has ended: {status.state}. `curtsy logs {job.id}` tells what happened.")
+        return
+    async for page in found:
+        for event in page["events"]:
+            if event["job_id"] == job.id:
+                show(event)
+                if event["event"] == "job_finished":
                     return
+        if not page["events"]:
+            await patience.ask(job.status)  # of one that was purged nothing is told any more
 
 
 def _show_event(event: dict[str, Any]) -> None:
@@ -74,23 +83,3 @@ def _show_event(event: dict[str, Any]) -> None:
     words = [event["at"][11:19], event["job_id"], f"{ended}/{event['total']}", event["event"]]
     words += [one_line(str(event[known])) for known in ("url", "error") if event.get(known)]
     say("  ".join(words))
-
-
-async def _pages(api: Talk, path: str, last: str | None) -> AsyncGenerator[dict[str, Any]]:
-    """Page after page, for ever; none is missed, and a store that is away comes back."""
-    while True:
-        try:
-            page = await api.ask("GET", path, headers=_since(last))
-        except Declined as declined:
-            if declined.status != STORE_AWAY:
-                raise
-        else:
-            yield page
-            if page["last"] != last:
-                last = page["last"]
-                continue
-        await asyncio.sleep(LOOK_EVERY_SECONDS)
-
-
-def _since(last: str | None) -> dict[str, str]:
-    return {"Accept": "application/json"} | ({"Last-Event-ID": last} if last else {})

@@ -39,8 +39,11 @@ class NotFoundThere(CurtsyError):
 
 
 @asynccontextmanager
-async def talk(url: str | None, *, makes: bool = False) -> AsyncIterator[Talk]:
-    """A local database that is not there yet is made only where that makes sense."""
+async def talk(
+    url: str | None, *, makes: bool = False, lists: str = "curtsy jobs"
+) -> AsyncIterator[Talk]:
+    """A local database that is not there yet is made only where that makes sense. `lists` names
+    what is there, for one who asks for what is not."""
     async with elsewhere(url) if url else _here(makes=makes) as http:
         try:
             yield Talk(http)
@@ -50,7 +53,7 @@ async def talk(url: str | None, *, makes: bool = False) -> AsyncIterator[Talk]:
             if declined.status != NOT_FOUND:
                 raise
             said = str(declined).rstrip(".")
-            raise NotFoundThere(f"{said}: `curtsy jobs` lists those that are there.") from None
+            raise NotFoundThere(f"{said}: `{lists}` lists those that are there.") from None
 
 
 @asynccontextmanager

@@ -28,6 +28,13 @@ Port = Annotated[
 Slots = Annotated[
     int | None, typer.Option(metavar="N", help="Requests open at once (CURTSY_WORKER_SLOTS).")
 ]
+Scrapers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scrapers", metavar="FILE",
+        help="Python file with scrapers of your own (CURTSY_SCRAPERS); may be repeated.",
+    ),
+]  # fmt: skip
 Detach = Annotated[
     bool, typer.Option("--detach", "-d", help=f"In the background; its log is {LOG}.")
 ]
@@ -58,6 +65,7 @@ def up(
     host: Host = None,
     port: Port = None,
     slots: Slots = None,
+    scrapers: Scrapers = None,
     detach: Detach = False,
     as_json: AsJson = False,
 ) -> None:
@@ -67,7 +75,8 @@ def up(
     on the way. Ctrl-C stops it in order: open requests may finish, and all that waits is kept.
     With --json it prints a line of JSON when it is up and another when it has stopped.
     """
-    settings = settings_for(api_host=host, api_port=port, worker_slots=slots)
+    settings = settings_for(api_host=host, api_port=port, worker_slots=slots,
+                            scrapers=joined(scrapers))  # fmt: skip
     if detach:
         facts = start_detached(settings)
         if as_json:
@@ -84,6 +93,11 @@ def up(
             on_down=lambda recorded, waiting: _farewell(recorded, waiting, as_json),
         )
     )
+
+
+def joined(scrapers: list[str] | None) -> str | None:
+    """As the setting has them."""
+    return ",".join(scrapers) if scrapers else None
 
 
 def stop(as_json: AsJson = False) -> None:

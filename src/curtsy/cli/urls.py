@@ -31,7 +31,7 @@ def given(urls: list[str] | None, file: Path | None) -> list[str]:
     """All of them, each once; empty lines and lines that begin with # are left out."""
     found = [("", url) for url in urls or []]
     if file is not None:
-        lines = enumerate(_text(file).splitlines(), 1)
+        lines = enumerate(text_of(file).splitlines(), 1)
         stripped = [(f"{file} line {number}: ", line.strip()) for number, line in lines]
         found += [(at, line) for at, line in stripped if line and not line.startswith("#")]
     if not found:
@@ -50,7 +50,7 @@ def given(urls: list[str] | None, file: Path | None) -> list[str]:
     return list(kept.values())
 
 
-def _text(file: Path) -> str:
+def text_of(file: Path) -> str:
     """Windows may have put a mark at its beginning."""
     try:
         if file != STDIN:

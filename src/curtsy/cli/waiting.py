@@ -1,53 +1,33 @@
 """Waiting until a job has ended, with progress."""
 
 import asyncio
-from typing import Any
 
 from curtsy.cli.progress import progress
 from curtsy.cli.saying import note
-from curtsy.client import Declined, Talk
-from curtsy.model.jobs import OPEN_STATES
-
-LOOK_EVERY_SECONDS = 0.5
-STORE_AWAY = 503
+from curtsy.client import AsyncJob, Status, Talk
 
 
-async def until_ended(api: Talk, job: str, total: int, *, quiet: bool = False) -> dict[str, Any]:
-    """The job's status once nothing of it waits; a store that is away comes back."""
+async def until_ended(job: AsyncJob, total: int, *, quiet: bool = False) -> Status:
+    """How the job stands once nothing of it waits."""
     with progress(total, quiet=quiet) as tells:
-        while True:
-            try:
-                found: dict[str, Any] = await api.ask("GET", f"/jobs/{job}/status")
-            except Declined as declined:
-                if declined.status != STORE_AWAY:
-                    raise
-            else:
-                if found["door"] != "fetch":
-                    tells(found["completed"], found["failed"], total_of(found))
-                if not is_open(found):
-                    return found
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        return await job.wait(progress=lambda now: tells(now.completed, now.failed, now.total))
 
 
-def is_open(found: dict[str, Any]) -> bool:
-    return found["state"] in OPEN_STATES
-
-
-def total_of(found: dict[str, Any]) -> int:
-    """A job of the fetch door is its one page; a crawl finds more as it goes."""
-    return int(found.get("total_articles", found.get("total_pages", 1)))
-
-
-async def watched(api: Talk, job: str, total: int) -> dict[str, Any]:
+async def watched(api: Talk, job_id: str, total: int) -> Status:
     """The same for one who may stop watching: the job goes on without."""
     await warn_if_nobody_fetches(api)
     try:
-        return await until_ended(api, job, total)
+        return await until_ended(AsyncJob(api, job_id), total)
     except asyncio.CancelledError:
-        note(f"The job goes on; `curtsy status {job} --wait` watches it again.")
+        note(f"The job goes on; `curtsy status {job_id} --wait` watches it again.")
         raise
 
 
 async def warn_if_nobody_fetches(api: Talk) -> None:
     if not (await api.health())["workers"]:
         note("No worker is up, so nothing is fetched yet: `curtsy up` starts one.")
+
+
+async def warn_if_nobody_keeps_schedules(api: Talk) -> None:
+    if not (await api.ask("GET", "/scheduler/status"))["data"]["schedulers"]:
+        note("No scheduler is up, so nothing comes at its time: `curtsy up` starts one.")

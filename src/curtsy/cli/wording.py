@@ -22,6 +22,11 @@ def moment(instant: str) -> str:
     return f"{instant[:16].replace('T', ' ')}Z"
 
 
+def second(instant: str) -> str:
+    """The same, to the second."""
+    return f"{instant[:19].replace('T', ' ')}Z"
+
+
 def in_utf8(text: str) -> str:
     """An argument as typed; bytes that are no UTF-8 become question marks, and nothing breaks."""
     return text.encode(errors="surrogateescape").decode(errors="replace")

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from curtsy.cli.articles import Form, Writer
+from curtsy.cli.articles import Form, Writer, is_record
 from curtsy.cli.progress import Tells
 from curtsy.cli.wording import one_line
-from curtsy.client import Talk
+from curtsy.client import AsyncJob
 
 
 @dataclass(slots=True)
@@ -18,14 +18,14 @@ class Written:
     """For people. Lines of JSON hold them already."""
 
 
-async def write_all(api: Talk, job: str, writer: Writer, tells: Tells) -> Written:
+async def write_all(job: AsyncJob, writer: Writer, tells: Tells) -> Written:
     written = Written()
-    async for found in api.results(job):
-        if found.get("kind") == "cancelled":
+    async for found in job.results():
+        if not is_record(found) and found.get("kind") == "cancelled":
             written.cancelled += 1
             continue
         writer.write(found)
-        if "error" not in found:
+        if is_record(found) or "error" not in found:
             written.done += 1
         else:
             written.failed += 1

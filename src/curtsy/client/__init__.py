@@ -1,7 +1,9 @@
 """Talking to a curtsy API, wherever it runs."""
 
 from curtsy.client.asynchronous import AsyncClient
-from curtsy.client.job import AsyncJob, NotInTime, Status
+from curtsy.client.job import AsyncJob, Status
+from curtsy.client.pages import pages
+from curtsy.client.patience import NotInTime, Patience
 from curtsy.client.synchronous import Client, Job
 from curtsy.client.talk import Declined, Talk, Unanswered
 
@@ -12,7 +14,9 @@ __all__ = [
     "Declined",
     "Job",
     "NotInTime",
+    "Patience",
     "Status",
     "Talk",
     "Unanswered",
+    "pages",
 ]

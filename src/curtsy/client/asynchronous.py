@@ -2,17 +2,20 @@
 
 import os
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import httpx
 
+from curtsy.client.bodies import Page, articles, crawl
+from curtsy.client.following import Message, follow
 from curtsy.client.job import AsyncJob
+from curtsy.client.patience import Patience
 from curtsy.client.talk import Talk
+from curtsy.model.scope import Reach
 
 DEFAULT_URL = "http://127.0.0.1:8000"
-Page = str | Mapping[str, Any]
-"""A URL, or an article with `url` and perhaps `source`, `category` and `priority`."""
 
 
 class AsyncClient:
@@ -43,11 +46,16 @@ class AsyncClient:
     ) -> None:
         await self._http.aclose()
 
-    async def submit(self, pages: Iterable[Page], **job: Any) -> AsyncJob:
+    async def submit(
+        self, pages: Iterable[Page], *, idempotency_key: str | None = None, **job: Any
+    ) -> AsyncJob:
         """A batch of articles. `job` may have the fields of `POST /jobs/submit`."""
-        articles = [{"url": page} if isinstance(page, str) else dict(page) for page in pages]
-        said = await self._talk.ask("POST", "/jobs/submit", body={"articles": articles} | job)
-        return self.job(said["job_id"])
+        made = await self._make("/jobs/submit", articles(pages, job), idempotency_key)
+        return self.job(made["job_id"])
+
+    async def plan(self, pages: Iterable[Page], **job: Any) -> dict[str, Any]:
+        """What the same would come to; nothing is submitted."""
+        return await self._plan("/jobs/submit", articles(pages, job))
 
     async def crawl(
         self,
@@ -55,20 +63,39 @@ class AsyncClient:
         *,
         spider: str = "article",
         depth: int = 0,
-        scope: Literal["page", "prefix", "host", "domain"] = "host",
-        ignore_cache: bool = False,
-        **params: Any,
+        scope: Reach = "host",
+        idempotency_key: str | None = None,
+        **more: Any,
     ) -> AsyncJob:
-        """Follow links from the start pages. `params` may have `include`, `max_pages`…"""
-        body = {
-            "spider": spider, "start_urls": list(start_urls), "depth": depth,
-            "ignore_cache": ignore_cache, "params": {"scope": scope} | params,
-        }  # fmt: skip
-        return self.job((await self._talk.ask("POST", "/crawl", body=body))["job_id"])
+        """Follow links from the start pages. `more` may have fields of `POST /crawl` (`name`,
+        `tags`, `webhook_url`, `schedule_at`, `interval`…) and of its `params` (`include`,
+        `max_pages`…)."""
+        body = crawl(start_urls, spider=spider, depth=depth, more={"scope": scope} | more)
+        return self.job((await self._make("/crawl", body, idempotency_key))["job_id"])
 
-    async def fetch(self, url: str, **job: Any) -> AsyncJob:
+    async def plan_crawl(
+        self, start_urls: Sequence[str], *, spider: str = "article", **more: Any
+    ) -> dict[str, Any]:
+        """What its start pages would come to; nothing is submitted."""
+        depth = more.pop("depth", 0)
+        return await self._plan("/crawl", crawl(start_urls, spider=spider, depth=depth, more=more))
+
+    async def fetch(self, url: str, *, idempotency_key: str | None = None, **job: Any) -> AsyncJob:
         """One page as it comes."""
-        return self.job((await self._talk.ask("POST", "/jobs", body={"url": url} | job))["id"])
+        return self.job((await self._make("/jobs", {"url": url} | job, idempotency_key))["id"])
+
+    async def _make(
+        self, path: str, body: Mapping[str, Any], idempotency_key: str | None
+    ) -> dict[str, Any]:
+        if body.get("dry_run"):
+            raise TypeError("A dry run makes no job: use plan, or plan_crawl.")
+        headers = {"Idempotency-Key": idempotency_key} if idempotency_key is not None else None
+        made: dict[str, Any] = await self._talk.ask("POST", path, body=body, headers=headers)
+        return made
+
+    async def _plan(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        plan: dict[str, Any] = await self._talk.ask("POST", path, body={**body, "dry_run": True})
+        return plan
 
     async def scrape_source(self, name: str, **search: Any) -> AsyncJob:
         """A site that was declared, by its name."""
@@ -87,6 +114,14 @@ class AsyncClient:
                 yield job
             if (cursor := page.get("next_cursor")) is None:
                 return
+
+    async def events(self, after: str | None = None) -> AsyncGenerator[Message]:
+        """What happens to all jobs from now on, or behind the place `after` (the `seq` of an
+        event), for ever; comes back when cut off."""
+        async with aclosing(follow(self._talk, "/ws", after, Patience(self._talk))) as messages:
+            async for told in messages:
+                if told["event"] != "state":
+                    yield told
 
     async def ask(self, method: str, path: str, *, body: Any = None, **query: Any) -> Any:
         """Anything else that the API can do."""

@@ -1,27 +1,21 @@
 """A job as a program holds it: ask how it stands, wait for it, read what it found."""
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, WebSocketException
-
-from curtsy.client.talk import Declined, Talk, Unanswered
-from curtsy.errors import CurtsyError
+from curtsy.client.following import Message, follow
+from curtsy.client.pages import pages
+from curtsy.client.patience import FIRST_PAUSE, Patience, Until
+from curtsy.client.talk import Talk
 from curtsy.model.jobs import OPEN_STATES
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-"""Seconds between two looks at a job that is waited for."""
-NOT_HERE = 4404
-FOR_GOOD = (4401, 4403, NOT_HERE, 4422)
-"""With these codes a stream ends for a reason that coming back does not mend."""
-
-
-class NotInTime(CurtsyError):
-    code = "not_in_time"
+LONGEST_LOOK = 0.5
+"""Seconds between two looks at a job that is waited for; the first come sooner."""
+PAGE = 200
+"""Results are read so many at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +30,31 @@ class Status:
         return self.state not in OPEN_STATES
 
     @property
+    def is_run(self) -> bool:
+        """Of a site: what it found are records."""
+        return bool(self.door_says["door"] == "runs")
+
+    @property
     def completed(self) -> int:
-        return int(self.door_says.get("completed", self.state == "succeeded"))
+        return self._said("completed", "completed_pages", otherwise=self.state == "succeeded")
 
     @property
     def failed(self) -> int:
-        return int(self.door_says.get("failed", self.state == "failed"))
+        return self._said("failed", "errors_count", otherwise=self.state == "failed")
+
+    @property
+    def cancelled(self) -> int:
+        return self._said("cancelled", otherwise=self.state == "cancelled")
 
     @property
     def total(self) -> int:
+        """A crawl finds more as it goes."""
+        return self._said("total_articles", "total_pages", "requested_pages", otherwise=1)
+
+    def _said(self, *names: str, otherwise: int) -> int:
+        """Each door has its own name for it, or a single page."""
         says = self.door_says
-        return int(says.get("total_articles", says.get("total_pages", 1)))
+        return int(next((says[name] for name in names if name in says), otherwise))
 
 
 Progress = Callable[[Status], None]
@@ -64,70 +72,106 @@ class AsyncJob:
         says = await self._talk.ask("GET", f"/jobs/{self.id}/status")
         return Status(says["state"], says)
 
+    async def why(self) -> dict[str, Any]:
+        """What it waits for, until when, and what would free it."""
+        why: dict[str, Any] = await self._talk.ask("GET", f"/jobs/{self.id}/why")
+        return why
+
     async def wait(
         self, timeout: float | None = None, *, progress: Progress | None = None
     ) -> Status:
-        """Until it has ended; `progress` is told how it stands whenever that was looked at."""
-        try:
-            async with asyncio.timeout(timeout):
-                pause = FIRST_PAUSE
-                while True:
-                    status = await self.status()
-                    if progress is not None:
-                        progress(status)
-                    if status.is_over:
-                        return status
-                    await asyncio.sleep(pause)
-                    pause = min(pause * 1.5, LONGEST_PAUSE)
-        except TimeoutError:
-            raise NotInTime(f"{self.id} has not ended within {timeout:g} seconds.") from None
+        """Until it has ended; `progress` is told how it stands whenever that was looked at.
+
+        A store that is away meanwhile comes back, and so does a server that was there before.
+        """
+        patience = Patience(self._talk, timeout=timeout)
+        return await Until(timeout, self.id).comes(self._ended(patience, progress))
+
+    async def _ended(self, patience: Patience, progress: Progress | None) -> Status:
+        pause = FIRST_PAUSE
+        while True:
+            status = await patience.ask(self.status)
+            if progress is not None:
+                progress(status)
+            if status.is_over:
+                return status
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, LONGEST_LOOK)
 
     async def results(self) -> AsyncGenerator[dict[str, Any]]:
-        """What there is so far, a page at a time; failures have `error`."""
-        async for found in self._talk.results(self.id):
-            yield found
+        """What there is so far, in order, a page at a time; failures have `error`. Of a run of a
+        site, the records that it found."""
+        patience = Patience(self._talk)
+        status = await patience.ask(self.status)
+        read = self._records if status.is_run else self._pages
+        async with aclosing(read(patience)) as found:
+            async for one in found:
+                yield one
+
+    async def _records(self, patience: Patience) -> AsyncGenerator[dict[str, Any]]:
+        run = await patience.ask(lambda: self._talk.ask("GET", f"/jobs/scrape/{self.id}"))
+        for record in run["data"]["results"]:
+            yield record
+
+    async def _pages(self, patience: Patience) -> AsyncGenerator[dict[str, Any]]:
+        path, query = f"/jobs/{self.id}/results", {"limit": PAGE, "cursor": None}
+        while True:
+            page = await patience.ask(lambda: self._talk.ask("GET", path, query=query))  # noqa: B023
+            for found in page["results"] + page["failed_articles"]:
+                yield found
+            if page.get("next_cursor") is None:
+                return
+            query = query | {"cursor": page["next_cursor"]}
 
     async def get(self, timeout: float | None = None) -> list[dict[str, Any]]:
         """Wait for its end, then all results and failures."""
         await self.wait(timeout)
         return [found async for found in self.results()]
 
-    async def events(self, after: int = 0) -> AsyncGenerator[dict[str, Any]]:
+    async def events(
+        self, after: int = 0, *, timeout: float | None = None
+    ) -> AsyncGenerator[Message]:
         """Every change, once and in order, until the job has ended; comes back when cut off."""
-        last, pause = after, FIRST_PAUSE
+        last, patience = after, Patience(self._talk, timeout=timeout)
+        until = Until(timeout, self.id)
         while True:
-            try:
-                async with connect(self._stream(last), **self._talk.stream_options()) as stream:
-                    async for message in stream:
-                        told = json.loads(message)
-                        if told["event"] == "state":
-                            continue
-                        last, pause = told["seq"], FIRST_PAUSE
+            path = f"/ws/jobs/{self.id}"
+            async with aclosing(follow(self._talk, path, last, patience)) as messages:
+                while (told := await until.comes(anext(messages)))["event"] != "job_finished":
+                    if told["event"] != "state":
+                        last = told["seq"]
                         yield told
-                        if told["event"] == "job_finished":
-                            return
-            except ConnectionClosed as closed:
-                if closed.rcvd is not None and closed.rcvd.code in FOR_GOOD:
-                    raise Declined(closed.rcvd.code, "refused", closed.rcvd.reason) from None
-            except (WebSocketException, OSError) as error:
-                if pause >= LONGEST_PAUSE:
-                    raise Unanswered(self._talk.place, str(error)) from None
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
+                    elif told["state"] not in OPEN_STATES and told["last_seq"] <= last:
+                        return
+            last = told["seq"]
+            yield told  # and how it stands then says whether its failures are tried again
 
-    def _stream(self, after: int) -> str:
-        base = self._talk.place.replace("http", "ws", 1)
-        return f"{base}/ws/jobs/{self.id}?after={after}"
+    async def logs(self, *, follow: bool = False) -> AsyncGenerator[dict[str, str]]:
+        """Its log so far, or until it has ended: lines with `ts`, `level` and `msg`."""
+        async with aclosing(pages(self._talk, f"/jobs/{self.id}/logs")) as found:
+            async for page in found:
+                for line in page["lines"]:
+                    yield line
+                if page["ended"] or not (follow or page["lines"]):
+                    return
 
     async def cancel(self) -> str:
         """What the API says of it."""
-        return str((await self._talk.ask("DELETE", f"/jobs/{self.id}"))["message"])
+        return await self._tell("DELETE")
+
+    async def purge(self) -> str:
+        """It is forgotten, with all data that no other job has."""
+        return await self._tell("DELETE", purge="true")
 
     async def retry(self) -> str:
-        return str((await self._talk.ask("POST", f"/jobs/{self.id}/retry"))["message"])
+        return await self._tell("POST", "/retry")
 
     async def pause(self) -> str:
-        return str((await self._talk.ask("POST", f"/jobs/{self.id}/pause"))["message"])
+        return await self._tell("POST", "/pause")
 
     async def resume(self) -> str:
-        return str((await self._talk.ask("POST", f"/jobs/{self.id}/resume"))["message"])
+        return await self._tell("POST", "/resume")
+
+    async def _tell(self, method: str, what: str = "", **query: str) -> str:
+        said = await self._talk.ask(method, f"/jobs/{self.id}{what}", query=query)
+        return str(said["message"])

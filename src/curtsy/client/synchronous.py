@@ -6,7 +6,9 @@ from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator, Seque
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from curtsy.client.asynchronous import AsyncClient, Page
+from curtsy.client.asynchronous import AsyncClient
+from curtsy.client.bodies import Page
+from curtsy.client.following import Message
 from curtsy.client.job import AsyncJob, Progress, Status
 
 T = TypeVar("T")
@@ -19,11 +21,13 @@ class _Loop:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="curtsy", daemon=True)
         self._thread.start()
+        self._open: set[AsyncGenerator[Any]] = set()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def each(self, found: AsyncGenerator[T]) -> Iterator[T]:
+        self._open.add(found)
         try:
             while True:
                 try:
@@ -31,9 +35,17 @@ class _Loop:
                 except StopAsyncIteration:
                     return
         finally:
+            self._let_go(found)
+
+    def _let_go(self, found: AsyncGenerator[Any]) -> None:
+        """Once: at the end of its reader, or with the client, whatever comes first."""
+        if found in self._open:
+            self._open.discard(found)
             self.run(found.aclose())
 
     def close(self) -> None:
+        for found in list(self._open):
+            self._let_go(found)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -51,6 +63,9 @@ class Job:
     def status(self) -> Status:
         return self._loop.run(self._job.status())
 
+    def why(self) -> dict[str, Any]:
+        return self._loop.run(self._job.why())
+
     def wait(self, timeout: float | None = None, *, progress: Progress | None = None) -> Status:
         """Until it has ended; `progress` is told how it stands, from another thread."""
         return self._loop.run(self._job.wait(timeout, progress=progress))
@@ -62,11 +77,17 @@ class Job:
     def results(self) -> Iterator[dict[str, Any]]:
         return self._loop.each(self._job.results())
 
-    def events(self, after: int = 0) -> Iterator[dict[str, Any]]:
-        return self._loop.each(self._job.events(after))
+    def events(self, after: int = 0, *, timeout: float | None = None) -> Iterator[Message]:
+        return self._loop.each(self._job.events(after, timeout=timeout))
+
+    def logs(self, *, follow: bool = False) -> Iterator[dict[str, str]]:
+        return self._loop.each(self._job.logs(follow=follow))
 
     def cancel(self) -> str:
         return self._loop.run(self._job.cancel())
+
+    def purge(self) -> str:
+        return self._loop.run(self._job.purge())
 
     def retry(self) -> str:
         return self._loop.run(self._job.retry())
@@ -106,9 +127,17 @@ class Client:
         """A batch of articles. `job` may have the fields of `POST /jobs/submit`."""
         return self._handle(self._client.submit(pages, **job))
 
+    def plan(self, pages: Iterable[Page], **job: Any) -> dict[str, Any]:
+        """What the same would come to; nothing is submitted."""
+        return self._loop.run(self._client.plan(pages, **job))
+
     def crawl(self, start_urls: Sequence[str], **options: Any) -> Job:
         """Follow links from the start pages; options as of `AsyncClient.crawl`."""
         return self._handle(self._client.crawl(start_urls, **options))
+
+    def plan_crawl(self, start_urls: Sequence[str], **options: Any) -> dict[str, Any]:
+        """What its start pages would come to; nothing is submitted."""
+        return self._loop.run(self._client.plan_crawl(start_urls, **options))
 
     def fetch(self, url: str, **job: Any) -> Job:
         """One page as it comes."""
@@ -124,6 +153,10 @@ class Client:
     def jobs(self, **filters: Any) -> Iterator[dict[str, Any]]:
         """All jobs, newest first; `filters` as of `GET /jobs`."""
         return self._loop.each(self._client.jobs(**filters))
+
+    def events(self, after: str | None = None) -> Iterator[Message]:
+        """What happens to all jobs from now on, or behind that place, for ever."""
+        return self._loop.each(self._client.events(after))
 
     def ask(self, method: str, path: str, *, body: Any = None, **query: Any) -> Any:
         """Anything else that the API can do."""

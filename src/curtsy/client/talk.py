@@ -1,14 +1,14 @@
 """Questions to the API and its answers; what goes wrong is an error of ours, in a sentence."""
 
-from collections.abc import AsyncIterator
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
 
 from curtsy.errors import CurtsyError
 
-PAGE = 200
-"""Results are read so many at a time."""
+STORE_AWAY = 503
 
 
 class Unanswered(CurtsyError):
@@ -22,16 +22,32 @@ class Unanswered(CurtsyError):
 
 
 class Declined(CurtsyError):
-    """The API said no: `status` and `code` as in its problem document."""
+    """The API said no: `status`, `code`, `errors` and `part` as in its problem document."""
 
-    def __init__(self, status: int, code: str, detail: str) -> None:
+    def __init__(
+        self, status: int, code: str, detail: str, *, errors: Sequence[dict[str, Any]] = (),
+        part: str | None = None, retry_after: int | None = None,
+    ) -> None:  # fmt: skip
         self.status, self.code = status, code
+        self.errors = errors
+        """Each problem with where it is."""
+        self.part = part
+        """Of a 501: what brings it."""
+        self.retry_after = retry_after
+        """Seconds after which to ask again, where the API said so."""
         super().__init__(detail)
+
+    @property
+    def store_is_away(self) -> bool:
+        """Then the same question is answered once it is back."""
+        return self.status == STORE_AWAY
 
 
 class Talk:
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
+        self.was_answered = False
+        """There is somebody at that place, or was."""
 
     async def ask(
         self,
@@ -46,30 +62,18 @@ class Talk:
         given = {name: value for name, value in (query or {}).items() if value is not None}
         reply = await self._reply(method, path, body, given, headers)
         if reply.is_error:
-            raise self._declined(reply)
-        return self._read(reply)
+            raise self.declined(reply.status_code, reply.headers, reply.content)
+        said = self._read(reply)
+        self.was_answered = True
+        return said
 
     async def health(self) -> dict[str, Any]:
         """What it says of itself, also while its store is away."""
         reply = await self._reply("GET", "/health", None, {})
         said = self._read(reply)
         if not isinstance(said, dict) or "workers" not in said:
-            raise self._stranger(reply)
+            raise self._stranger(reply.status_code)
         return said
-
-    async def results(self, job: str) -> AsyncIterator[dict[str, Any]]:
-        """All results and failures of a job, in order, a page at a time; failures have `error`."""
-        cursor = None
-        while True:
-            query = {"limit": PAGE, "cursor": cursor}
-            page = await self.ask("GET", f"/jobs/{job}/results", query=query)
-            for found in page["results"]:
-                yield found
-            for found in page["failed_articles"]:
-                yield found
-            cursor = page.get("next_cursor")
-            if cursor is None:
-                return
 
     async def _reply(
         self,
@@ -92,8 +96,12 @@ class Talk:
         base = self._http.base_url
         return f"{base.scheme}://{base.netloc.decode()}{base.path.rstrip('/')}"
 
+    def stream_url(self, path: str) -> str:
+        """Of a WebSocket at the same place."""
+        return self.place.replace("http", "ws", 1) + path
+
     def stream_options(self) -> dict[str, Any]:
-        """For a WebSocket to the same place: who asks."""
+        """For it: who asks."""
         known = self._http.headers.get("Authorization")
         return {"additional_headers": {"Authorization": known}} if known else {}
 
@@ -101,14 +109,21 @@ class Talk:
         try:
             return reply.json()
         except ValueError:
-            raise self._stranger(reply) from None
+            raise self._stranger(reply.status_code) from None
 
-    def _declined(self, reply: httpx.Response) -> CurtsyError:
+    def declined(
+        self, status: int, headers: Mapping[str, str], body: bytes
+    ) -> Declined | Unanswered:
+        """What an answer that says no comes to."""
+        after = headers.get("Retry-After", "")
         try:
-            problem = reply.json()
-            return Declined(reply.status_code, problem["code"], problem["detail"])
+            problem = json.loads(body)
+            return Declined(
+                status, problem["code"], problem["detail"], errors=problem.get("errors", ()),
+                part=problem.get("part"), retry_after=int(after) if after.isdigit() else None,
+            )  # fmt: skip
         except (ValueError, KeyError, TypeError):
-            return self._stranger(reply)
+            return self._stranger(status)
 
-    def _stranger(self, reply: httpx.Response) -> Unanswered:
-        return Unanswered(self.place, f"what answers is no curtsy: {reply.status_code}")
+    def _stranger(self, status: int) -> Unanswered:
+        return Unanswered(self.place, f"what answers is no curtsy: {status}")

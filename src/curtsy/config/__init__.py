@@ -2,6 +2,14 @@
 
 from curtsy.config.reading import load
 from curtsy.config.settings import Settings
-from curtsy.config.turning import milliseconds, worker_settings
+from curtsy.config.sources_file import read_sources
+from curtsy.config.turning import milliseconds, whole_policy, worker_settings
 
-__all__ = ["Settings", "load", "milliseconds", "worker_settings"]
+__all__ = [
+    "Settings",
+    "load",
+    "milliseconds",
+    "read_sources",
+    "whole_policy",
+    "worker_settings",
+]

@@ -9,6 +9,7 @@ from curtsy.fetch import parse_networks
 DATABASE_URLS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 SQLITE = ("sqlite", "sqlite+aiosqlite", "sqlite+pysqlite")
 POSTGRES = ("postgresql", "postgres", "postgresql+asyncpg")
+MOST_FILES = 100
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 _ORIGIN = re.compile(r"https?://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 
@@ -54,6 +55,13 @@ def host_names(text: str) -> str:
 
 def origins(text: str) -> str:
     return _list(text, _ORIGIN, "origins such as https://example.com, without a path")
+
+
+def python_files(text: str) -> str:
+    given = [one.strip() for one in text.split(",") if one.strip()]
+    if len(given) > MOST_FILES or not all(one.endswith(".py") for one in given):
+        raise ValueError(f"it must be up to {MOST_FILES} Python files, separated by commas")
+    return ",".join(dict.fromkeys(given))
 
 
 def _list(text: str, form: re.Pattern[str], what: str) -> str:

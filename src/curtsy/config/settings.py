@@ -13,7 +13,14 @@ from pydantic_settings import (
 )
 
 from curtsy import __version__
-from curtsy.config.checks import database_url, header_value, host_names, networks, origins
+from curtsy.config.checks import (
+    database_url,
+    header_value,
+    host_names,
+    networks,
+    origins,
+    python_files,
+)
 
 PREFIX = "CURTSY_"
 FILE = "curtsy.toml"
@@ -25,6 +32,7 @@ HeaderValue = Annotated[str, AfterValidator(header_value)]
 Networks = Annotated[str, AfterValidator(networks)]
 HostNames = Annotated[str, AfterValidator(host_names)]
 Origins = Annotated[str, AfterValidator(origins)]
+PythonFiles = Annotated[str, AfterValidator(python_files)]
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LogLevel = Annotated[
     Level, BeforeValidator(lambda given: {w.lower(): w for w in get_args(Level)}.get(given, given))
@@ -51,6 +59,10 @@ class Settings(BaseSettings):
     extract_processes: int = Field(os.cpu_count() or 1, ge=1, le=1_000)
     extract_seconds: float = Field(20, gt=0, le=600)
     extract_memory_bytes: int = Field(512 * 2**20, ge=64 * 2**20, le=64 * 2**30)
+    scrapers: PythonFiles = ""
+    """Scrapers of your own; those of installed packages are known without it."""
+    sources_file: str = Field("sources.toml", min_length=1, max_length=1_000)
+    """One that is named must be there; the default need not."""
     lease_seconds: float = Field(15, ge=1, le=600)
     min_delay_seconds: float = Field(1.0, ge=0, le=86_400)
     source_concurrency: int = Field(1, ge=1, le=1_000)
@@ -65,6 +77,11 @@ class Settings(BaseSettings):
     host_give_up_seconds: float = Field(3_600, ge=1, le=2_592_000)
     page_max_age: float = Field(2_592_000, ge=0, le=10**9)
     crawl_cache_ttl: float = Field(3_600, ge=0, le=10**9)
+    result_days: int = Field(30, ge=1, le=36_500)
+    run_timeout: float = Field(900, ge=1, le=604_800)
+    sync_timeout: float = Field(30, ge=0.1, le=600)
+    sites_file: str = Field("sites.toml", min_length=1, max_length=1_000)
+    schedules_file: str = Field("schedules.toml", min_length=1, max_length=1_000)
     user_agent: HeaderValue = f"curtsy/{__version__} (contact unset: set CURTSY_USER_AGENT)"
     robots: Literal["obey", "ignore"] = "obey"
     crawl_delay_cap: float = Field(60, ge=0, le=86_400)

@@ -21,6 +21,8 @@ not in this table, or has a number out of range, is answered 404.
 /bytes/{n}                     1 KB of application/octet-stream
 /latin1/{n}                    a page in ISO-8859-1
 /news/…                        a small newspaper: see `news.py`
+/board/…                       a job board that changes from edition to edition: see `board.py`
+/advisories/{us,uk,ca}/…       three travel-advisory sites: see `advisories.py`
 /robots.txt                    allows everything but /news/private/
 """
 
@@ -29,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import parse_qs
 
-from curtsy.demo import addresses, news, prose
+from curtsy.demo import addresses, advisories, board, news, prose
 from curtsy.demo.answers import PLAIN, Answer, Delivery, answer, plain, tagged, truncated
 from curtsy.demo.plans import Place, Plan
 
@@ -51,6 +53,10 @@ def plan(place: Place, target: str) -> Plan:
         return ROBOTS
     if path.startswith("/news/"):
         return news.plan(place, path) or NOT_FOUND
+    if path.startswith("/board/"):
+        return board.plan(path, query) or NOT_FOUND
+    if path.startswith("/advisories/"):
+        return advisories.plan(path, query) or NOT_FOUND
     _, name, *words = path.split("/")
     if any(not (word.isdecimal() and len(word) <= _MOST_DIGITS) for word in words):
         return NOT_FOUND

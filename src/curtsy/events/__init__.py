@@ -1,6 +1,7 @@
 """Events are rows; whoever follows them reads on from where it was, and misses none."""
 
-from curtsy.events.feed import Feed
+from curtsy.events.feed import Feed, Followed
+from curtsy.events.following import JobGone
 from curtsy.events.log_lines import LogLine, log_lines
 from curtsy.events.rows import BadPlace, Fact, Place, end_of_all, read_job_after
 
@@ -8,6 +9,8 @@ __all__ = [
     "BadPlace",
     "Fact",
     "Feed",
+    "Followed",
+    "JobGone",
     "LogLine",
     "Place",
     "end_of_all",

@@ -5,17 +5,16 @@ it look at once; without them it looks a few times a second.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator
 from contextlib import aclosing, contextmanager
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from curtsy.duty import Wake
-from curtsy.events.following import Following
+from curtsy.events.following import Following, JobGone
 from curtsy.events.rows import (
     Fact,
     Place,
-    end_of_all,
     read_all_after,
     read_job_after,
     read_news,
@@ -26,9 +25,21 @@ At = TypeVar("At", int, Place)
 """Where an event stands: its number in its job, or its place among all."""
 
 LOOK_EVERY_SECONDS = 0.25
-LEAST_PAUSE_SECONDS = 0.02
+LEAST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 0.1
+PAUSE_SECONDS_FOR_EACH = 0.001
+"""That was told to a follower: the more there is to tell, the more is told at once."""
 AT_ONCE = 500
 JOBS_AT_ONCE = 1_000
+
+
+class Followed(NamedTuple):
+    """A job as it was when somebody began to follow it."""
+
+    id: int
+    name: str
+    """By which it is known outside: no other job ever has it."""
+    n: int
+    """The number of its last event."""
 
 
 class _Topic:
@@ -46,28 +57,29 @@ class Feed:
         self._topics: dict[int, _Topic] = {}
         self._listeners: set[Following] = set()
         self._place: Place | None = None
+        self._told = 0
 
     @property
     def followers(self) -> int:
         return len(self._listeners) + sum(len(t.followers) for t in self._topics.values())
 
-    async def of_job(self, job_id: int, *, after: int, known: int) -> AsyncGenerator[Fact]:
-        """Every event behind `after`, once and in order, for ever; `known`: there are so many."""
+    async def of_job(self, job: Followed, *, after: int) -> AsyncGenerator[Fact]:
+        """Every event behind `after`, once and in order, for ever. Raises `JobGone`."""
 
         async def read_on(n: int) -> list[Fact]:
-            return await self._store.read(lambda c: read_job_after(c, job_id, n, most=AT_ONCE))
+            return await self._store.read(lambda c: read_job_after(c, job.id, n, most=AT_ONCE))
 
-        with self._follow(job_id, known) as following:
+        with self._follow(job) as following:
             async with aclosing(_all_of(following, after, read_on, lambda f: f.n)) as facts:
                 async for fact in facts:
+                    if fact.job != job.name:
+                        raise JobGone  # whatever has its number now is none of our business
                     yield fact
 
-    async def of_all(self, *, after: Place | None) -> AsyncGenerator[Fact]:
-        """The same over all jobs; without a place, what happens from now on."""
-        end = await self._store.read(end_of_all)
+    async def of_all(self, *, after: Place, end: Place) -> AsyncGenerator[Fact]:
+        """The same over all jobs; `end` was theirs when the caller last looked."""
         with self._listen(end) as following:
-            begin = after or end
-            async with aclosing(_all_of(following, begin, self._all_after, _place)) as facts:
+            async with aclosing(_all_of(following, after, self._all_after, _place)) as facts:
                 async for fact in facts:
                     yield fact
 
@@ -76,23 +88,27 @@ class Feed:
 
     async def step(self) -> float:
         """A duty: look once, and say when to look again."""
+        self._told = 0
         more = await self._look_at_jobs()
         more = await self._look_at_all() or more
         if more:
             return 0.0
-        await asyncio.sleep(LEAST_PAUSE_SECONDS)  # many commits in a moment are one look
+        pause = max(LEAST_PAUSE_SECONDS, self._told * PAUSE_SECONDS_FOR_EACH)
+        await asyncio.sleep(min(LONGEST_PAUSE_SECONDS, pause))  # many commits are one look
         return LOOK_EVERY_SECONDS if self._topics or self._listeners else 3600.0
 
     async def _look_at_jobs(self) -> bool:
         """Whether there may be more than was read."""
         more = False
         for known in _chunks([(job_id, topic.n) for job_id, topic in self._topics.items()]):
-            facts = await self._store.read(lambda c: read_news(c, known, most=AT_ONCE))  # noqa: B023
+            facts, gone = await self._store.read(lambda c: read_news(c, known, most=AT_ONCE))  # noqa: B023
+            for job_id in gone:
+                self._end(job_id)
             for fact in facts:
                 topic = self._topics.get(fact.job_id)
                 if topic is not None and fact.n == topic.n + 1:
                     topic.n = fact.n
-                    _put(fact, topic.followers)
+                    self._tell(fact, topic.followers)
             more = more or len(facts) >= AT_ONCE
         return more
 
@@ -104,27 +120,37 @@ class Feed:
         assert place is not None, "the first listener says where to begin"
         facts = await self._all_after(place)
         for fact in facts:
-            _put(fact, self._listeners)
+            self._tell(fact, self._listeners)
         if facts:
             self._place = facts[-1].place
         return len(facts) >= AT_ONCE
 
+    def _tell(self, fact: Fact, followers: Collection[Following]) -> None:
+        for following in followers:
+            following.put(fact)
+        self._told += len(followers)
+
+    def _end(self, job_id: int) -> None:
+        topic = self._topics.pop(job_id, None)
+        for following in topic.followers if topic is not None else ():
+            following.end()
+
     @contextmanager
-    def _follow(self, job_id: int, known: int) -> Iterator[Following]:
+    def _follow(self, job: Followed) -> Iterator[Following]:
         following = Following()
-        topic = self._topics.setdefault(job_id, _Topic(known))
+        topic = self._topics.setdefault(job.id, _Topic(job.n))
         topic.followers.add(following)
         self.wake()
         try:
             yield following
         finally:
             topic.followers.discard(following)
-            if not topic.followers and self._topics.get(job_id) is topic:
-                del self._topics[job_id]
+            if not topic.followers and self._topics.get(job.id) is topic:
+                del self._topics[job.id]
 
     @contextmanager
     def _listen(self, end: Place) -> Iterator[Following]:
-        """All that comes behind `end`, which is read no earlier than what it catches up with."""
+        """All that comes behind `end`; what is told twice by that is left out by who reads it."""
         following = Following()
         self._place = self._place or end
         self._listeners.add(following)
@@ -141,13 +167,20 @@ async def _all_of(
     read_on: Callable[[At], Awaitable[list[Fact]]],
     at: Callable[[Fact], At],
 ) -> AsyncGenerator[Fact]:
-    """From the store until there is no more, then as they come; again so after falling behind."""
+    """From the store until there is no more, then as they come; again so after falling behind.
+
+    A reading that is not full has reached what is kept for us since we began; to go on reading
+    until there is none would be, of a busy job, to read all of it apart from the others.
+    """
     while True:
         following.begin()
-        while facts := await read_on(last):
+        is_full = True
+        while is_full:
+            facts = await read_on(last)
             for fact in facts:
                 yield fact
-            last = at(facts[-1])
+            last = at(facts[-1]) if facts else last
+            is_full = len(facts) >= AT_ONCE
         while (live := await following.next()) is not None:
             if at(live) > last:
                 last = at(live)
@@ -156,11 +189,6 @@ async def _all_of(
 
 def _place(fact: Fact) -> Place:
     return fact.place
-
-
-def _put(fact: Fact, followers: Iterable[Following]) -> None:
-    for following in followers:
-        following.put(fact)
 
 
 def _chunks(known: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:

@@ -27,9 +27,9 @@ def log_lines(fact: Fact) -> list[LogLine]:
         case "page_again":
             said = [("INFO", f"Goes on at {data.get('again_at')}: {data['url']}")]
         case "page_retried":
-            said = [("WARNING", _retried(fact))]
+            said = [*data.get("lines", ()), ("WARNING", _retried(fact))]
         case "page_failed":
-            said = [("ERROR", f"Failed: {data['url']}: {data['error']} ({data['kind']})")]
+            said = [*data.get("lines", ()), ("ERROR", f"Failed: {_failure(data)}")]
         case _:
             said = [("INFO", _of_the_job(fact))]
     return [LogLine(ts, level, text) for level, text in said]
@@ -52,14 +52,27 @@ def _answer(data: Mapping[str, Any]) -> str:
     return f"{data['url']} ({data['status']}, {size}{data['ms']} ms)"
 
 
+def _failure(data: Mapping[str, Any]) -> str:
+    """Where there was an answer, with what is known of it."""
+    facts = [str(data["kind"])]
+    if data.get("status") is not None:
+        facts.append(str(data["status"]))
+        facts += [f"{data['bytes']} bytes"] if "bytes" in data else []
+        facts.append(f"{data['ms']} ms")
+    return f"{data['url']}: {data['error']} ({', '.join(facts)})"
+
+
 def _retried(fact: Fact) -> str:
     wait = max(0, round((fact.data["again_ms"] - fact.at) / 1000))
-    return f"Retry in {wait} s: {fact.data['url']}: {fact.data['error']} ({fact.data['kind']})"
+    when = "when its host may be asked again, in" if fact.data.get("rests") else "in"
+    return f"Retry {when} {wait} s: {_failure(fact.data)}"
 
 
 def _of_the_job(fact: Fact) -> str:
     state, done, failed, cancelled, total = fact.stands
     match fact.name:
+        case "job_scheduled":
+            return f"Scheduled: its slot comes at {fact.data['due_at']}"
         case "job_queued":
             return f"Queued: {total} pages, {fact.data['cached']} of them from the cache"
         case "job_started":
@@ -71,7 +84,8 @@ def _of_the_job(fact: Fact) -> str:
         case "job_resumed":
             return f"Resumed: {fact.data['pages']} pages wait again"
         case "job_cancelled":
-            return f"Cancelled: {fact.data['removed']} pages are not fetched any more"
+            said = f"Cancelled: {fact.data['removed']} pages are not fetched any more"
+            return f"{said}. {fact.data['reason']}" if "reason" in fact.data else said
         case "job_grew":
             return f"Followed {fact.data['pages']} links: {total} pages now"
         case "job_finished":

@@ -72,21 +72,21 @@ _OF_JOB = Lookup(
 )
 _WITH_NEWS = Statement(
     """
-    SELECT wanted.job_id, wanted.n FROM {wanted}
-    JOIN jobs j ON j.id = wanted.job_id AND j.last_event > wanted.n
+    SELECT wanted.job_id, wanted.n, j.id IS NULL AS gone FROM {wanted}
+    LEFT JOIN jobs j ON j.id = wanted.job_id
+    WHERE j.id IS NULL OR j.last_event > wanted.n
     """,
     wanted={"job_id": "bigint", "n": "bigint"},
 )
 _OF_ALL = Statement(
     f"""
     SELECT {_FACT} FROM events e JOIN jobs j ON j.id = e.job_id
-    WHERE (e.xid, e.seq) > (CAST(:xid AS bigint), CAST(:seq AS bigint)) AND {{settled}}
-    ORDER BY e.xid, e.seq LIMIT :most
+    WHERE {{behind_place}} AND {{settled}} ORDER BY {{by_place}} LIMIT :most
     """  # noqa: S608
 )
 _END = Statement(
     """
-    SELECT e.xid, e.seq FROM events e WHERE {settled} ORDER BY e.xid DESC, e.seq DESC LIMIT 1
+    SELECT e.xid, e.seq FROM events e WHERE {settled} ORDER BY {by_place_desc} LIMIT 1
     """
 )
 
@@ -95,11 +95,19 @@ def read_job_after(connection: Connection, job_id: int, n: int, *, most: int) ->
     return [_fact(row) for row in _OF_JOB(connection, [(job_id, n)], most=most)]
 
 
-def read_news(connection: Connection, known: Sequence[tuple[int, int]], *, most: int) -> list[Fact]:
+class News(NamedTuple):
+    facts: list[Fact]
+    gone: list[int]
+    """Jobs that were purged."""
+
+
+def read_news(connection: Connection, known: Sequence[tuple[int, int]], *, most: int) -> News:
     """What is new of each of these jobs (by id, with the last number known), in order."""
-    behind = [tuple(row) for row in _WITH_NEWS(connection, wanted=known)]
+    found = list(_WITH_NEWS(connection, wanted=known))
+    behind = [(row.job_id, row.n) for row in found if not row.gone]
     facts = [_fact(row) for row in _OF_JOB(connection, behind, most=most)] if behind else []
-    return sorted(facts, key=lambda fact: (fact.job_id, fact.n))
+    facts.sort(key=lambda fact: (fact.job_id, fact.n))
+    return News(facts, [row.job_id for row in found if row.gone])
 
 
 def read_all_after(connection: Connection, place: Place, *, most: int) -> list[Fact]:

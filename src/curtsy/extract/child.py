@@ -3,8 +3,7 @@
 import os
 import resource
 import socket
-import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,45 +11,58 @@ from curtsy.extract.confinement import confine
 from curtsy.extract.frames import LARGEST_RECORD, frame, receive
 from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
-from curtsy.scrapers import load, load_links
+from curtsy.scrapers import Scraper, load, load_links
+from curtsy.scrapers.page import LONGEST_LINE, MOST_LINES
+from curtsy.scrapers.traces import lines_before, trace_of
 
 OUT_OF_MEMORY = 77
 """The status with which a child ends that could not even say so."""
-_FRAMES_SHOWN = 30
-MOST_LINES, LONGEST_LINE = 50, 1_000
 
 
-def serve(channel: socket.socket, *, memory_bytes: int) -> None:
-    confine(memory_bytes=memory_bytes)
+Named = Callable[[str, Mapping[str, Any]], Scraper]
+"""From a scraper's name and what it is told to the scraper."""
+
+
+def serve(
+    channel: socket.socket, *, memory_bytes: int, named: Named = load, alone: bool = False
+) -> None:
+    confine(memory_bytes=memory_bytes, alone=alone)
     while (asked := receive(channel)) is not None:
-        said = _answer(*asked)
+        said = _answer(named, *asked)
         del asked
         channel.sendall(said)
 
 
-def _answer(asked: dict[str, Any], body: bytes) -> bytes:
+def _answer(named: Named, asked: dict[str, Any], body: bytes) -> bytes:
     reply = Reply(asked["status"], asked["url"], asked["headers"], body, len(body))
     try:
-        record = load(asked["scraper"])(reply)
-        if asked["links"] and isinstance(record, Record):
-            record = replace(record, links=load_links()(reply))
+        record = named(asked["scraper"], asked["params"])(reply)
+        if isinstance(record, Record):
+            record = replace(record, links=_links(record, reply, asked) if asked["links"] else None)
     except MemoryError:
         record = Failed(Kind.EXTRACT_MEMORY, "The scraper needed more memory than it may have.")
-    except Exception as error:
-        sentence = f"The scraper failed: {type(error).__name__}: {error}"[:300]
-        trace = "".join(traceback.format_exception(error, limit=-_FRAMES_SHOWN))
-        record = Failed(Kind.EXTRACT_FAILED, f"{sentence.rstrip('.')}.", traceback=trace)
+    except BaseException as error:  # also one that wants to end the process
+        sentence = f"The scraper failed: {type(error).__name__}: {error}"[:300].rstrip(" .:")
+        record = Failed(Kind.EXTRACT_FAILED, f"{sentence}.", traceback=trace_of(error),
+                        lines=lines_before(error))  # fmt: skip
     try:
         return _frame(record)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
 
 
+def _links(record: Record, reply: Reply, asked: dict[str, Any]) -> tuple[str, ...]:
+    """Those that the scraper chose, or all."""
+    if record.links is not None:
+        return record.links
+    return () if asked["chosen"] else load_links()(reply)
+
+
 def _frame(record: Record | Failed) -> bytes:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     if isinstance(record, Failed):
         return frame({"kind": record.kind, "error": record.error, "traceback": record.traceback,
-                      "peak": peak})  # fmt: skip
+                      "peak": peak, "lines": _short(record.lines)})  # fmt: skip
     if len(record.content) > LARGEST_RECORD:
         sentence = f"The scraper made a record of {len(record.content)} bytes of the page."
         return _frame(Failed(Kind.TOO_LARGE, sentence))

@@ -1,42 +1,80 @@
 """What a child may do before it reads a page of a stranger: compute, within limits.
 
-Sockets are refused twice: by an audit hook, which sees what Python does, and by the kernel, which
-sees what C libraries do too. The channel to the parent is open already.
+Sockets, and whatever changes files, are refused twice: by an audit hook, which sees what Python
+does, and by the kernel, which sees what C libraries do too. The channel to the parent is open
+already.
 """
 
 import ctypes
 import os
-import platform
 import resource
-import struct
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from curtsy.extract.capabilities import drop_capabilities
+from curtsy.extract.seccomp import (
+    CHANGES,
+    forbid_changing_files,
+    forbid_processes,
+    forbid_sockets,
+)
 
 NICENESS = 10
 """The worker's loop goes first: it keeps the promises about time."""
 
-_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
-_PR_SET_PDEATHSIG, _SIGKILL = 1, 9
-_LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06  # operations of classic BPF
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050001  # the latter with EPERM
-_ARCHITECTURES = {
-    # audit number, and of the calls that make sockets or get round them: socket, socketpair,
-    # io_uring_setup, ptrace, process_vm_writev
-    "x86_64": (0xC000003E, (41, 53, 425, 101, 311)),
-    "aarch64": (0xC00000B7, (198, 199, 425, 117, 271)),
-}
+_SECRETS = ("CURTSY_", "DATABASE_URL", "REDIS_", "PASSWORD", "SECRET", "TOKEN", "KEY", "CREDENTIAL")
+"""What is in the names of variables that tell where data is, and how to get there."""
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _SIGKILL = 1, 4, 9
+_CHANGING_FILES = frozenset({
+    "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate",
+    "os.chmod", "os.chown", "os.utime", "os.setxattr", "os.removexattr",
+})  # fmt: skip
 
 
-def confine(*, memory_bytes: int) -> None:
-    """From here on. Nothing of it can be taken back."""
+def confine(*, memory_bytes: int, alone: bool = False) -> None:
+    """From here on. Nothing of it can be taken back. `alone`: it makes no processes either."""
     os.nice(NICENESS)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_AS, _address_space() + memory_bytes)
-    sys.addaudithook(_no_sockets)
+    without_network()
+    without_changing_files()
+    sys.addaudithook(_refuse)
     if sys.platform == "linux":
-        _forbid_sockets()
+        drop_capabilities()
+        if alone:
+            forbid_processes()
+
+
+def without_network() -> None:
+    """By the kernel alone: sockets that are open stay so."""
+    if sys.platform == "linux":
+        forbid_sockets()
+
+
+def without_changing_files() -> None:
+    """Likewise. Modules that are imported leave nothing behind, either."""
+    sys.dont_write_bytecode = True
+    if sys.platform == "linux":
+        forbid_changing_files()
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """For processes that import what others wrote."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if not any(word in name.upper() for word in _SECRETS)
+    }
+
+
+def keep_to_oneself() -> None:
+    """No other process of the same user reads this one's environment and memory; root still may,
+    but no child that was confined."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def die_with_parent() -> None:
@@ -56,36 +94,13 @@ def _address_space() -> int:
     return pages * resource.getpagesize()
 
 
-def _no_sockets(event: str, _arguments: tuple[Any, ...]) -> None:
+def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
     if event.startswith("socket."):
         raise PermissionError("a scraper has no network")
+    if event in _CHANGING_FILES or (event == "open" and _changes(*arguments)):
+        raise PermissionError("a scraper changes no files")
 
 
-class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
-
-
-def _forbid_sockets() -> None:
-    machine = _ARCHITECTURES.get(platform.machine())
-    if machine is None:
-        return
-    audit_number, calls = machine
-
-    def step(operation: int, if_true: int, if_false: int, value: int) -> bytes:
-        return struct.pack("HBBI", operation, if_true, if_false, value)
-
-    steps = [
-        step(_LOAD, 0, 0, 4),  # the architecture: numbers of calls are its own
-        step(_JUMP_IF_EQUAL, 1, 0, audit_number),
-        step(_RETURN, 0, 0, _REFUSE),
-        step(_LOAD, 0, 0, 0),  # the number of the call
-    ]
-    for left, call in zip(range(len(calls), 0, -1), calls, strict=True):
-        steps.append(step(_JUMP_IF_EQUAL, left, 0, call))
-    steps += [step(_RETURN, 0, 0, _ALLOW), step(_RETURN, 0, 0, _REFUSE)]
-    program = _Program(len(steps), b"".join(steps))
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0):
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error), "seccomp")
+def _changes(path: Any, _mode: Any, flags: int) -> bool:
+    """What is open already, and so named by its number, stays as it is."""
+    return not isinstance(path, int) and bool(flags & CHANGES)

@@ -1,12 +1,15 @@
 """The parent's side of the nursery: orders go out, news come in, on the worker's loop."""
 
 import asyncio
+import os
 import socket
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Sequence
 
 from curtsy.errors import CurtsyError
+from curtsy.extract.confinement import without_secrets
 from curtsy.extract.reader import Reader
 from curtsy.logs import logger
 
@@ -26,7 +29,9 @@ class NurseryGone(CurtsyError):
 class Link:
     """One nursery from its start to its end."""
 
-    def __init__(self, *, memory_bytes: int, nursery: str) -> None:
+    def __init__(
+        self, *, memory_bytes: int, nursery: str, own: Sequence[str] | None = None
+    ) -> None:
         self._memory_bytes = memory_bytes
         self._loop = asyncio.get_running_loop()
         self._made: deque[asyncio.Future[int]] = deque()
@@ -35,9 +40,11 @@ class Link:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             command = [sys.executable, "-m", nursery, str(theirs.fileno())]
+            command += ["--own", *own] if own is not None else []
             self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
                 command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, env=without_secrets(os.environ),
+                stderr=None if own is None else subprocess.DEVNULL,
             )  # fmt: skip
         self._channel.setblocking(False)
         self._loop.add_reader(self._channel.fileno(), self._hear)
@@ -67,6 +74,12 @@ class Link:
         reader.close()
         if not self.gone:
             self._channel.send(f"end {reader.number}".encode())
+
+    def kill(self) -> None:
+        """The nursery and all its children: it does not answer."""
+        self._process.kill()
+        if not self.gone:
+            self._lose()
 
     async def close(self) -> None:
         if not self.gone:

@@ -1,5 +1,7 @@
 """`python -m curtsy.extract.nursery FD`: has all scrapers loaded and makes children by forking.
 
+With `--own FILE…` these are the scrapers of your own, and no others.
+
 It never reads a page itself, so it stays as it was born. On its channel, of packets, it is told
 `make MEMORY` (with the child's end of a channel) or `end NUMBER`, and tells `made NUMBER` and
 `ended NUMBER STATUS`. It ends when its channel does, and its children end with it.
@@ -12,30 +14,49 @@ import signal
 import socket
 import sys
 import warnings
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, Protocol
 
 from curtsy.extract import child
-from curtsy.extract.confinement import die_with_parent
-from curtsy.scrapers import PARSING, load, load_links
+from curtsy.extract.confinement import (
+    die_with_parent,
+    without_changing_files,
+    without_network,
+)
+from curtsy.scrapers import PARSING, Scraper, load, load_links
+from curtsy.scrapers.loading import Unusable, load_own
+from curtsy.scrapers.own import Own
+from curtsy.scrapers.own import run as run_own
+
+
+class _Serve(Protocol):
+    def __call__(self, channel: socket.socket, *, memory_bytes: int) -> None: ...
+
 
 _LONGEST_ORDER = 4_096
 
 
-def run(channel: socket.socket) -> None:
+def run(channel: socket.socket, own: Sequence[str] | None = None) -> None:
+    """With `own` its children know the scrapers of these files and of installed packages."""
     die_with_parent()
     # What libraries have to say of a page they say to us: a stranger must not fill our log.
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    for name in PARSING:
-        load(name)
     load_links()
+    serve = _built_in() if own is None else _own(own)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which drains
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    nursery = _Nursery(channel)
+    nursery = _Nursery(channel, serve)
+    waiting = select.poll()  # as select.select it would fail in a process of a thousand sockets
+    waiting.register(channel, select.POLLIN)
+    waiting.register(wake, select.POLLIN)
     while True:
-        readable, _, _ = select.select([channel.fileno(), wake], [], [])
+        readable = [file for file, _event in waiting.poll()]
         if wake in readable:
             os.read(wake, _LONGEST_ORDER)
             nursery.bury()
@@ -43,9 +64,35 @@ def run(channel: socket.socket) -> None:
             return
 
 
+def _built_in() -> _Serve:
+    for name in PARSING:
+        load(name)
+    return child.serve
+
+
+def _own(files: Sequence[str]) -> _Serve:
+    """One that cannot be loaded any more fails pages, not the nursery."""
+    without_network()
+    without_changing_files()
+    import_module("curtsy.scrapers.selectors")  # else every child loads it for its only page
+    found: dict[str, Own] = {}
+    problem = "this one is not there any more"
+    try:
+        found = load_own(files)
+    except Unusable as unusable:
+        problem = str(unusable)
+
+    def named(name: str, params: Mapping[str, Any]) -> Scraper:
+        if (one := found.get(name)) is None:
+            raise LookupError(problem)
+        return partial(run_own, one, params=params)
+
+    return partial(child.serve, named=named, alone=True)
+
+
 class _Nursery:
-    def __init__(self, channel: socket.socket) -> None:
-        self._channel = channel
+    def __init__(self, channel: socket.socket, serve: _Serve) -> None:
+        self._channel, self._serve = channel, serve
         self._alive: set[int] = set()
 
     def obey(self) -> bool:
@@ -81,7 +128,7 @@ class _Nursery:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self._channel.close()
             with socket.socket(fileno=file) as channel:
-                child.serve(channel, memory_bytes=memory_bytes)
+                self._serve(channel, memory_bytes=memory_bytes)
             status = 0
         finally:
             os._exit(status)
@@ -91,4 +138,5 @@ class _Nursery:
 
 
 if __name__ == "__main__":
-    run(socket.socket(fileno=int(sys.argv[1])))
+    _number, *_rest = sys.argv[1:]
+    run(socket.socket(fileno=int(_number)), _rest[1:] if _rest else None)

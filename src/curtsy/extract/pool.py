@@ -3,21 +3,28 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from curtsy.extract.brood import Brood
 from curtsy.extract.child import OUT_OF_MEMORY
 from curtsy.extract.frames import frame
 from curtsy.extract.link import Link, NurseryGone
-from curtsy.extract.reader import Reader, ReaderGone
+from curtsy.extract.reader import Garbled, Reader, ReaderGone
 from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
+from curtsy.scrapers import NAMES
+from curtsy.scrapers.known import OwnScrapers
 
 NURSERY = "curtsy.extract.nursery"
 ASIDE_AFTER_SECONDS = 1.0
+DISTURBED = "The scraper disturbed the process that ran it: what came back is no answer."
+NURSERY_SECONDS = 60.0
+"""Until it has loaded the scrapers and made a child."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +47,18 @@ class Pool:
     may be read beside the others.
     """
 
-    def __init__(self, limits: ExtractLimits, *, nursery: str = NURSERY) -> None:
-        self._limits, self._nursery = limits, nursery
+    def __init__(
+        self, limits: ExtractLimits, *, nursery: str = NURSERY, own: OwnScrapers | None = None
+    ) -> None:
+        self._limits, self._own = limits, own or OwnScrapers()
+        start = partial(Link, memory_bytes=limits.memory_bytes, nursery=nursery)
+        self._built_in = Brood(start, pages_per_process=limits.pages_per_process,
+                               keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
+        # What one page has made of the process must not be met by the next.
+        self._of_own = Brood(partial(start, own=self._own.files), pages_per_process=1,
+                             keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
         self._places = asyncio.Semaphore(limits.processes)
         self._aside = limits.processes
-        self._link: Link | None = None
-        self._idle: list[Reader] = []
 
     async def __aenter__(self) -> Self:
         return self
@@ -56,13 +69,19 @@ class Pool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._link is not None:
-            await self._link.close()
+        await asyncio.gather(self._built_in.close(), self._of_own.close())
 
-    async def extract(self, scraper: str, reply: Reply, *, links: bool = False) -> Record | Failed:
+    def knows(self, scraper: str) -> bool:
+        return scraper in NAMES or scraper in self._own.docs
+
+    async def extract(
+        self, scraper: str, reply: Reply, *, links: bool = False,
+        params: Mapping[str, Any] | None = None, chosen: bool = False,
+    ) -> Record | Failed:  # fmt: skip
         """What the scraper makes of the page, or what the page made of the scraper.
 
-        With `links` also where the page leads.
+        With `links` also where the page leads; `chosen`: only as far as the scraper says so.
+        `params` are what the scraper is told beside it.
         """
         question = frame(
             {
@@ -71,15 +90,24 @@ class Pool:
                 "url": reply.url,
                 "headers": reply.headers,
                 "links": links,
+                "chosen": chosen,
+                "params": params or {},
             },
             reply.body,
         )
+        brood = self._brood(scraper)
         async with self._place():
-            try:
-                link, reader = await self._reader()
-            except NurseryGone as gone:
-                return Failed(Kind.INTERNAL, f"{gone} It is tried again.")
-            return await self._read(link, reader, question)
+            made = await self._reader(brood)
+            return made if isinstance(made, Failed) else await self._read(brood, *made, question)
+
+    async def prepare(self, scraper: str) -> None:
+        """Have a child ready for it, so that the first page need not wait. It may fail then."""
+        made = await self._reader(self._brood(scraper))
+        if not isinstance(made, Failed):
+            self._brood(scraper).lay_by(made[1])
+
+    def _brood(self, scraper: str) -> Brood:
+        return self._of_own if scraper in self._own.docs else self._built_in
 
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
@@ -103,24 +131,21 @@ class Pool:
             else:
                 self._places.release()
 
-    async def _reader(self) -> tuple[Link, Reader]:
-        link = self._link
-        if link is None or link.gone:
-            # In one step: others who find it gone must not make a nursery each.
-            gone, self._link = (
-                link,
-                Link(memory_bytes=self._limits.memory_bytes, nursery=self._nursery),
-            )
-            link = self._link
-            self._idle.clear()
-            if gone is not None:
-                await gone.close()
-        while self._idle:
-            if (reader := self._idle.pop()).usable:
-                return link, reader
-        return link, await link.make()
+    async def _reader(self, brood: Brood) -> tuple[Link, Reader] | Failed:
+        try:
+            async with asyncio.timeout(NURSERY_SECONDS):
+                return await brood.reader()
+        except NurseryGone as gone:
+            return Failed(Kind.INTERNAL, f"{gone} It is tried again.")
+        except TimeoutError:
+            if brood.link is not None:
+                brood.link.kill()
+            sentence = f"The scrapers could not be loaded within {NURSERY_SECONDS:g} s."
+            return Failed(Kind.EXTRACT_TIMEOUT, sentence)
 
-    async def _read(self, link: Link, reader: Reader, question: bytes) -> Record | Failed:
+    async def _read(
+        self, brood: Brood, link: Link, reader: Reader, question: bytes
+    ) -> Record | Failed:
         try:
             async with asyncio.timeout(self._limits.seconds):
                 header, body = await reader.read(question)
@@ -131,31 +156,32 @@ class Pool:
         except ReaderGone as gone:
             reader.close()
             return _cause_of_death(gone.status)
+        except Garbled:
+            link.end(reader)
+            return Failed(Kind.EXTRACT_FAILED, DISTURBED)
         except BaseException:
             link.end(reader)
             raise
-        self._keep(reader, header)
-        if "kind" in header:
-            return Failed(Kind(header["kind"]), header["error"], traceback=header["traceback"],
-                          memory=header["peak"])  # fmt: skip
-        links = header["links"]
-        return Record(
-            body, header["content_type"], header["charset"], header["peak"],
-            links=None if links is None else tuple(links),
-            lines=tuple((level, text) for level, text in header["lines"]),
-        )  # fmt: skip
+        try:
+            outcome = _outcome(header, body)
+            brood.keep(link, reader, header)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            link.end(reader)
+            return Failed(Kind.EXTRACT_FAILED, DISTURBED)
+        return outcome
 
-    def _keep(self, reader: Reader, header: dict[str, Any]) -> None:
-        """Or let it go: closing its channel ends it."""
-        spent = (
-            reader.pages >= self._limits.pages_per_process
-            or header["peak"] > self._limits.keep_below_bytes
-            or header.get("kind") == Kind.EXTRACT_MEMORY
-        )
-        if spent:
-            reader.close()
-        else:
-            self._idle.append(reader)
+
+def _outcome(header: dict[str, Any], body: bytes) -> Record | Failed:
+    """Raises something where the answer is not one of ours."""
+    lines = tuple((level, text) for level, text in header["lines"])
+    if "kind" in header:
+        return Failed(Kind(header["kind"]), header["error"], traceback=header["traceback"],
+                      memory=header["peak"], lines=lines)  # fmt: skip
+    links = header["links"]
+    return Record(
+        body, header["content_type"], header["charset"], header["peak"],
+        links=None if links is None else tuple(links), lines=lines,
+    )  # fmt: skip
 
 
 def _cause_of_death(status: int | None) -> Failed:

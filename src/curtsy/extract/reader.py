@@ -19,6 +19,10 @@ class ReaderGone(Exception):
         self.status = status
 
 
+class Garbled(Exception):
+    """What came is no answer: something in the child wrote on its channel."""
+
+
 class Reader(asyncio.Protocol):
     def __init__(self) -> None:
         self.number = 0
@@ -30,7 +34,7 @@ class Reader(asyncio.Protocol):
         self._is_gone = False
 
     async def read(self, question: bytes) -> tuple[dict[str, Any], bytes]:
-        """One page. Raises `ReaderGone`, when it is known how the child ended."""
+        """One page. Raises `ReaderGone`, when it is known how the child ended, or `Garbled`."""
         self.pages += 1
         self._received.clear()
         self._wanted = LENGTHS.size
@@ -48,8 +52,7 @@ class Reader(asyncio.Protocol):
 
     def ended(self, status: int | None) -> None:
         self._is_gone = True
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(ReaderGone(status))
+        self._fail(ReaderGone(status))
 
     # What the event loop calls.
 
@@ -61,15 +64,22 @@ class Reader(asyncio.Protocol):
         if self._wanted == LENGTHS.size and len(self._received) >= LENGTHS.size:
             self._wanted += sum(LENGTHS.unpack_from(self._received))
         if self._wanted > LARGEST_ANSWER:
-            self.close()
-            self.ended(None)
+            self._fail(Garbled())
         elif self._wanted > LENGTHS.size and len(self._received) >= self._wanted:
             self._told()
 
     def _told(self) -> None:
         header_length, _ = LENGTHS.unpack_from(self._received)
         body_at = LENGTHS.size + header_length
-        header = orjson.loads(memoryview(self._received)[LENGTHS.size : body_at])
+        try:
+            header = orjson.loads(memoryview(self._received)[LENGTHS.size : body_at])
+        except orjson.JSONDecodeError:
+            self._fail(Garbled())
+            return
         body = bytes(memoryview(self._received)[body_at : self._wanted])
         if self._answer is not None and not self._answer.done():
             self._answer.set_result((header, body))
+
+    def _fail(self, error: Exception) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)

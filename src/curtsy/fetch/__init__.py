@@ -2,6 +2,7 @@
 
 from curtsy.fetch.fetcher import Fetcher, Limits, TrustEnded
 from curtsy.fetch.guard import parse_networks
+from curtsy.fetch.proxy import parse_proxy
 from curtsy.fetch.request import Request
 
-__all__ = ["Fetcher", "Limits", "Request", "TrustEnded", "parse_networks"]
+__all__ = ["Fetcher", "Limits", "Request", "TrustEnded", "parse_networks", "parse_proxy"]

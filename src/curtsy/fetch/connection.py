@@ -25,6 +25,7 @@ class Connection(asyncio.Protocol):
         self._incoming = incoming
         self._answered = loop.create_future()
         time_up = loop.call_at(until, self._time_is_up)
+        incoming.asked_at = loop.time()
         self._transport.write(request)
         try:
             await self._answered
@@ -54,6 +55,8 @@ class Connection(asyncio.Protocol):
             self.close()
             return
         incoming.feed(data)
+        if not incoming.answered_at and incoming.status:
+            incoming.answered_at = asyncio.get_running_loop().time()
         if incoming.is_over():
             self._end()
 

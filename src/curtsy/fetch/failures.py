@@ -25,6 +25,8 @@ def failure(error: Exception, host: str) -> Failed:
             case OSError() if cause.errno in _OUR_OWN:
                 return _internal(cause)
     if isinstance(error, Trouble):
+        if error.through is not None:
+            host = f"{host} (through the proxy {error.through})"
         return Failed(error.kind, error.sentence.format(host=host, reason=_reason(error)))
     return _internal(error)
 

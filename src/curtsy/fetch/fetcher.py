@@ -12,7 +12,9 @@ from curtsy.fetch.failures import failure
 from curtsy.fetch.guard import Network
 from curtsy.fetch.incoming import Caps, Incoming
 from curtsy.fetch.kept import Kept
-from curtsy.fetch.request import Request, spelled
+from curtsy.fetch.request import Origin, Request, spelled
+from curtsy.fetch.trouble import ProxyFailed, Trouble
+from curtsy.fetch.tunnel import WANTS_LOGIN, refused
 from curtsy.model.outcome import Failed, Reply
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -57,10 +59,7 @@ class Fetcher:
 
     async def __aenter__(self) -> Self:
         self._kept = Kept()
-        self._connecting = Connecting(
-            allow=self._allow,
-            seconds=min(self._limits.connect_seconds, self._limits.total_seconds),
-        )
+        self._connecting = Connecting(allow=self._allow)
         return self
 
     async def __aexit__(
@@ -86,27 +85,35 @@ class Fetcher:
                 incoming.headers,
                 await self._plain(incoming),
                 len(incoming.body),
+                incoming.answered_ms,
             )
         except TrustEnded:
             raise
         except Exception as error:
-            if incoming.is_error:
-                return Reply(incoming.status, request.url, incoming.headers, b"", 0)
+            if incoming.is_error and not isinstance(error, ProxyFailed):
+                told = incoming.status, request.url, incoming.headers
+                return Reply(*told, b"", 0, incoming.answered_ms)
             return failure(error, host=request.url.partition("://")[2].partition("/")[0])
 
     async def _ask(
         self, request: Request, may_start: Callable[[], bool], incoming: Incoming
     ) -> None:
         origin, wire = spelled(request, self._standing)
-        until = asyncio.get_running_loop().time() + self._limits.total_seconds
-        connection = self._kept.take(origin) or await self._connecting.connect(origin)
+        seconds, began = self._limits.total_seconds, asyncio.get_running_loop().time()
+        if request.timeout_ms is not None:
+            seconds = request.timeout_ms / 1000
+        connected_by = began + min(seconds, self._limits.connect_seconds)
+        if origin.proxy is not None:
+            await self._connecting.check(origin, connected_by)
+        connection = self._kept.take(origin) or await self._connecting.connect(origin, connected_by)
         if not may_start():
             connection.close()
             raise TrustEnded
-        await connection.ask(wire, incoming, until=until)
+        await connection.ask(wire, incoming, until=began + seconds)
         self._kept.keep(connection)
-        if incoming.trouble is not None:
-            raise incoming.trouble
+        if (trouble := _trouble(incoming, origin)) is not None:
+            trouble.through = origin.proxy
+            raise trouble
 
     async def _plain(self, incoming: Incoming) -> bytes:
         """The body without its Content-Encoding; a large one is unpacked off the loop."""
@@ -115,3 +122,10 @@ class Fetcher:
         if encoding and len(wire) > UNPACK_IN_THREAD_FROM:
             return await asyncio.to_thread(decoded, encoding, wire, cap)
         return decoded(encoding, wire, cap)
+
+
+def _trouble(incoming: Incoming, origin: Origin) -> Trouble | None:
+    """A 407 is the proxy's own word, but in a tunnel, where only the host speaks."""
+    if origin.proxy is not None and not origin.secure and incoming.status == WANTS_LOGIN:
+        return refused(incoming.status)
+    return incoming.trouble

@@ -36,6 +36,8 @@ class Incoming:
         "_parser",
         "_stays_open",
         "_surplus",
+        "answered_at",
+        "asked_at",
         "complete",
         "headers",
         "status",
@@ -56,6 +58,8 @@ class Incoming:
         """Names in lower case; a name that came twice has its values joined."""
         self.complete = False
         self.trouble: Trouble | None = None
+        self.asked_at = self.answered_at = 0.0
+        """By the loop's clock: when the question went out, and when the headers were there."""
         self._body: bytes | bytearray = b""
         self._cap = 0
         self._fed = self._head_bytes = self._header_count = 0
@@ -71,6 +75,10 @@ class Incoming:
         if not self.complete or self.trouble is not None:
             return b""
         return bytes(self._body)
+
+    @property
+    def answered_ms(self) -> int:
+        return round((self.answered_at - self.asked_at) * 1000)
 
     @property
     def is_error(self) -> bool:

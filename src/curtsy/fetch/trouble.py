@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from curtsy.fetch.proxy import Proxy
 from curtsy.model.kinds import Kind
 
 
@@ -10,6 +11,7 @@ class Trouble(Exception):
 
     kind: ClassVar[Kind]
     sentence: ClassVar[str]
+    through: Proxy | None = None
 
 
 class NameUnknown(Trouble):
@@ -18,6 +20,12 @@ class NameUnknown(Trouble):
 
 class NoConnection(Trouble):
     kind, sentence = Kind.CONNECT, "No connection to {host}: {reason}."
+
+
+class ProxyFailed(Trouble):
+    """Of this kind whatever it answers: the source rests, and no page is lost over a proxy."""
+
+    kind, sentence = Kind.CONNECT, "No connection to {host}: the proxy {reason}."
 
 
 class NotTrusted(Trouble):

@@ -4,13 +4,11 @@ The upsert of the page is its lock: whoever adds, ends or removes an item of a p
 is decided of a page, here by later statements, therefore holds until the transaction ends.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-import orjson
-
+from curtsy.frontier.ranks import Ranks
 from curtsy.frontier.results import NEVER
 from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.jobs import band_of
@@ -48,6 +46,8 @@ class Admission:
     wanted: Sequence[Wanted]
     max_age: int = 0
     """A stored document no older than this will do (milliseconds)."""
+    ranks: Ranks | None = None
+    """How far the job is on its sources, where it goes on from there."""
 
     def fresh_since(self, page: Wanted, now: int) -> int:
         """Of what was fetched after this, a copy will do; without a `max_age`, of nothing."""
@@ -60,11 +60,17 @@ _IS_FRESH = """(p.outcome IN ('fetched', 'not_modified') AND p.document_version 
 ON_A_VISIT_THAT_WAITS = """
     ON CONFLICT (page_id) DO UPDATE SET links = visits.links OR excluded.links,
         priority = {least}(visits.priority, excluded.priority),
-        rank = CASE WHEN excluded.priority < visits.priority THEN excluded.rank
-                    ELSE visits.rank END
+        rank = CASE WHEN excluded.source_id <> visits.source_id THEN visits.rank
+                    WHEN excluded.priority < visits.priority THEN excluded.rank
+                    WHEN excluded.priority = visits.priority
+                    THEN {least}(visits.rank, excluded.rank) ELSE visits.rank END
     WHERE excluded.priority < visits.priority OR (excluded.links AND NOT visits.links)
+       OR (excluded.priority = visits.priority AND excluded.rank < visits.rank
+           AND excluded.source_id = visits.source_id)
     """
-"""It is joined: the better priority counts, and where the page leads for whoever wants it."""
+"""It is joined: the better priority counts, and the better place at the same priority, so that a
+small job has its turn of a page that a large one wants last; and where the page leads for whoever
+wants it. Where a redirect took the page to another source, places cannot be compared."""
 
 # The rows come sorted by host and fingerprint, as bytes are: that is the order in which everybody
 # locks pages, and it lays the pages of a host side by side. The database must not sort them
@@ -114,44 +120,6 @@ _COUNT_CACHED = Statement(
     """,
     wanted={"id": "bigint"},
 )
-
-_RANKS = Statement(
-    "SELECT s.id, s.ranks FROM {wanted} JOIN sources s ON s.id = wanted.id",
-    wanted={"id": "bigint"},
-)
-
-
-class Ranks:
-    """Fair order: a page's rank is its source's virtual time plus its position in its job.
-
-    Two jobs on one source therefore take turns, whatever their sizes. Virtual time is kept for
-    each priority: the rank of the last page of that priority that was dealt with.
-    """
-
-    def __init__(self, virtual_times: dict[int, dict[str, list[int]]]) -> None:
-        self._next: dict[tuple[int, int], int] = defaultdict(int)
-        for source_id, by_priority in virtual_times.items():
-            for priority, (virtual_time, _floor) in by_priority.items():
-                self._next[source_id, int(priority)] = virtual_time
-
-    @classmethod
-    def read(cls, connection: Connection, source_ids: Collection[int]) -> "Ranks":
-        """Of a source that is not asked for, virtual time stands at its beginning."""
-        if not source_ids:
-            return cls({})
-        rows = _RANKS(connection, wanted=[(i,) for i in source_ids])
-        return cls({i: orjson.loads(ranks) for i, ranks in rows if ranks != "{}"})
-
-    def of_a_job(self) -> "Ranks":
-        """Each job counts from the virtual times for itself."""
-        ranks = Ranks({})
-        ranks._next.update(self._next)
-        return ranks
-
-    def take(self, source_id: int, priority: int) -> int:
-        rank = self._next[source_id, priority] + 1
-        self._next[source_id, priority] = rank
-        return rank
 
 
 class _Visit(NamedTuple):
@@ -212,7 +180,7 @@ def _visits(admissions: Sequence[Admission], places: Places, now: int) -> list[_
     """One for each page, in the order in which everybody locks pages."""
     best: dict[str, _Visit] = {}
     for admission in admissions:
-        of_job = places.ranks.of_a_job()
+        of_job = admission.ranks or places.ranks.of_a_job()
         for page in admission.wanted:
             source_id = places.source_of[page.host]
             rank, fresh = of_job.take(source_id, page.priority), admission.fresh_since(page, now)
@@ -223,7 +191,7 @@ def _visits(admissions: Sequence[Admission], places: Places, now: int) -> list[_
 
 
 def _on_better_terms(known: _Visit, other: _Visit) -> _Visit:
-    better = other if other.page.priority < known.page.priority else known
+    better = min(known, other, key=lambda visit: (visit.page.priority, visit.rank))
     return better._replace(
         times=known.times + other.times,
         links=known.links or other.links,

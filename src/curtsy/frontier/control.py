@@ -8,6 +8,9 @@ import orjson
 
 from curtsy.store import Connection, Statement
 
+Turn = tuple[int, int]
+"""A page, and which of its visits' turns."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceNews:
@@ -28,11 +31,11 @@ _SOURCES = Statement(
 )
 _GONE = Statement(
     """
-    SELECT held.page_id FROM {held}
+    SELECT held.page_id, held.turn, v.page_id IS NULL AS gone FROM {held}
     LEFT JOIN visits v ON v.page_id = held.page_id AND v.turn = held.turn
-    WHERE v.page_id IS NULL
+    WHERE v.page_id IS NULL OR v.source_id <> held.source_id
     """,
-    held={"page_id": "bigint", "turn": "bigint"},
+    held={"page_id": "bigint", "turn": "bigint", "source_id": "bigint"},
 )
 _OWNED = Statement("SELECT id, epoch FROM sources WHERE owner = :worker")
 _LOCK_STRAYS = Statement(
@@ -44,7 +47,7 @@ _LOCK_STRAYS = Statement(
 )
 _GIVE_BACK = Statement(
     """
-    UPDATE sources SET owner = NULL,
+    UPDATE sources SET owner = NULL, unreported = true,
         next_fetch_at = {greatest}(coalesce(next_fetch_at, 0), :now + delay_ms),
         ready_at = {greatest}(coalesce(next_fetch_at, 0), :now + delay_ms)
     WHERE id IN (SELECT id FROM {held})
@@ -68,9 +71,14 @@ def news(connection: Connection, source_ids: Sequence[int]) -> dict[int, SourceN
     }  # fmt: skip
 
 
-def gone(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
-    """Pages among those held (page, turn) whose visit is no more, as after a cancel."""
-    return set(_GONE(connection, held=held).scalars())
+def gone(
+    connection: Connection, held: Sequence[tuple[int, int, int]]
+) -> tuple[set[Turn], set[Turn]]:
+    """Turns among those held (page, turn, source) whose visit is no more, as after a cancel; and
+    those whose visit waits in another source by now."""
+    rows = list(_GONE(connection, held=held))
+    vanished = {(r.page_id, r.turn) for r in rows if r.gone}
+    return vanished, {(r.page_id, r.turn) for r in rows} - vanished
 
 
 def owned(connection: Connection, worker: str) -> dict[int, int]:

@@ -30,14 +30,31 @@ class Event:
     total: int = 0
 
 
+Spent = tuple[int, int, int, int, int]
+"""Waiting for capacity, politeness, closed hours, backoff; and fetching."""
+NOTHING: Spent = (0, 0, 0, 0, 0)
+
+
 @dataclass(slots=True)
 class Change:
     """What a transaction does to one job; its counts change by the sums of its events."""
 
     links_waiting: int = 0
+    spent: Spent = NOTHING
+    """Milliseconds of its pages, by what they were spent on."""
     reopened: bool = False
     started: bool = False
+    called_off: bool = False
+    """It was to come in at its slot, and will not."""
+    cut_short: bool = False
+    """Links that it found are not followed any more."""
     events: list[Event] = field(default_factory=list)
+
+    def add(self, event: Event, spent: Spent) -> None:
+        self.events.append(event)
+        a, b, c, d, e = self.spent
+        f, g, h, i, j = spent
+        self.spent = (a + f, b + g, c + h, d + i, e + j)
 
 
 class Changes(defaultdict[int, Change]):
@@ -60,16 +77,23 @@ _UPDATE = Statement(
     UPDATE jobs SET state = c.state, done = c.done, failed = c.failed, cancelled = c.cancelled,
         total = c.total, links_waiting = c.links_waiting, last_event = c.last_event,
         round = c.round, updated_at = :now,
+        capacity_ms = jobs.capacity_ms + c.capacity,
+        politeness_ms = jobs.politeness_ms + c.politeness,
+        closed_ms = jobs.closed_ms + c.closed, backoff_ms = jobs.backoff_ms + c.backoff,
+        fetching_ms = jobs.fetching_ms + c.fetching,
         started_at = CASE WHEN c.started THEN coalesce(jobs.started_at, :now)
                           ELSE jobs.started_at END,
         paused_at = CASE WHEN c.finished THEN NULL ELSE jobs.paused_at END,
         finished_at = CASE WHEN c.finished THEN :now WHEN c.reopened THEN NULL
-                           ELSE jobs.finished_at END
+                           ELSE jobs.finished_at END,
+        gathered_at = CASE WHEN c.reopened THEN NULL ELSE jobs.gathered_at END
     FROM (SELECT * FROM {changed}) c WHERE jobs.id = c.id
     """,
     changed={"id": "bigint", "state": "text", "done": "int", "failed": "int", "cancelled": "int",
              "total": "int", "links_waiting": "int", "last_event": "bigint",
-             "round": "int", "started": "bool", "finished": "bool", "reopened": "bool"},
+             "round": "int", "started": "bool", "finished": "bool", "reopened": "bool",
+             "capacity": "bigint", "politeness": "bigint", "closed": "bigint",
+             "backoff": "bigint", "fetching": "bigint"},
 )  # fmt: skip
 _INSERT_EVENTS = Statement(
     """
@@ -107,7 +131,7 @@ def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
         changed.append((
             row.id, after.state, after.done, after.failed, after.cancelled, after.total,
             after.links_waiting, row.last_event + len(change.events), after.round, after.started,
-            after.finished, change.reopened,
+            after.finished, change.reopened, *change.spent,
         ))  # fmt: skip
     _UPDATE(connection, changed=changed, now=now)
     record_events(connection, made, now=now)
@@ -148,13 +172,15 @@ def _after(row: Any, change: Change) -> _After:
     was_open = row.state in COUNTED_STATES
     reopened = change.reopened and not was_open
     is_open = was_open or reopened
-    finished = is_open and done + failed + cancelled == total and not links_waiting
+    called_off = change.called_off and row.state == JobState.SCHEDULED
+    finished = called_off or (is_open and done + failed + cancelled == total and not links_waiting)
     started = change.started or any(event.done or event.failed > 0 for event in events)
     if started and row.state == JobState.QUEUED:
         events.insert(0, Event("job_started"))
     number = row.round + 1 if reopened else row.round
     if finished:
-        state: str = final_state(total=total, failed=failed, cancelled=cancelled)
+        given_up = cancelled + called_off + change.cut_short
+        state: str = final_state(total=total, failed=failed, cancelled=given_up)
         events.append(Event("job_finished", data={"round": number}))
     elif reopened:
         state = JobState.QUEUED

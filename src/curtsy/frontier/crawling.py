@@ -19,6 +19,8 @@ from curtsy.store import Connection, Statement
 
 MOST_LEADS = 20
 """Pages whose links are admitted in one transaction."""
+MOST_SOURCES = 1_000
+"""On which it is remembered how far a crawl is."""
 
 _INSERT_CRAWLS = Statement(
     """
@@ -57,14 +59,18 @@ _LEADS = Statement(
     WHERE j.paused_at IS NULL ORDER BY l.id LIMIT :most
     """
 )
-_LOCK = Statement("SELECT admitted, max_pages FROM crawls WHERE job_id = :job_id {lock}")
+_LOCK = Statement(
+    "SELECT admitted, max_pages, priority, ranks FROM crawls WHERE job_id = :job_id {lock}"
+)
 _JOB = Statement("SELECT state, paused_at FROM jobs WHERE id = :job_id")
 _TAKE_LEADS = Statement(
     "DELETE FROM links WHERE id IN (SELECT id FROM {leads}) RETURNING id", leads={"id": "bigint"}
 )
 _DROP_LEADS = Statement("DELETE FROM links WHERE job_id = :job_id RETURNING id")
 _CACHED = Statement("UPDATE jobs SET cached = cached + :cached WHERE id = :job_id")
-_GROW = Statement("UPDATE crawls SET admitted = admitted + :pages WHERE job_id = :job_id")
+_GROW = Statement(
+    "UPDATE crawls SET admitted = admitted + :pages, ranks = :ranks WHERE job_id = :job_id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,13 @@ def admit_links(
     led_to = chain.from_iterable(found[lead] for lead in sorted(taken))
     new = _not_met(connection, job_id, led_to)[: crawl.max_pages - crawl.admitted]
     placed = [page._replace(position=crawl.admitted + at) for at, page in enumerate(new)]
-    cached = admit(connection, [Admission(job_id, placed, max_age)], places, now=now)
+    reached = orjson.loads(crawl.ranks)
+    ranks = places.ranks.of_a_job(reached, crawl.priority)
+    cached = admit(connection, [Admission(job_id, placed, max_age, ranks)], places, now=now)
+    reached |= ranks.reached({places.source_of[page.host] for page in placed}, crawl.priority)
+    newest = dict(list(reached.items())[-MOST_SOURCES:])
+    if placed:
+        _GROW(connection, job_id=job_id, pages=len(placed), ranks=orjson.dumps(newest).decode())
     _grow(connection, job_id, len(placed), cached.get(job_id, 0), len(taken), now)
     return len(placed)
 
@@ -168,7 +180,6 @@ def _grow(
     changes = Changes()
     changes[job_id].links_waiting = -leads
     if pages:
-        _GROW(connection, job_id=job_id, pages=pages)
         grew = Event("job_grew", data={"pages": pages}, total=pages, done=cached)
         changes[job_id].events.append(grew)
     if cached:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence, Set
 
+from curtsy.frontier.receipts import write_receipts
 from curtsy.frontier.results import NEVER, SourceReport
 from curtsy.store import Connection, Statement
 
 LOOK_AGAIN = (1_000, 10_000, 60_000)
-"""An empty source is looked at so long after each look, then parked: a submit that was committing
-while we looked saw it awake and left it alone."""
+"""An empty source is looked at so long after each look, then parked: a submit that commits while
+we give it back saw it awake and left it alone."""
 
 _LOCK = Statement(
     """
@@ -20,20 +21,23 @@ _CLOCK_VERSION = Statement("SELECT version FROM clock")
 _PACE = Statement(
     """
     UPDATE sources SET next_fetch_at = r.next_fetch_at, delay_ms = r.delay_ms, ranks = r.ranks,
-        pace = r.pace, fail_streak = r.fail_streak, failing_since = r.failing_since,
-        gave_up_at = r.gave_up_at, gave_up_kind = r.gave_up_kind,
+        pace = r.pace, paced_at = r.paced_at, unreported = false, fail_streak = r.fail_streak,
+        failing_since = r.failing_since,
         crash_streak = CASE WHEN r.good THEN 0 ELSE sources.crash_streak END
     FROM (SELECT * FROM {reports}) r WHERE sources.id = r.source_id
     """,
     reports={"source_id": "bigint", "next_fetch_at": "bigint", "delay_ms": "bigint",
-             "ranks": "text", "pace": "text", "fail_streak": "int", "failing_since": "bigint",
-             "gave_up_at": "bigint", "gave_up_kind": "text", "good": "bool"},
+             "ranks": "text", "pace": "text", "paced_at": "bigint", "fail_streak": "int",
+             "failing_since": "bigint", "good": "bool"},
 )  # fmt: skip
 _RELEASE = Statement(
     """
     UPDATE sources SET owner = NULL, looks = r.looks,
         band = CASE WHEN sources.band < r.known_band THEN sources.band ELSE r.band END,
-        ready_at = CASE WHEN r.more OR sources.band < r.known_band
+        ready_at = CASE WHEN r.more OR sources.band < r.known_band OR (
+                SELECT page_id FROM visits v
+                WHERE v.source_id = sources.id AND v.due_at IS NULL
+                ORDER BY priority, rank, page_id LIMIT 1) IS NOT NULL
             THEN {greatest}(:now, coalesce(next_fetch_at, 0))
             ELSE nullif({greatest}(:now, coalesce(next_fetch_at, 0), {least}(r.look_at, coalesce((
                 SELECT due_at FROM visits v
@@ -75,12 +79,13 @@ def store_pace(connection: Connection, reports: Sequence[SourceReport], *, good:
     """How the sources stand. Those in `good` had a result that counts: the worker lived through
     it, so they are not under suspicion."""
     rows = [
-        (r.source_id, r.next_fetch_at, r.delay_ms, r.ranks, r.pace, r.fail_streak,
-         r.failing_since, r.gave_up_at, r.gave_up_kind, r.source_id in good)
+        (r.source_id, r.next_fetch_at, r.delay_ms, r.ranks, r.pace, r.paced_at, r.fail_streak,
+         r.failing_since, r.source_id in good)
         for r in reports
     ]  # fmt: skip
     if rows:
         _PACE(connection, reports=rows)
+        write_receipts(connection, ((r.source_id, kept) for r in reports for kept in r.receipts))
 
 
 def release(connection: Connection, reports: Sequence[SourceReport], *, now: int) -> None:

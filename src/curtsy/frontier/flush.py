@@ -4,11 +4,11 @@ It fences first, locks the pages, moves the visits, and lets all else follow fro
 Telling it twice, as after a commit whose answer was lost, changes nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from curtsy.clock import rfc3339
-from curtsy.frontier.counting import Changes, Event, count
+from curtsy.frontier.counting import Changes, Event, Spent, count
 from curtsy.frontier.crawling import Led, keep_links
 from curtsy.frontier.fence import fence, release, require_same_time, store_pace
 from curtsy.frontier.recording import (
@@ -42,6 +42,10 @@ _WAITING_ITEMS = Statement(
     WHERE items.page_id IN (SELECT page_id FROM {wanted}) AND items.state = 0
     """,
     wanted={"page_id": "bigint"},
+)
+_MADE_AT = Statement(
+    "SELECT id, created_at FROM jobs WHERE id IN (SELECT id FROM {wanted})",
+    wanted={"id": "bigint"},
 )
 
 
@@ -126,22 +130,41 @@ def _changes(
     changes = Changes()
     ended = {r.visit.page_id: (r, version) for r, version in counted if r.again_at is None}
     goes_on = {r.visit.page_id: r for r, _version in counted if r.again_at is not None}
-    if ended:
-        rows = [_item_row(r, version) for r, version in ended.values()]
-        led: list[Led] = []
-        for job_id, page_id, depth in _END_ITEMS(connection, ended=rows, now=now):
-            result, _version = ended[page_id]
-            changes[job_id].events.append(_event(result))
-            if result.links:
-                led.append((job_id, depth + 1, result.links))
-        keep_links(connection, led, changes)
+    rows = [_item_row(r, version) for r, version in ended.values()]
+    over = list(_END_ITEMS(connection, ended=rows, now=now)) if ended else []
     waiting = [(page_id,) for page_id in {*goes_on, *started} - ended.keys()]
-    if waiting:
-        for job_id, page_id in _WAITING_ITEMS(connection, wanted=waiting):
-            changes[job_id].started = True
-            if page_id in goes_on:
-                changes[job_id].events.append(_event(goes_on[page_id]))
+    wait_on = list(_WAITING_ITEMS(connection, wanted=waiting)) if waiting else []
+    made_at = _made_at(connection, {item.job_id for item in (*over, *wait_on)})
+    led: list[Led] = []
+    for job_id, page_id, depth in over:
+        result, _version = ended[page_id]
+        changes[job_id].add(_event(result), _spent(result, made_at.get(job_id, 0)))
+        if result.links:
+            led.append((job_id, depth + 1, result.links))
+    keep_links(connection, led, changes)
+    for job_id, page_id in wait_on:
+        changes[job_id].started = True
+        if page_id in goes_on:
+            result = goes_on[page_id]
+            changes[job_id].add(_event(result), _spent(result, made_at.get(job_id, 0)))
     return changes
+
+
+def _made_at(connection: Connection, jobs: Collection[int]) -> dict[int, int]:
+    if not jobs:
+        return {}
+    return {row.id: row.created_at for row in _MADE_AT(connection, wanted=[(i,) for i in jobs])}
+
+
+def _spent(result: Result, made_at: int) -> Spent:
+    """Also the time until the next try, where the page is to wait after a failure. Of what it
+    waited for before the job was made, which joined it, nothing."""
+    whole = sum(result.waited)
+    share = min(1.0, max(0, result.started_at - made_at) / whole) if whole else 1.0
+    capacity, politeness, closed, backoff = (round(part * share) for part in result.waited)
+    if result.again_at is not None and isinstance(result.outcome, Failed):
+        backoff += result.again_at - result.ended_at
+    return capacity, politeness, closed, backoff, result.ended_at - result.started_at
 
 
 def _item_row(result: Result, version: int) -> tuple[Any, ...]:
@@ -166,7 +189,11 @@ def _event(result: Result) -> Event:
             pass
         case Failed():
             data |= {"kind": outcome.kind, "error": outcome.error, "status": outcome.status}
+            data |= {"bytes": outcome.wire_bytes} if outcome.wire_bytes is not None else {}
+            data |= {"lines": result.lines} if result.lines else {}
     if result.again_at is not None:
+        if isinstance(outcome, Failed) and not result.spends_attempt:  # its whole source rests
+            data["rests"] = True
         data |= {"again_at": rfc3339(result.again_at), "again_ms": result.again_at}
         word = "retried" if isinstance(outcome, Failed) else outcome_name(outcome)
         return Event(f"page_{word}", result.visit.page_id, data)

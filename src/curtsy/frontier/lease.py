@@ -5,7 +5,10 @@ from typing import Any
 
 import orjson
 
+from curtsy.clock import DAY
+from curtsy.frontier.receipts import receipts_of
 from curtsy.model.jobs import Band
+from curtsy.politeness.receipt import Receipt
 from curtsy.store import Connection, Lookup, Statement
 
 PROBE_EVERY = 5_000
@@ -21,6 +24,13 @@ class Lease:
     band: int
     wait: int
     """Milliseconds until the source may be asked again: a span, so no clocks are compared."""
+    ready_for: int
+    """Milliseconds in which it might have been asked and nobody had a hand free."""
+    paced: int | None
+    """How long ago the last request was: around it lie the spans of `pace`."""
+    delay_ms: int
+    unreported: bool
+    """Whoever had it before may have asked more than it told."""
     policy: dict[str, Any]
     control_version: int
     ranks: dict[str, list[int]]
@@ -29,8 +39,8 @@ class Lease:
     crash_streak: int
     failing_since: int | None
     pace: dict[str, Any]
-    gave_up_at: int | None
-    gave_up_kind: str | None
+    receipt: Receipt | None = None
+    """Of today, if there is one."""
 
 
 _PICK = Lookup(
@@ -48,8 +58,8 @@ _LEASE = Statement(
     """
     UPDATE sources SET owner = :worker, epoch = epoch + 1, suspect_page_id = NULL
     WHERE id IN (SELECT id FROM {picked})
-    RETURNING id, name, epoch, band, next_fetch_at, policy, control_version, ranks, looks,
-              fail_streak, crash_streak, failing_since, pace, gave_up_at, gave_up_kind
+    RETURNING id, name, epoch, band, ready_at, next_fetch_at, policy, control_version, ranks, looks,
+              fail_streak, crash_streak, failing_since, pace, paced_at, delay_ms, unreported
     """,
     picked={"id": "bigint"},
 )
@@ -116,8 +126,11 @@ def lease(
     picked = _PICK(connection, asked, worker=worker, clock_version=clock_version, now=now)
     if not picked:
         return []
-    rows = _LEASE(connection, worker=worker, picked=[(row.id,) for row in picked])
-    return sorted((_lease(row, now - doubt) for row in rows), key=lambda leased: leased.band)
+    wanted = [(row.id,) for row in picked]
+    rows = _LEASE(connection, worker=worker, picked=wanted).all()
+    receipts = receipts_of(connection, wanted, day=now // DAY)
+    leases = (_lease(row, now - doubt, receipts.get(row.id)) for row in rows)
+    return sorted(leases, key=lambda leased: leased.band)
 
 
 def next_ready(connection: Connection, *, now: int) -> int | None:
@@ -126,13 +139,17 @@ def next_ready(connection: Connection, *, now: int) -> int | None:
     return min((at for at in found if at is not None), default=None)
 
 
-def _lease(row: Any, now: int) -> Lease:
+def _lease(row: Any, now: int, receipt: Receipt | None) -> Lease:
     return Lease(
         source_id=row.id,
         name=row.name,
         epoch=row.epoch,
         band=row.band,
         wait=max(0, (row.next_fetch_at or 0) - now),
+        ready_for=max(0, now - row.ready_at),
+        paced=None if row.paced_at is None else now - row.paced_at,
+        delay_ms=row.delay_ms,
+        unreported=bool(row.unreported),
         policy=orjson.loads(row.policy),
         control_version=row.control_version,
         ranks=orjson.loads(row.ranks),
@@ -141,6 +158,5 @@ def _lease(row: Any, now: int) -> Lease:
         crash_streak=row.crash_streak,
         failing_since=row.failing_since,
         pace=orjson.loads(row.pace) if row.pace else {},
-        gave_up_at=row.gave_up_at,
-        gave_up_kind=row.gave_up_kind,
+        receipt=receipt,
     )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from curtsy.frontier.ranks import VirtualTimes, carried_over, virtual_times
 from curtsy.frontier.results import Result, outcome_name
 from curtsy.model.kinds import RULES
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
@@ -35,8 +36,10 @@ _END_VISITS = Statement(
 _POSTPONE_VISITS = Statement(
     """
     UPDATE visits SET turn = visits.turn + 1, due_at = p.due_at,
-        attempt = visits.attempt + p.spent, priority = {least}(visits.priority, p.priority),
-        source_id = coalesce(p.source_id, visits.source_id), hops = visits.hops + p.hop,
+        attempt = visits.attempt + p.spent, refused = visits.refused + p.refused,
+        priority = {least}(visits.priority, p.priority),
+        source_id = coalesce(p.source_id, visits.source_id), rank = coalesce(p.rank, visits.rank),
+        hops = visits.hops + p.hop,
         current_url = coalesce(p.url, visits.current_url),
         progress = coalesce(p.progress, visits.progress)
     FROM (SELECT * FROM {postponed}) p
@@ -44,8 +47,9 @@ _POSTPONE_VISITS = Statement(
     RETURNING visits.page_id
     """,
     postponed=_TURN
-    | {"due_at": "bigint", "spent": "smallint", "priority": "smallint", "source_id": "bigint",
-       "hop": "smallint", "url": "text", "progress": "text"},
+    | {"due_at": "bigint", "spent": "smallint", "refused": "smallint", "priority": "smallint",
+       "source_id": "bigint", "rank": "bigint", "hop": "smallint", "url": "text",
+       "progress": "text"},
 )  # fmt: skip
 _UPDATE_PAGES = Statement(
     """
@@ -55,14 +59,15 @@ _UPDATE_PAGES = Statement(
         etag = CASE WHEN r.outcome = 'fetched' THEN r.etag ELSE pages.etag END,
         last_modified = CASE WHEN r.outcome = 'fetched' THEN r.last_modified
                              ELSE pages.last_modified END,
+        wire_bytes = coalesce(r.wire_bytes, pages.wire_bytes),
         document_version = r.document_version,
         document_hash = coalesce(r.document_hash, pages.document_hash)
     FROM (SELECT * FROM {results}) r WHERE pages.id = r.page_id
     """,
     results=_TURN
     | {"outcome": "text", "kind": "text", "error": "text", "retry_count": "int",
-       "fetched_at": "bigint", "etag": "text", "last_modified": "text", "document_version": "int",
-       "document_hash": "text"},
+       "fetched_at": "bigint", "etag": "text", "last_modified": "text", "wire_bytes": "bigint",
+       "document_version": "int", "document_hash": "text"},
 )  # fmt: skip
 _INSERT_ATTEMPTS = Statement(
     """
@@ -105,7 +110,9 @@ def move_visits(
     goes_on = [r for r in results if r.again_at is not None]
     over = _end_visits(connection, ended)
     goes_on += [_once_more(r) for r in ended if r.visit.page_id not in over and not _is_enough(r)]
-    postponed = [_postponed(r, source_of) for r in goes_on]
+    moved = {r.visit.source_id for r in goes_on if r.moved_to_host}
+    times = virtual_times(connection, {*source_of.values(), *moved}) if moved else {}
+    postponed = [_postponed(r, source_of, times) for r in goes_on]
     later = set(_POSTPONE_VISITS(connection, postponed=postponed).scalars()) if postponed else set()
     return [r for r in ended if r.visit.page_id in over] + [
         r for r in goes_on if r.visit.page_id in later
@@ -132,12 +139,16 @@ def _once_more(result: Result) -> Result:
     return replace(result, outcome=again, again_at=result.ended_at, document=None)
 
 
-def _postponed(result: Result, source_of: Mapping[str, int]) -> tuple[Any, ...]:
+def _postponed(
+    result: Result, source_of: Mapping[str, int], times: VirtualTimes
+) -> tuple[Any, ...]:
     visit, outcome = result.visit, result.outcome
+    to = source_of[result.moved_to_host] if result.moved_to_host else visit.source_id
+    place = carried_over(visit.rank, visit.priority, times, here=visit.source_id, there=to)
     return (
-        visit.page_id, visit.turn, result.again_at, int(result.spends_attempt),
-        min(visit.priority, 3) if isinstance(outcome, Failed) else visit.priority,
-        source_of[result.moved_to_host] if result.moved_to_host else None,
+        visit.page_id, visit.turn, result.again_at, int(result.spends_attempt), int(result.refused),
+        min(visit.priority, 3) if result.spends_attempt else visit.priority,
+        *((None, None) if to == visit.source_id else (to, place)),
         int(isinstance(outcome, Moved)), outcome.url if isinstance(outcome, Moved) else None,
         outcome.progress if isinstance(outcome, Again | Moved) else None,
     )  # fmt: skip
@@ -177,7 +188,8 @@ def update_pages(
             outcome_name(r.outcome) if known or isinstance(r.outcome, Failed) else None,
             kind, error, r.visit.attempt + r.spends_attempt, r.ended_at if known else None,
             fetched and fetched.etag, fetched and fetched.last_modified,
-            versions[r.visit.page_id], r.document and r.document.hash,
+            fetched and fetched.wire_bytes, versions[r.visit.page_id],
+            r.document and r.document.hash,
         ))  # fmt: skip
     _UPDATE_PAGES(connection, results=rows, now=now)
 
@@ -203,7 +215,8 @@ def bury(connection: Connection, results: Sequence[Result], *, now: int) -> None
     """A dead letter for each visit given up, kept until somebody retries or resolves it."""
     rows = [
         (r.visit.page_id, r.visit.turn, r.visit.source_id, r.outcome.kind,
-         RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback, r.visit.attempt + 1)
+         RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback,
+         r.visit.attempt + (not r.unasked))
         for r in results
         if r.again_at is None and isinstance(r.outcome, Failed)
     ]  # fmt: skip

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field, replace
 
 from curtsy.frontier.take import Visit
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified, Outcome
+from curtsy.politeness.receipt import Receipt
+from curtsy.politeness.waited import NOTHING, Waited
 
 NEVER = 2**62
 
@@ -30,12 +32,16 @@ class Result:
     again_at: int | None = None
     """The visit waits for this moment; None: the visit ends."""
     spends_attempt: bool = False
+    refused: bool = False
+    """By a host that had just answered another: it may be the page's own trouble."""
     moved_to_host: str | None = None
     document: Document | None = None
     links: tuple[str, ...] | None = None
     """Where the page leads; None: nobody looked."""
     lines: tuple[tuple[str, str], ...] = ()
     """What the scraper adds to the log."""
+    waited: Waited = NOTHING
+    """What the visit waited for before it started."""
     asked_robots: bool = False
     """Robots.txt had its say, and allowed it."""
     unasked: bool = False
@@ -52,10 +58,11 @@ class SourceReport:
     delay_ms: int
     ranks: str
     pace: str
+    paced_at: int | None
     fail_streak: int
     failing_since: int | None
-    gave_up_at: int | None
-    gave_up_kind: str | None
+    receipts: tuple[Receipt, ...] = ()
+    """Of the days that the lease has seen."""
     release: "Release | None" = None
 
 
@@ -99,8 +106,8 @@ def shifted(batch: Batch, by: int) -> Batch:
     return Batch(
         [in_time_of(r, by) for r in batch.results],
         {
-            i: replace(r, next_fetch_at=r.next_fetch_at + by, gave_up_at=moved(r.gave_up_at),
-                       failing_since=moved(r.failing_since))
+            i: replace(r, next_fetch_at=r.next_fetch_at + by,
+                       failing_since=moved(r.failing_since), paced_at=moved(r.paced_at))
             for i, r in batch.reports.items()
         },
         batch.started,

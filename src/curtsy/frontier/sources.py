@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from curtsy.model.domains import home_of
 from curtsy.store import Connection, Statement
 
 _HOST = {"host": "text"}
@@ -10,22 +11,29 @@ _HOST = {"host": "text"}
 _KNOWN = Statement(
     "SELECT h.host, h.source_id FROM {wanted} JOIN hosts h ON h.host = wanted.host", wanted=_HOST
 )
+_NAMED = Statement(
+    "SELECT s.id, s.name FROM {wanted} JOIN sources s ON s.name = wanted.name",
+    wanted={"name": "text"},
+)
 _MAKE_SOURCES = Statement(
     """
     INSERT INTO sources (name, delay_ms, band, ready_at, created_at)
-    SELECT host, :delay_ms, band, :now, :now FROM {wanted} WHERE true ORDER BY host
+    SELECT name, :delay_ms, band, :now, :now FROM {wanted}
+    WHERE NOT EXISTS (SELECT 1 FROM hosts h WHERE h.host = wanted.name) ORDER BY name
     ON CONFLICT (name) DO NOTHING RETURNING id, name
     """,
-    wanted={"host": "text", "band": "smallint"},
+    wanted={"name": "text", "band": "smallint"},
 )
 _MAKE_HOSTS = Statement(
     """
     INSERT INTO hosts (host, source_id, created_at)
-    SELECT wanted.host, s.id, :now FROM {wanted} JOIN sources s ON s.name = wanted.host
-    WHERE true ORDER BY wanted.host
+    SELECT wanted.host, coalesce(h.source_id, s.id), :now FROM {wanted}
+    LEFT JOIN hosts h ON h.host = wanted.home
+    LEFT JOIN sources s ON s.name = wanted.home
+    WHERE coalesce(h.source_id, s.id) IS NOT NULL ORDER BY wanted.host
     ON CONFLICT (host) DO NOTHING
     """,
-    wanted=_HOST,
+    wanted={"host": "text", "home": "text"},
 )
 _LOCK_NEWS = Statement(
     """
@@ -59,6 +67,18 @@ def known_hosts(connection: Connection, hosts: Iterable[str]) -> dict[str, int]:
     return {row.host: row.source_id for row in rows}
 
 
+def expected_sources(connection: Connection, hosts: Iterable[str]) -> dict[str, int]:
+    """Source id of each host that has one or, if it were made now, would be given one that is
+    there: that of its home, or one of its home's name."""
+    homes = {host: home_of(host) for host in hosts}
+    known = known_hosts(connection, {*homes, *homes.values()})
+    rest = {home for host, home in homes.items() if host not in known and home not in known}
+    named = {row.name: row.id for row in _NAMED(connection, wanted=[(name,) for name in rest])}
+    found = {host: known.get(host, known.get(home, named.get(home)))
+             for host, home in homes.items()}  # fmt: skip
+    return {host: source_id for host, source_id in found.items() if source_id is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     by_host: dict[str, int]
@@ -71,19 +91,21 @@ def sources_for(
 ) -> Sources:
     """The source of each host (given with the band of its work), made where the host is new.
 
-    One that another transaction makes in the same moment is waited for and kept.
+    A host that nobody described belongs to the source of its home. One that another transaction
+    makes in the same moment is waited for and kept.
     """
     found = known_hosts(connection, bands)
     missing = sorted(bands.keys() - found.keys())
     if not missing:
         return Sources(found, frozenset())
-    rows = [(host, int(bands[host])) for host in missing]
-    made = {row.name: row.id for row in
-            _MAKE_SOURCES(connection, wanted=rows, delay_ms=delay_ms, now=now)}  # fmt: skip
-    _MAKE_HOSTS(connection, wanted=[(host,) for host in missing], now=now)
-    others = [host for host in missing if host not in made]
-    theirs = known_hosts(connection, others) if others else {}
-    return Sources(found | made | theirs, frozenset(made.values()))
+    homes: dict[str, int] = {}
+    for host in missing:
+        home, band = home_of(host), int(bands[host])
+        homes[home] = min(homes.get(home, band), band)
+    made = _MAKE_SOURCES(connection, wanted=sorted(homes.items()), delay_ms=delay_ms, now=now)
+    new = frozenset(row.id for row in made)
+    _MAKE_HOSTS(connection, wanted=[(host, home_of(host)) for host in missing], now=now)
+    return Sources(found | known_hosts(connection, missing), new)
 
 
 def wake(connection: Connection, bands: Mapping[int, int], *, now: int) -> None:

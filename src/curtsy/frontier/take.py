@@ -32,8 +32,12 @@ class Visit(NamedTuple):
     options: str | None
     etag: str | None
     last_modified: str | None
+    wire_bytes: int | None = None
+    """How large the answer was that we have."""
     links: bool = False
     """Somebody wants to know where the page leads."""
+    refused: int = 0
+    """How often its host refused it, having just answered others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Wish:
 _VISIT = (
     "v.page_id, v.turn, v.source_id, v.priority, v.rank, v.due_at, v.attempt, v.hops, "
     "coalesce(v.current_url, p.url) AS url, v.progress, v.crashes, v.created_at, "
-    "p.scraper, p.options, p.etag, p.last_modified, v.links"
+    "p.scraper, p.options, p.etag, p.last_modified, p.wire_bytes, v.links, v.refused"
 )
 _OF_ONE_PRIORITY = """
     SELECT * FROM (SELECT * FROM visits

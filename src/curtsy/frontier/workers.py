@@ -19,12 +19,13 @@ class WorkerRow:
     machine: str
     pid: int
     program: str
+    slots: int = 0
 
 
 _REGISTER = Statement(
     """
-    INSERT INTO workers (id, beat, lease_until, machine, pid, program, started_at)
-    VALUES (:id, 0, :lease_until, :machine, :pid, :program, :now)
+    INSERT INTO workers (id, beat, lease_until, slots, machine, pid, program, started_at)
+    VALUES (:id, 0, :lease_until, :slots, :machine, :pid, :program, :now)
     ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
     """
 )
@@ -59,7 +60,7 @@ _LOCK_ORPHANS = Statement(
 _FREE_ORPHANS = Statement(
     """
     UPDATE sources SET owner = NULL, epoch = epoch + 1, crash_streak = crash_streak + :crashed,
-        suspect_page_id = NULL,
+        suspect_page_id = NULL, unreported = true,
         next_fetch_at = {greatest}(coalesce(next_fetch_at, 0), :now + delay_ms),
         ready_at = {greatest}(coalesce(next_fetch_at, 0), :now + delay_ms) + (id * 7919) % 500
     WHERE id IN (SELECT id FROM {orphans}) AND owner IS NOT NULL
@@ -89,7 +90,7 @@ _WAKE_FORGOTTEN = Statement(
 
 def register(connection: Connection, row: WorkerRow, *, lease_until: int, now: int) -> None:
     _REGISTER(connection, id=row.id, machine=row.machine, pid=row.pid, program=row.program,
-              lease_until=lease_until, now=now)  # fmt: skip
+              slots=row.slots, lease_until=lease_until, now=now)  # fmt: skip
 
 
 def beat(

@@ -16,6 +16,8 @@ class Reply:
     cookies by a line end."""
     body: bytes
     wire_bytes: int
+    answered_ms: int = 0
+    """From handing the request over until the answer's headers were there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,10 @@ class Failed:
     """The whole source rests, although the kind is usually a page's own trouble."""
     traceback: str | None = field(default=None, repr=False)
     memory: int | None = None
+    wire_bytes: int | None = None
+    """Of the answer, where there was a whole one."""
+    lines: tuple[tuple[str, str], ...] = ()
+    """What the scraper had added to the job's log by then."""
 
 
 Outcome = Fetched | NotModified | Moved | Again | Failed

@@ -2,12 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal, Self
-from urllib.parse import urlsplit
 
-from tld import get_fld
-
+from curtsy.model.domains import domain_of
 from curtsy.model.wildcards import Wildcard
 
 Reach = Literal["page", "prefix", "host", "domain"]
@@ -86,10 +83,3 @@ def scope_around(
 def _paths(starts: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     """Without their queries, in which a slash is no folder."""
     return ((url.partition("?")[0], host) for url, host in starts)
-
-
-@lru_cache(maxsize=10_000)
-def domain_of(host: str) -> str:
-    """The domain that somebody registered; an address or a name of no known kind is its own."""
-    name = urlsplit(f"//{host}").hostname or host
-    return get_fld(name, fix_protocol=True, fail_silently=True) or name

@@ -25,6 +25,20 @@ class Url(NamedTuple):
 
 def canonical(text: str) -> Url:
     """Parse as browsers do and spell it in the one way that stands for the page."""
+    url = _parsed(text)
+    if "?" in text:
+        query = "&".join(sorted(url.search[1:].split("&")))
+        url.search = f"?{query}" if query else ""  # the mark, or it takes the query's first one
+    return Url(url.href, _host_key(url.hostname, url.port))
+
+
+def as_given(text: str) -> Url:
+    """The same for what is no page: its query stays in the order that its owner gave it."""
+    url = _parsed(text)
+    return Url(url.href, _host_key(url.hostname, url.port))
+
+
+def _parsed(text: str) -> can_ada.URL:
     if len(text) > MAX_URL_LENGTH:
         raise BadUrl(f"longer than {MAX_URL_LENGTH} characters")
     if _CONTROL.search(text):
@@ -39,10 +53,7 @@ def canonical(text: str) -> Url:
         raise BadUrl("carries a user name or password")
     if "#" in text:
         url.hash = ""
-    if "?" in text:
-        query = "&".join(sorted(url.search[1:].split("&")))
-        url.search = f"?{query}" if query else ""  # the mark, or it takes the query's first one
-    return Url(url.href, _host_key(url.hostname, url.port))
+    return url
 
 
 def _host_key(hostname: str, port: str) -> str:

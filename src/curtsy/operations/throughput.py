@@ -51,7 +51,7 @@ def throughput(connection: Connection, *, now: int) -> Throughput:
     return Throughput(
         pages_per_minute=_rate(connection, now=now),
         attempts=len(attempts),
-        latency=tuple(_percentile(took, part) for part in PERCENTILES) if took else None,
+        latency=tuple(percentile(took, part) for part in PERCENTILES) if took else None,
         success_rate=sum(ends) / len(ends) if ends else None,
     )
 
@@ -76,5 +76,6 @@ def _was_asked(data: dict[str, Any]) -> bool:
     return bool(data["ms"] or data.get("status"))
 
 
-def _percentile(in_order: Sequence[int], part: float) -> int:
+def percentile(in_order: Sequence[int], part: float) -> int:
+    """The least that so great a part of them does not exceed."""
     return in_order[ceil(part * len(in_order)) - 1]

@@ -8,7 +8,8 @@ from curtsy.store import Connection, Statement
 
 _WORKERS = Statement(
     """
-    SELECT id, machine, pid, program, started_at, lease_until, draining, in_flight FROM workers
+    SELECT id, machine, pid, program, started_at, lease_until, draining, in_flight, slots
+    FROM workers
     ORDER BY started_at, id
     """
 )
@@ -28,6 +29,7 @@ class WorkerStanding:
     alive: bool
     """Its lease is not over yet."""
     draining: bool
+    slots: int
     in_flight: tuple[int, ...]
     """Pages, by id."""
     leases: int
@@ -41,8 +43,8 @@ def all_workers(connection: Connection, *, now: int) -> list[WorkerStanding]:
         WorkerStanding(
             id=row.id, machine=row.machine, pid=row.pid, program=row.program,
             started_at=row.started_at, lease_until=row.lease_until, alive=row.lease_until > now,
-            draining=bool(row.draining), in_flight=tuple(orjson.loads(row.in_flight)),
-            leases=leases.get(row.id, 0),
+            draining=bool(row.draining), slots=row.slots,
+            in_flight=tuple(orjson.loads(row.in_flight)), leases=leases.get(row.id, 0),
         )
         for row in _WORKERS(connection)
     ]  # fmt: skip

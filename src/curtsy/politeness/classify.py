@@ -1,8 +1,7 @@
 """What an HTTP answer means for the visit. Two tables and nothing else to know.
 
-None means a page to extract. Those are 200 and 203, and 204 and 205, which are pages with nothing
-on them. Other successes are not the page that was asked for: 201 and 202 tell of work, 206 is a
-part that nobody asked for.
+None means a page to extract. Those are 200 and 203. Other successes are not the page that was
+asked for: 201 and 202 tell of work, 204 and 205 of nothing, 206 is a part that nobody asked for.
 """
 
 from datetime import UTC
@@ -15,7 +14,7 @@ from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed, Moved, NotModified, Reply
 from curtsy.model.urls import BadUrl, canonical
 
-PAGES = frozenset({200, 203, 204, 205})
+PAGES = frozenset({200, 203})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 NOT_MODIFIED = 304
 

@@ -1,14 +1,13 @@
 """What follows when a visit fails: try the page again, rest the host, or give up."""
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from curtsy.model.kinds import RULES
 from curtsy.model.outcome import Failed
+from curtsy.politeness.health import HEALTHY, HostHealth
 from curtsy.politeness.policy import Policy
 
-ANNOUNCED_AT_MOST = 24
-"""So many announced rests in a row without one success, and the host counts as dead."""
 LONGEST_REST = 24 * 3_600_000
 
 
@@ -33,46 +32,30 @@ class GiveUp:
 
 
 def consequence(
-    failed: Failed, attempt: int, streak: int, policy: Policy, rng: random.Random
+    failed: Failed, attempt: int, policy: Policy, rng: random.Random, health: HostHealth = HEALTHY
 ) -> Retry | Rest | GiveUp:
-    """`attempt` is how many were spent before this one, `streak` the host's failures so far."""
+    """`attempt` is how many were spent before this one, `health` the host's until now."""
     rule = RULES[failed.kind]
     if failed.final or not (rule.retried or failed.whole_host):
         return GiveUp()
     if rule.hosts_fault or failed.whole_host:
-        if failed.retry_after is not None:
-            return Rest(min(failed.retry_after, LONGEST_REST), announced=True)
-        return Rest(backoff(streak, policy, rng), announced=False)
+        if failed.retry_after is None:
+            return Rest(backoff(health.fail_streak, policy, rng), announced=False)
+        return Rest(_as_announced(failed.retry_after, health, policy, rng), announced=True)
     if attempt >= policy.max_retries:
         return GiveUp()
     return Retry(max(backoff(attempt, policy, rng), failed.retry_after or 0))
+
+
+def _as_announced(span: int, health: HostHealth, policy: Policy, rng: random.Random) -> int:
+    """What the host asks for. One that refuses us again after just that, as with a `Retry-After`
+    of no time at all, gets what it would get without a word of its own, if that is more."""
+    again = health.announced_streak
+    own = backoff(again - 1, policy, rng) if again else 0
+    return max(min(span, LONGEST_REST), own)
 
 
 def backoff(attempt: int, policy: Policy, rng: random.Random) -> int:
     """The base doubled with each attempt, to the cap, give or take a tenth."""
     span = min(policy.retry_cap, policy.retry_base * 2 ** min(attempt, 30))
     return int(span * rng.uniform(0.9, 1.1))
-
-
-@dataclass(frozen=True, slots=True)
-class HostHealth:
-    """What a source remembers of its host's trouble; stored with it, so that a new owner knows."""
-
-    fail_streak: int = 0
-    announced_streak: int = 0
-    failing_since: int | None = None
-
-    def after_rest(self, rest: Rest, now: int) -> "HostHealth":
-        since = self.failing_since if self.failing_since is not None else now
-        if rest.announced:
-            return replace(
-                self, announced_streak=self.announced_streak + 1, failing_since=since + rest.wait
-            )
-        return replace(self, fail_streak=self.fail_streak + 1, failing_since=since)
-
-    def is_dead(self, policy: Policy, now: int) -> bool:
-        return (
-            self.fail_streak >= policy.give_up_probes
-            or self.announced_streak >= ANNOUNCED_AT_MOST
-            or (self.failing_since is not None and now - self.failing_since >= policy.give_up_after)
-        )

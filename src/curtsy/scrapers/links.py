@@ -1,13 +1,12 @@
 """Where a page leads: its links, canonical, each once, in the order of the page."""
 
 from itertools import islice
-from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser
 
 from curtsy.model.outcome import Reply
-from curtsy.model.urls import MAX_URL_LENGTH, BadUrl, canonical
 from curtsy.scrapers.charset import text_of
+from curtsy.scrapers.hrefs import absolute, base_of
 
 MOST_LINKS = 1_000
 MOST_LOOKED_AT = 20_000
@@ -21,36 +20,10 @@ def links(reply: Reply) -> tuple[str, ...]:
     text, _charset = text_of(reply.body, content_type)
     tree = LexborHTMLParser(text)
     found: dict[str, None] = {}
-    base = _base(tree, reply.url)
+    base = base_of(tree, reply.url)
     for node in islice(tree.css("a[href], area[href]"), MOST_LOOKED_AT):
-        if (url := _absolute(base, node.attributes.get("href"))) is not None:
+        if (url := absolute(base, node.attributes.get("href"))) is not None:
             found[url] = None
             if len(found) == MOST_LINKS:
                 break
     return tuple(found)
-
-
-def _base(tree: LexborHTMLParser, url: str) -> str:
-    node = tree.css_first("base[href]")
-    said = node.attributes.get("href") if node is not None else None
-    return _joined(url, said) or url if said else url
-
-
-def _absolute(base: str, href: str | None) -> str | None:
-    """None: it leads nowhere that could be fetched."""
-    joined = _joined(base, (href or "").strip())
-    if not joined:
-        return None
-    try:
-        return canonical(joined).text
-    except BadUrl:
-        return None
-
-
-def _joined(base: str, href: str) -> str | None:
-    if not href or len(href) > MAX_URL_LENGTH:
-        return None
-    try:
-        return urljoin(base, href)
-    except ValueError:
-        return None

@@ -32,6 +32,9 @@ class Postgres:
         "xid": "CAST(CAST(pg_current_xact_id() AS text) AS bigint)",
         # of transactions that all began before the oldest one that is still open
         "settled": "e.xid < CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)",
+        "behind_place": "(e.xid, e.seq) > (CAST(:xid AS bigint), CAST(:seq AS bigint))",
+        "by_place": "e.xid, e.seq",
+        "by_place_desc": "e.xid DESC, e.seq DESC",
     }
 
     @staticmethod
@@ -55,6 +58,9 @@ class Sqlite:
         "clock": "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
         "xid": "0",
         "settled": "true",
+        "behind_place": "e.seq > :seq",  # one writer at a time: the sequence alone is in order
+        "by_place": "e.seq",
+        "by_place_desc": "e.seq DESC",
     }
 
     MOST_VALUES = 1_024

@@ -7,6 +7,8 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from curtsy.store.frozen import FROZEN_SECONDS
+
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
@@ -17,7 +19,8 @@ SESSION = {
     "jit": "off",  # compiling costs more than any of our statements
     "lock_timeout": "15s",
     "statement_timeout": "30s",
-    "idle_in_transaction_session_timeout": "4s",  # a frozen process must not hold its rows
+    # a frozen process must not hold its rows; see also `frozen`
+    "idle_in_transaction_session_timeout": f"{FROZEN_SECONDS}s",
 }
 
 

@@ -27,6 +27,8 @@ _Key = Text(collation="C").with_variant(Text(), "sqlite")
 
 
 def _id() -> Column[int]:
+    """Never given out twice: workers, streams and other rows remember ids of rows that are gone.
+    PostgreSQL sees to that; on SQLite each such table says `sqlite_autoincrement`."""
     return Column("id", _Id, primary_key=True, autoincrement=True)
 
 
@@ -57,18 +59,22 @@ sources = Table(
     Column("policy", Text, nullable=False, server_default="{}"),  # what differs from the defaults
     _count("control_version"),  # grows with every change that a lane must hear of
     _flag("paused"),
+    Column("paused_by", Text),
+    _flag("described"),  # by somebody: it is kept, and listed, also while nothing waits
+    Column("hosts_moved_at", BigInteger),  # out of it; what comes late is moved after them
+    Column("described_as", Text),  # in the file of sources, as a hash
     Column("band", SmallInteger, nullable=False, server_default="2"),
     Column("ready_at", BigInteger),  # null = parked: nothing waits here
     Column("owner", _Key),
     Column("epoch", BigInteger, nullable=False, server_default="0"),
     Column("next_fetch_at", BigInteger),
     Column("delay_ms", BigInteger, nullable=False, server_default="1000"),
-    Column("pace", Text),  # what the pacer carries from owner to owner (JSON)
+    Column("pace", Text),  # what the pacer carries from owner to owner (JSON: spans)
+    Column("paced_at", BigInteger),  # the last request, around which those spans lie
+    _flag("unreported"),  # its last owner may have asked more than it told
     Column("ranks", Text, nullable=False, server_default="{}"),  # virtual time, floor by priority
     _count("looks"),  # how often it was found empty since it last had work
     Column("failing_since", BigInteger),
-    Column("gave_up_at", BigInteger),  # its visits made before this moment fail unfetched
-    Column("gave_up_kind", Text),
     _count("fail_streak"),
     _count("crash_streak"),
     Column("suspect_page_id", BigInteger),  # being visited while the source is under suspicion
@@ -80,6 +86,9 @@ sources = Table(
         where="owner IS NULL AND ready_at IS NOT NULL AND NOT paused",
     ),
     _partial("sources_owned", "owner", where="owner IS NOT NULL"),
+    _partial("sources_described", "name", where="described"),
+    _partial("sources_left", "hosts_moved_at", where="hosts_moved_at IS NOT NULL"),
+    sqlite_autoincrement=True,
 )
 
 hosts = Table(
@@ -95,6 +104,24 @@ hosts = Table(
     sqlite_with_rowid=False,
 )
 
+receipts = Table(
+    "receipts",
+    metadata,
+    Column("source_id", BigInteger, nullable=False),
+    Column("day", Integer, nullable=False),  # since 1970, UTC
+    _count("requests"),
+    _count("robots_requests"),
+    _count("robots_refusals"),
+    Column("smallest_gap_ms", BigInteger),
+    _count("rests_announced"),
+    _count("rests_of_our_own"),
+    _count("not_modified"),
+    Column("bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("bytes_saved", BigInteger, nullable=False, server_default=text("0")),
+    PrimaryKeyConstraint("source_id", "day"),
+    sqlite_with_rowid=False,
+)
+
 workers = Table(
     "workers",
     metadata,
@@ -102,6 +129,7 @@ workers = Table(
     Column("beat", BigInteger, nullable=False),  # grows with each heartbeat; others watch it grow
     Column("lease_until", BigInteger, nullable=False),  # for people: no protocol compares it
     Column("in_flight", Text, nullable=False, server_default="[]"),  # for people: page ids
+    _count("slots"),
     Column("machine", Text, nullable=False),
     Column("pid", Integer, nullable=False),
     Column("program", Text, nullable=False),
@@ -132,23 +160,44 @@ jobs = Table(
     Column("round", Integer, nullable=False, server_default="1"),
     Column("trigger", Text, nullable=False, server_default="manual"),
     Column("schedule_id", BigInteger),
+    Column("site_id", BigInteger),
+    Column("search", _Key),  # what a run of the site looked for, as a hash
+    Column("gathered_at", BigInteger),  # when its records were compared with those before
     Column("message", Text),
     Column("webhook_url", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("due_at", BigInteger),  # a scheduled job is admitted then
+    Column("finish_by", BigInteger),  # as is wished
+    *(
+        Column(f"{what}_ms", BigInteger, nullable=False, server_default=text("0"))
+        for what in ("capacity", "politeness", "closed", "backoff", "fetching")
+    ),  # where its pages' time went, summed over them
     Column("started_at", BigInteger),
     Column("finished_at", BigInteger),
     Column("updated_at", BigInteger, nullable=False),
     Index("jobs_newest", "created_at", "id"),
     Index("jobs_of_user", "user_id", "created_at"),
     _partial("jobs_open_of_user", "user_id", where="finished_at IS NULL AND user_id IS NOT NULL"),
-    Index("jobs_in_state", "state", "created_at", "id"),
+    _partial(
+        "jobs_open_of_schedule",
+        "schedule_id",
+        where="finished_at IS NULL AND schedule_id IS NOT NULL",
+    ),
+    _partial("jobs_of_site", "site_id", "created_at", where="site_id IS NOT NULL"),
+    _partial("jobs_open_of_site", "site_id", where="finished_at IS NULL AND site_id IS NOT NULL"),
+    _partial(
+        "jobs_to_gather",
+        "finished_at",
+        where="site_id IS NOT NULL AND gathered_at IS NULL AND finished_at IS NOT NULL",
+    ),
+    Index("jobs_in_state", "state", "door", "created_at", "id"),
     *(
         _partial(
-            f"jobs_failed_{how}", "state", "created_at", "id", where=f"state = 'failed' AND {done}"
+            f"jobs_failed_{how}", "door", "created_at", "id", where=f"state = 'failed' AND {done}"
         )
         for how, done in (("in_part", "done > 0"), ("whole", "done = 0"))
     ),
+    sqlite_autoincrement=True,
 )
 
 job_tags = Table(
@@ -204,9 +253,11 @@ pages = Table(
     Column("fetched_at", BigInteger),
     Column("etag", Text),
     Column("last_modified", Text),
+    Column("wire_bytes", BigInteger),  # of the answer that was last fetched
     _count("document_version"),  # the current one; 0 = none yet
     Column("document_hash", Text),
     Column("created_at", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
 )
 
 visits = Table(
@@ -223,6 +274,7 @@ visits = Table(
     Column("hops", SmallInteger, nullable=False, server_default="0"),
     Column("progress", Text),
     Column("crashes", SmallInteger, nullable=False, server_default="0"),
+    Column("refused", SmallInteger, nullable=False, server_default="0"),  # while others were not
     _flag("links"),  # somebody wants to know where the page leads
     Column("created_at", BigInteger, nullable=False),
     _partial("visits_ready", "source_id", "priority", "rank", "page_id", where="due_at IS NULL"),
@@ -287,25 +339,41 @@ dead_letters = Table(
     Index("dead_letters_in_state", "state", "id"),
     _partial("dead_letters_of_kind", "kind", "id", where="state = 'open'"),
     _partial("dead_letters_of_source", "source_id", "id", where="state = 'open'"),
+    sqlite_autoincrement=True,
 )
 
 schedules = Table(
     "schedules",
     metadata,
     _id(),
-    Column("name", _Key, nullable=False, unique=True),
+    Column("public_id", _Key, nullable=False, unique=True),
+    Column("name", _Key, nullable=False),
     Column("user_id", _Key),
-    Column("rule", Text, nullable=False),
-    Column("timezone", Text, nullable=False, server_default="UTC"),
-    Column("payload", Text, nullable=False),
+    Column("owner", _Key, nullable=False, server_default=""),  # its user; each has its own names
+    Column("key_id", BigInteger),  # whose quotas its jobs spend
+    Column("rule", Text, nullable=False),  # JSON
+    Column("timezone", Text, nullable=False, server_default="UTC"),  # in which it is shown
+    Column("payload", Text, nullable=False),  # JSON: a job of a door, or a duty
     Column("overlap", Text, nullable=False, server_default="skip"),
     Column("catch_up", Text, nullable=False, server_default="latest"),
-    Column("jitter_ms", BigInteger, nullable=False, server_default="0"),
+    Column("window_ms", BigInteger, nullable=False),  # older slots are missed, whatever catch_up
+    Column("not_before", BigInteger),
     Column("enabled", Boolean, nullable=False, server_default=text("true")),
-    Column("next_fire_at", BigInteger),
+    Column("next_fire_at", BigInteger),  # the next slot; null: none, or not known yet
+    Column("waiting_fire_at", BigInteger),  # a slot that waits for the run before it to end
+    Column("look_at", BigInteger),  # when a scheduler has to look at it; null: never
+    Column("last_fire_at", BigInteger),
+    Column("first_job", _Key),  # made with the schedule; its first slot's
+    Column("site_id", BigInteger),
+    Column("described_as", Text),  # in a file, as a hash
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    _partial("schedules_next", "next_fire_at", where="enabled AND next_fire_at IS NOT NULL"),
+    _flag("of_site"),  # made with its site, and kept and forgotten with it
+    UniqueConstraint("owner", "name"),
+    _partial("schedules_to_look_at", "look_at", where="look_at IS NOT NULL"),
+    Index("schedules_named", "name"),
+    Index("schedules_of_user", "user_id", "id"),
+    sqlite_autoincrement=True,
 )
 
 firings = Table(
@@ -314,9 +382,66 @@ firings = Table(
     Column("schedule_id", BigInteger, nullable=False),
     Column("fire_at", BigInteger, nullable=False),
     Column("fired_at", BigInteger, nullable=False),
-    Column("outcome", Text, nullable=False),  # fired, skipped, missed
+    Column("trigger", Text, nullable=False),  # schedule, manual
+    Column("outcome", Text, nullable=False),  # fired, waiting, skipped, missed, refused
     Column("job_id", BigInteger),
+    Column("message", Text),
+    _flag("waited"),  # for the run before to end, as it was to
     PrimaryKeyConstraint("schedule_id", "fire_at"),
+    Index("firings_by_time", "fired_at"),
+    _partial("firings_of_job", "job_id", where="job_id IS NOT NULL"),
+)
+
+schedulers = Table(
+    "schedulers",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("machine", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("program", Text, nullable=False),
+    Column("started_at", BigInteger, nullable=False),
+    Column("ticked_at", BigInteger, nullable=False),
+)
+
+sites = Table(
+    "sites",
+    metadata,
+    _id(),
+    Column("name", _Key, nullable=False, unique=True),
+    Column("declared", Text, nullable=False),  # JSON: its template, recipe, paging, pauses
+    _flag("enabled"),
+    Column("described_as", Text),  # in the file of sites, as a hash
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+records = Table(
+    "records",
+    metadata,
+    Column("site_id", BigInteger, nullable=False),
+    Column("key", _Key, nullable=False),
+    Column("data", Text, nullable=False),  # JSON, as it was last seen
+    Column("hash", Text, nullable=False),
+    Column("first_seen_at", BigInteger, nullable=False),
+    Column("last_seen_at", BigInteger, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("site_id", "key"),
+    Index("records_by_sight", "site_id", "last_seen_at"),
+    sqlite_with_rowid=False,
+)
+
+sightings = Table(
+    "sightings",
+    metadata,
+    Column("job_id", BigInteger, nullable=False),
+    Column("key", _Key, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("change", Text, nullable=False),  # new, changed, same, removed
+    Column("data", Text, nullable=False),  # JSON, as this run saw it
+    PrimaryKeyConstraint("job_id", "key"),
+    Index("sightings_in_order", "job_id", "position"),
+    sqlite_with_rowid=False,
 )
 
 events = Table(
@@ -332,7 +457,7 @@ events = Table(
     Column("data", Text),
     UniqueConstraint("job_id", "n"),
     Index("events_feed", "xid", "seq").ddl_if(dialect="postgresql"),
-    sqlite_autoincrement=True,  # a number that was purged is not given out again
+    sqlite_autoincrement=True,
 )
 
 crawls = Table(
@@ -344,6 +469,7 @@ crawls = Table(
     Column("admitted", Integer, nullable=False),  # who raises it holds this row
     Column("priority", SmallInteger, nullable=False),
     Column("scope", Text, nullable=False),
+    Column("ranks", Text, nullable=False, server_default="{}"),  # the last it got, by source
 )
 
 crawled = Table(
@@ -363,6 +489,7 @@ links = Table(
     Column("depth", SmallInteger, nullable=False),  # of the pages they lead to
     Column("urls", Text, nullable=False),
     Index("links_of_job", "job_id"),
+    sqlite_autoincrement=True,
 )
 
 api_keys = Table(
@@ -382,6 +509,7 @@ api_keys = Table(
     Column("expires_at", BigInteger),
     Column("revoked_at", BigInteger),
     Column("used_at", BigInteger),
+    sqlite_autoincrement=True,
 )
 
 sessions = Table(
@@ -421,6 +549,7 @@ webhook_deliveries = Table(
     Column("ended_at", BigInteger),
     UniqueConstraint("job_id", "round"),
     _partial("webhook_deliveries_next", "next_at", where="state = 'waiting'"),
+    sqlite_autoincrement=True,
 )
 
 submissions = Table(

@@ -1,6 +1,5 @@
-"""The schema's version: brought up to date by `curtsy db upgrade`, checked by every process."""
+"""The schema is brought up to date, and held against what this program expects."""
 
-from pathlib import Path
 from typing import Any
 
 from alembic import command
@@ -13,27 +12,18 @@ from sqlalchemy import Connection, text
 from curtsy.errors import WrongSchema
 from curtsy.store.schema import metadata
 from curtsy.store.store import Store
+from curtsy.store.version import MIGRATIONS, newest
 
 _UPGRADE_LOCK = 4_207_879  # any number that no other program of this database uses
 
 
 def _config(connection: Connection | None = None) -> Config:
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(MIGRATIONS))
     config.set_main_option("path_separator", "os")
     if connection is not None:
         config.attributes["connection"] = connection
     return config
-
-
-def newest() -> str:
-    head = ScriptDirectory.from_config(_config()).get_current_head()
-    assert head is not None
-    return head
-
-
-def _found(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
 
 
 async def upgrade(store: Store) -> tuple[str | None, str]:
@@ -42,21 +32,15 @@ async def upgrade(store: Store) -> tuple[str | None, str]:
     def work(connection: Connection) -> tuple[str | None, str]:
         if connection.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_UPGRADE_LOCK})"))
-        before = _found(connection)
-        known = {script.revision for script in _scripts().walk_revisions()}
+        before = MigrationContext.configure(connection).get_current_revision()
+        scripts = ScriptDirectory.from_config(_config())
+        known = {script.revision for script in scripts.walk_revisions()}
         if before is not None and before not in known:
             raise WrongSchema(before, newest())
         command.upgrade(_config(connection), "head")
         return before, newest()
 
     return await store.write(work, durable=True)
-
-
-async def require_known_schema(store: Store) -> None:
-    """Refuse to run on a schema that this program does not know."""
-    found = await store.read(_found)
-    if found != newest():
-        raise WrongSchema(found, newest())
 
 
 async def differences(store: Store) -> list[str]:
@@ -73,7 +57,3 @@ async def differences(store: Store) -> list[str]:
         return [str(difference) for difference in compare_metadata(context, metadata)]
 
     return await store.read(work)
-
-
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())

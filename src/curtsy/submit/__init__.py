@@ -12,7 +12,7 @@ from curtsy.submit.letters import (
 from curtsy.submit.pause import pause, resume
 from curtsy.submit.purge import purge_some
 from curtsy.submit.repeats import Submitted
-from curtsy.submit.request import Claim, JobRequest, PageRequest, SubmitLimits
+from curtsy.submit.request import Claim, JobRequest, Origin, PageRequest, SubmitLimits
 from curtsy.submit.retry import retry_failures
 from curtsy.submit.submit import Submitter
 
@@ -20,6 +20,7 @@ __all__ = [
     "Claim",
     "JobRequest",
     "Letters",
+    "Origin",
     "PageRequest",
     "Settled",
     "SubmitLimits",

@@ -18,6 +18,7 @@ _ITEMS = Statement(
 _DELETE_ITEMS = Statement(
     """
     DELETE FROM items WHERE job_id = :job_id AND position IN (SELECT position FROM {gone})
+    RETURNING page_id
     """,
     gone={"position": "int"},
 )
@@ -45,6 +46,8 @@ _OF_JOB = tuple(
         "DELETE FROM crawled WHERE job_id = :job_id",
         "DELETE FROM crawls WHERE job_id = :job_id",
         "DELETE FROM webhook_deliveries WHERE job_id = :job_id",
+        "DELETE FROM sightings WHERE job_id = :job_id",
+        "UPDATE firings SET job_id = NULL WHERE job_id = :job_id AND job_id IS NOT NULL",
         "DELETE FROM submissions WHERE job = (SELECT public_id FROM jobs WHERE id = :job_id)",
         "DELETE FROM jobs WHERE id = :job_id",
     )
@@ -57,12 +60,13 @@ def purge_some(connection: Connection, job: str) -> int:
     if found is None:
         raise NotFound("job", job)
     items = list(_ITEMS(connection, job_id=found.id, most=BATCH))
-    pages = [(item.page_id,) for item in items]
-    lock_pages(connection, [page_id for (page_id,) in pages])
-    if items:
-        _DELETE_ITEMS(connection, job_id=found.id, gone=[(item.position,) for item in items])
-        drop_visits(connection, [page_id for (page_id,) in pages])
-        counts = list(_LET_GO(connection, let_go=pages))
+    lock_pages(connection, [item.page_id for item in items])
+    gone = [(item.position,) for item in items]
+    # those that somebody else did not forget meanwhile: each counts for its page once
+    pages = list(_DELETE_ITEMS(connection, job_id=found.id, gone=gone).scalars()) if gone else []
+    if pages:
+        drop_visits(connection, pages)
+        counts = list(_LET_GO(connection, let_go=[(page_id,) for page_id in pages]))
         unwanted = [(row.id,) for row in counts if row.reference_count <= 0]
         for statement in _OF_PAGE if unwanted else ():
             statement(connection, unwanted=unwanted)

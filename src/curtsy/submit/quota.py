@@ -24,7 +24,8 @@ _LOCK = Statement(
 _COUNT_OPEN_JOBS = Statement(
     """
     SELECT count(*) FROM (
-        SELECT 1 FROM jobs WHERE user_id = :user_id AND finished_at IS NULL LIMIT :most) AS counted
+        SELECT 1 FROM jobs WHERE user_id = :user_id AND finished_at IS NULL
+            AND state <> 'scheduled' LIMIT :most) AS counted
     """
 )
 _RECORD = Statement(

@@ -5,9 +5,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from curtsy.frontier.admit import ON_A_VISIT_THAT_WAITS, Ranks
+from curtsy.frontier.admit import ON_A_VISIT_THAT_WAITS
 from curtsy.frontier.counting import Changes, Event, count
 from curtsy.frontier.crawling import depths
+from curtsy.frontier.ranks import Ranks
 from curtsy.frontier.recording import lock_pages
 from curtsy.frontier.sources import wake
 from curtsy.model.jobs import band_of

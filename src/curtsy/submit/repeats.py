@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from curtsy.errors import BadRequest
+from curtsy.errors import BadRequest, Refused, WrongState
 from curtsy.store import Connection, Statement
 from curtsy.submit.request import Claim, JobRequest
 
@@ -21,7 +21,7 @@ _CLAIM_KEY = Statement(
 )
 _WINNER = Statement(
     """
-    SELECT s.request_hash, j.public_id, j.total, j.cached, j.created_at
+    SELECT s.request_hash, j.public_id, j.total, j.cached, j.created_at, j.webhook_url
     FROM submissions s JOIN jobs j ON j.public_id = s.job WHERE s.key = :key
     """
 )
@@ -36,6 +36,19 @@ _EXISTING = Statement(
 )
 
 
+class OtherHook(WrongState):
+    def __init__(self, job: str) -> None:
+        Refused.__init__(
+            self,
+            f"The same was asked for as {job}, which tells another webhook_url of its end: with "
+            "ignore_cache this is a job of its own.",
+        )
+
+
+OF_CLIENTS = "idem:"
+"""How keys begin that clients chose: none of them can be one that we made."""
+
+
 class Submitted(NamedTuple):
     job: str
     total: int
@@ -44,6 +57,8 @@ class Submitted(NamedTuple):
     """The same request was made before; this is its job."""
     created_at: int | None = None
     """Of a repeated one: when that was."""
+    replayed: bool = False
+    """By the same key of the client's."""
 
     @property
     def new(self) -> int:
@@ -54,7 +69,7 @@ def claims_of(request: JobRequest, lifetime: int) -> list[Claim]:
     """Each user has keys of its own; `lifetime` is that of an idempotency key."""
     claims = [request.same_as] if request.same_as is not None else []
     if request.idempotency_key is not None:
-        key = f"{request.user_id or ''}:{request.idempotency_key}"
+        key = f"{OF_CLIENTS}{request.user_id or ''}:{request.idempotency_key}"
         claims.insert(0, Claim(key, lifetime, request.request_hash))
     return claims
 
@@ -73,15 +88,23 @@ def winner(
         if first is None:
             ours.append(claim.key)
             continue
-        for key in ours:
-            _PASS_ON(connection, key=key, job=job, to=first.public_id)
         if first.request_hash != claim.request_hash:
             raise BadRequest(
                 [f"Idempotency-Key {request.idempotency_key!r} was used for another request."]
             )
+        require_same_hook(first.public_id, first.webhook_url, request.webhook_url)
+        for key in ours:
+            _PASS_ON(connection, key=key, job=job, to=first.public_id)
         return Submitted(first.public_id, first.total, first.cached, repeated=True,
-                         created_at=first.created_at)  # fmt: skip
+                         created_at=first.created_at,
+                         replayed=claim.key.startswith(OF_CLIENTS))  # fmt: skip
     return None
+
+
+def require_same_hook(job: str, known: str | None, wanted: str | None) -> None:
+    """Whom a job tells of its end is not changed by one who asks for the same again."""
+    if known and wanted and known != wanted:
+        raise OtherHook(job)
 
 
 def _first(connection: Connection, claim: Claim, job: str, now: int) -> Any:

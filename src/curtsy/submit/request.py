@@ -1,15 +1,16 @@
 """What a door asks for, and the check that finds all its problems at once."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from curtsy.errors import BadRequest
 from curtsy.fetch.guard import Network, refusal_at_sight
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawling import Crawl
-from curtsy.model.options import with_headers
-from curtsy.model.urls import BadUrl, canonical, fingerprint
-from curtsy.scrapers import NAMES
+from curtsy.model.options import BadParams, Way, checked_params, options_for
+from curtsy.model.urls import BadUrl, as_given, canonical, fingerprint
+from curtsy.scrapers import NAMES, check_params
 
 MAX_URLS = 100_000
 PROBLEMS_SHOWN = 100
@@ -21,6 +22,7 @@ class PageRequest:
     priority: int = 5
     source_label: str | None = None
     category: str | None = None
+    ways: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,20 @@ class Claim:
     """A job that failed or was cancelled gives the key up."""
     renews: bool = False
     """Whatever job has the key gives it up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A schedule whose slot it is; a site that it is a run of."""
+
+    schedule_id: int | None = None
+    trigger: str = "manual"
+    site_id: int | None = None
+    search: str | None = None
+    """What the run looks for, as a hash: by it runs are compared."""
+
+
+MANUAL = Origin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +67,13 @@ class JobRequest:
     headers: tuple[tuple[str, str], ...] = ()
     """Sent with every request to the pages' own hosts."""
     params: str = "{}"
+    """As the door was told them, for people."""
+    scraper_params: Mapping[str, Any] = field(default_factory=dict)
+    """What the scraper is told with every page."""
     webhook_url: str | None = None
-    """Is told when the job ends."""
+    """Is told when the job ends; kept and called as it was given."""
+    finish_by: int | None = None
+    """As is wished: it moves nothing, but is told beside what may be expected."""
     crawl: Crawl | None = None
     """It follows links; `pages` are where it starts."""
     idempotency_key: str | None = None
@@ -60,6 +81,8 @@ class JobRequest:
     """Of what was asked: the same key with another request is a mistake."""
     same_as: Claim | None = None
     """Known again by what it asks for, without a key of the client's."""
+    origin: "Origin | None" = None
+    """Where it comes from, if nobody asked for it just so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +98,27 @@ class SubmitLimits:
     key_lifetime: int = 24 * 3_600_000
     allow: tuple[Network, ...] = ()
     """Addresses that may be fetched from although they are not public."""
+    scrapers: frozenset[str] = NAMES
+    """That jobs may name: those built in, and those of your own that were found at the start."""
 
 
-def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
-    """The pages that the request wants, in its order; raises with every problem found."""
+class _Guarded(BadUrl):
+    """It leads to an address that nothing is fetched from."""
+
+
+def check(
+    request: JobRequest, limits: SubmitLimits, *, guarded: list[str] | None = None
+) -> list[Wanted]:
+    """The pages that the request wants, in its order; raises with every problem found.
+
+    With `guarded`, a URL that leads to an address we may not connect to is put there instead.
+    """
     if not request.pages:
         raise BadRequest(["The job has no URLs."])
-    if request.scraper not in NAMES:
-        known = ", ".join(sorted(NAMES))
+    if request.scraper not in limits.scrapers:
+        known = ", ".join(sorted(limits.scrapers))
         raise BadRequest([f"There is no scraper {request.scraper[:100]!r}: there are {known}."])
+    _check_params(request)
     if len(request.pages) > limits.urls:
         raise BadRequest([f"The job has {len(request.pages)} URLs; at most {limits.urls} may be."])
     wanted: list[Wanted] = []
@@ -94,6 +129,9 @@ def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
         try:
             want = _wanted(position, page, request, limits)
         except BadUrl as error:
+            if guarded is not None and isinstance(error, _Guarded):
+                guarded.append(page.url)
+                continue
             problem = str(error)
         else:
             wanted.append(want)
@@ -112,9 +150,17 @@ def check(request: JobRequest, limits: SubmitLimits) -> list[Wanted]:
     return wanted
 
 
+def _check_params(request: JobRequest) -> None:
+    try:
+        checked_params(request.scraper_params)
+    except BadParams as bad:
+        raise BadRequest([str(bad)]) from None
+    check_params(request.scraper, request.scraper_params)
+
+
 def _problems_of_webhook(text: str, limits: SubmitLimits) -> list[str]:
     try:
-        url = canonical(text)
+        url = as_given(text)
     except BadUrl as error:
         return [f"webhook_url {error}."]
     if means := refusal_at_sight(url.host, limits.allow):
@@ -127,8 +173,9 @@ def _wanted(position: int, page: PageRequest, request: JobRequest, limits: Submi
         raise BadUrl(f"has priority {page.priority}, which is not from 1 to 10")
     url = canonical(page.url)
     if means := refusal_at_sight(url.host, limits.allow):
-        raise BadUrl(f"leads to {url.host}, which is {means}: ALLOW_ADDRESSES does not name it")
-    options = with_headers(request.headers, url.host) if request.headers else None
+        raise _Guarded(f"leads to {url.host}, which is {means}: ALLOW_ADDRESSES does not name it")
+    options = options_for(url.host, headers=request.headers, params=request.scraper_params,
+                          ways=page.ways)  # fmt: skip
     return Wanted(
         position,
         fingerprint(url.text, request.scraper, options or ""),

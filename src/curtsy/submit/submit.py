@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
+from curtsy.frontier.admit import Wanted
 from curtsy.gathering import Gathering
 from curtsy.model.jobs import new_job_id
 from curtsy.store import Connection, Store
@@ -29,15 +30,20 @@ class Submitter:
         delay_ms: int,
         on_submitted: Callable[[], None] = lambda: None,
     ) -> None:
-        self._store, self._clock, self._limits = store, clock, limits
-        self._delay_ms = delay_ms
+        self._store, self._clock, self.limits = store, clock, limits
+        self.delay_ms = delay_ms
         self._on_submitted = on_submitted
-        self._pending = Pending(store, clock)
+        self.pending = Pending(clock)
         self._together = Gathering(self._take_in, most=TOGETHER, at_once=TRANSACTIONS_AT_ONCE)
 
+    def check(self, request: JobRequest, guarded: list[str] | None = None) -> list[Wanted]:
+        """The pages that it wants; raises with every problem found."""
+        return check(request, self.limits, guarded=guarded)
+
     async def submit(self, request: JobRequest) -> Submitted:
-        wanted = check(request, self._limits)
-        await self._pending.check(request.user_id, len(wanted), self._limits)
+        wanted = self.check(request)
+        await self.pending.count(self._store)
+        self.pending.add(request.user_id, len(wanted), self.limits)
         asked = Asked(request, wanted, new_job_id())
         if len(wanted) <= TOGETHER:
             return await self._together.ask(asked)
@@ -80,7 +86,7 @@ class Submitter:
             done = existing(connection, [one.job for one in asked]) if asked_before else {}
             asked_before = True
             rest = [one for one in asked if one.job not in done]
-            return done | take_in(connection, rest, self._limits, delay_ms=self._delay_ms,
+            return done | take_in(connection, rest, self.limits, delay_ms=self.delay_ms,
                                   clock=self._clock)  # fmt: skip
 
         try:

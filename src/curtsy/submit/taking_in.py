@@ -1,6 +1,6 @@
 """The transaction that takes jobs in: all of them, their items and the visits they need."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -14,28 +14,38 @@ from curtsy.frontier.counting import announce, record_events
 from curtsy.frontier.crawling import begin_crawls
 from curtsy.frontier.sources import known_hosts
 from curtsy.model.jobs import JobState
-from curtsy.model.urls import canonical
 from curtsy.store import Connection, Statement
+from curtsy.submit.adopting import adopt
 from curtsy.submit.quota import Quotas
-from curtsy.submit.repeats import Submitted, give_back, keys_of, winner
-from curtsy.submit.request import JobRequest, SubmitLimits
+from curtsy.submit.repeats import OtherHook, Submitted, give_back, keys_of, winner
+from curtsy.submit.request import MANUAL, JobRequest, SubmitLimits
 
 LONGEST_SUBMIT = 45_000
 """Lanes count on it that what a submit brings is visible so soon after it began (milliseconds)."""
 
-_INSERT_JOBS = Statement(
+_INSERT_JOBS = Statement(  # one that waited for its slot is there already, and comes in now
     """
-    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, webhook_url, state, total,
-                      last_event, created_at, updated_at)
-    SELECT public_id, door, user_id, name, scraper, params, webhook_url, 'queued', total,
-           1, :now, :now
-    FROM {made} WHERE true RETURNING id, public_id
+    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, webhook_url, finish_by,
+                      schedule_id, trigger, site_id, search, state, total, last_event,
+                      created_at, updated_at)
+    SELECT public_id, door, user_id, name, scraper, params, webhook_url, finish_by,
+           schedule_id, trigger, site_id, search, 'queued', total, 1, :now, :now
+    FROM {made} WHERE true
+    ON CONFLICT (public_id) DO UPDATE SET state = 'queued', total = excluded.total,
+        last_event = jobs.last_event + 1, updated_at = :now
+    WHERE jobs.state = 'scheduled'
+    RETURNING id, public_id, last_event
     """,
     made={"public_id": "text", "door": "text", "user_id": "text", "name": "text",
-          "scraper": "text", "params": "text", "webhook_url": "text", "total": "int"},
+          "scraper": "text", "params": "text", "webhook_url": "text", "finish_by": "bigint",
+          "schedule_id": "bigint", "trigger": "text", "site_id": "bigint", "search": "text",
+          "total": "int"},
 )  # fmt: skip
-_INSERT_TAGS = Statement(
-    "INSERT INTO job_tags (tag, job_id) SELECT tag, job_id FROM {made} WHERE true",
+_INSERT_TAGS = Statement(  # one that waited for its slot has them already
+    """
+    INSERT INTO job_tags (tag, job_id) SELECT tag, job_id FROM {made} WHERE true
+    ON CONFLICT (tag, job_id) DO NOTHING
+    """,
     made={"tag": "text", "job_id": "bigint"},
 )
 _COUNT_CACHED = Statement(
@@ -47,7 +57,8 @@ _COUNT_CACHED = Statement(
 )
 _FINISH = Statement(
     """
-    UPDATE jobs SET state = 'succeeded', last_event = 2, started_at = :now, finished_at = :now
+    UPDATE jobs SET state = 'succeeded', last_event = last_event + 1, started_at = :now,
+        finished_at = :now
     WHERE id IN (SELECT job_id FROM {wanted})
     """,
     wanted={"job_id": "bigint"},
@@ -82,6 +93,10 @@ def take_in(
     new = [one for one in asked if one.job not in answers]
     if new:
         answers |= _admitted(connection, new, delay_ms, now)
+    adopt(connection, [
+        (answer.job, one.request) for one in asked
+        if isinstance(answer := answers[one.job], Submitted) and answer.repeated
+    ], now=now)  # fmt: skip
     if clock.now() - now > LONGEST_SUBMIT:
         raise StoreAway("the submit took too long; nothing was kept")
     return answers
@@ -96,7 +111,7 @@ def _answered(
         first = winner(connection, one.request, one.job, lifetime=limits.key_lifetime, now=now)
         if first is None:
             quotas.spend(one.request.key_id, _most_pages(one))
-    except (BadRequest, OverLimit) as refused:
+    except (BadRequest, OtherHook, OverLimit) as refused:
         give_back(connection, one.request, one.job)
         return refused
     return first
@@ -122,7 +137,8 @@ def _limit_new_sources(connection: Connection, wanted: Sequence[Wanted], most: i
 def _admitted(
     connection: Connection, new: Sequence[Asked], delay_ms: int, now: int
 ) -> dict[str, Submitted]:
-    ids = _insert_jobs(connection, new, now)
+    rows = _insert_jobs(connection, new, now)
+    ids = {job: row.id for job, row in rows.items()}
     tags = [(tag, ids[one.job]) for one in new for tag in one.request.tags]
     if tags:
         _INSERT_TAGS(connection, made=tags)
@@ -134,9 +150,9 @@ def _admitted(
     every = chain.from_iterable(one.wanted for one in new)
     places = places_for(connection, every, delay_ms=delay_ms, now=now)
     cached = admit(connection, admissions, places, now=now)
-    _begin(connection, admissions, cached, now)
+    _begin(connection, admissions, cached, {row.id: row.last_event for row in rows.values()}, now)
     announce(connection, [
-        (ids[one.job], 1, canonical(one.request.webhook_url).text) for one in new
+        (ids[one.job], 1, one.request.webhook_url) for one in new
         if one.request.webhook_url and cached.get(ids[one.job]) == len(one.wanted)
     ], now=now)  # fmt: skip
     return {
@@ -144,29 +160,32 @@ def _admitted(
     }
 
 
-def _insert_jobs(connection: Connection, new: Sequence[Asked], now: int) -> dict[str, int]:
+def _insert_jobs(connection: Connection, new: Sequence[Asked], now: int) -> dict[str, Any]:
     rows = [
         (one.job, r.door, r.user_id, r.name, r.scraper, r.params,
-         canonical(r.webhook_url).text if r.webhook_url else None, len(one.wanted))
-        for one in new for r in (one.request,)
+         r.webhook_url, r.finish_by,
+         of.schedule_id, of.trigger, of.site_id, of.search, len(one.wanted))
+        for one in new for r in (one.request,) for of in (r.origin or MANUAL,)
     ]  # fmt: skip
-    return {row.public_id: row.id for row in _INSERT_JOBS(connection, made=rows, now=now)}
+    return {row.public_id: row for row in _INSERT_JOBS(connection, made=rows, now=now)}
 
 
 def _begin(
-    connection: Connection, admissions: Sequence[Admission], cached: dict[int, int], now: int
-) -> None:
-    """Each job's first event, and its last when everything it wants is there already."""
+    connection: Connection, admissions: Sequence[Admission], cached: dict[int, int],
+    numbers: Mapping[int, int], now: int,
+) -> None:  # fmt: skip
+    """Each job's first event, and its last when everything it wants is there already; `numbers`
+    are those of the first."""
     made: list[tuple[Any, ...]] = []
     finished: list[tuple[int]] = []
     for job_id, total in ((a.job_id, len(a.wanted)) for a in admissions):
         copies = cached.get(job_id, 0)
         queued = {"cached": copies, "job": [JobState.QUEUED, copies, 0, 0, total]}
-        made.append((job_id, 1, "job_queued", None, _json(queued)))
+        made.append((job_id, numbers[job_id], "job_queued", None, _json(queued)))
         if copies == total:
             finished.append((job_id,))
             end = {"round": 1, "job": [JobState.SUCCEEDED, total, 0, 0, total]}
-            made.append((job_id, 2, "job_finished", None, _json(end)))
+            made.append((job_id, numbers[job_id] + 1, "job_finished", None, _json(end)))
     if cached:
         _COUNT_CACHED(connection, wanted=list(cached.items()))
     if finished:

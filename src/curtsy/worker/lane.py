@@ -4,28 +4,23 @@ Only this lane, on this loop, decides when a request to the source starts.
 """
 
 import asyncio
-import random
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
-from curtsy.clock import Clock
 from curtsy.duty import Wake
 from curtsy.fetch import TrustEnded
-from curtsy.frontier.control import SourceNews
+from curtsy.frontier.control import SourceNews, Turn
 from curtsy.frontier.lease import Lease
 from curtsy.frontier.results import Release, Result, SourceReport
 from curtsy.frontier.take import Visit
 from curtsy.model.jobs import Band, band_of
 from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed
-from curtsy.politeness.policy import Policy
-from curtsy.worker.flusher import Flusher
-from curtsy.worker.pipeline import Pipeline, denial
+from curtsy.politeness.robots import Robots
+from curtsy.politeness.waited import Waited
+from curtsy.worker.crew import Crew
+from curtsy.worker.pipeline import denial
 from curtsy.worker.reading import Reading
-from curtsy.worker.slots import Slots
 from curtsy.worker.standing import Standing
-from curtsy.worker.taker import Taker
 from curtsy.worker.view import View
 
 BUDGET_VISITS = 1_000
@@ -36,28 +31,14 @@ SUSPECT_FROM = 2
 """So many owners died in a row, and each page is named before it is visited."""
 
 
-@dataclass(frozen=True, slots=True)
-class Crew:
-    """What all lanes of a worker share."""
-
-    clock: Clock
-    slots: Slots
-    taker: Taker
-    flusher: Flusher
-    pipeline: Pipeline
-    trusted: Callable[[], bool]
-    defaults: Policy
-    crawl_delay_cap: int
-    rng: random.Random
-
-
 class Lane:
     def __init__(self, lease: Lease, crew: Crew) -> None:
         self.lease, self._crew = lease, crew
         self._monotonic = crew.clock.monotonic
         now = self._monotonic()
         self._suspected = lease.crash_streak >= SUSPECT_FROM
-        self._standing = Standing(lease, clock=crew.clock, defaults=crew.defaults, rng=crew.rng)
+        self._standing = Standing(lease, clock=crew.clock, defaults=crew.defaults, rng=crew.rng,
+                                  trust=crew.trust)  # fmt: skip
         self._pace = self._standing.pace
         self._pace.alone = self._suspected
         self._reading = Reading(lease.source_id, lease.ranks, now)
@@ -100,6 +81,7 @@ class Lane:
             return
         if news.paused:
             self.end()
+        self._pace.set_offset(self._crew.clock.offset)
         if news.control_version != self._control_version:
             self._control_version = news.control_version
             self._standing.adopt_policy(news.policy)
@@ -107,12 +89,17 @@ class Lane:
         self._known_band = news.band
         self._band = min(self._band, Band(news.band))
 
-    def drop(self, page_ids: set[int]) -> None:
-        """These visits are gone, as after a cancel: forget them, abort the open ones."""
-        for page_id in page_ids:
+    def drop(self, gone: set[Turn], moved: set[Turn]) -> None:
+        """Forget what is gone, as after a cancel, or waits elsewhere. Of what is gone, the open
+        ones are aborted. Since the question was asked, a page may have come to its next turn."""
+        for page_id, turn in gone | moved:
+            visit = self._reading.held.get(page_id)
+            if visit is None or visit.turn != turn:
+                continue
             if page_id in self._open:
-                self._open[page_id].cancel()
-            elif (visit := self._reading.held.get(page_id)) and page_id not in self._told:
+                if (page_id, turn) in gone:
+                    self._open[page_id].cancel()
+            elif page_id not in self._told:
                 self._reading.forget(visit)
 
     def flushed(self, results: list[Result]) -> None:
@@ -123,8 +110,8 @@ class Lane:
 
     # What the lane tells the worker.
 
-    def holding(self) -> list[tuple[int, int]]:
-        return [(visit.page_id, visit.turn) for visit in self._reading.held.values()]
+    def holding(self) -> list[tuple[int, int, int]]:
+        return [(v.page_id, v.turn, v.source_id) for v in self._reading.held.values()]
 
     def in_flight(self) -> list[int]:
         return list(self._open)
@@ -146,11 +133,11 @@ class Lane:
                         continue
                 self._budget -= 1
                 self._view.started()
-                self._pace.started(self._monotonic(), self._crew.rng)
+                waited = self._standing.starting(visit)
                 self._crew.flusher.started(self, visit)
-                if self._crew.pipeline.robots(visit) is None:
+                if self._robots(visit) is None:
                     self._scout = visit
-                self._open[visit.page_id] = task = visits.create_task(self._visit(visit))
+                self._open[visit.page_id] = task = visits.create_task(self._visit(visit, waited))
                 task.add_done_callback(partial(self._ended, visit, band))
                 await asyncio.sleep(0)  # the other lanes' first requests go before our second
         if not self._lost:
@@ -166,9 +153,11 @@ class Lane:
                 await self._news.wait(None)  # one that is open will end, or leave
             elif not self._crew.trusted():
                 await self._news.wait(1.0)
-            elif wait > LONGEST_HOLD and not self._pace.in_flight and not self._gives_up():
+            elif self._waits_long(wait):
                 return None
-            elif (visit := self._view.known() or await self._read()) is None:
+            elif wait and self._monotonic() + wait >= self._until:
+                return None  # whoever is next has the wait to get ready in
+            elif (visit := self._view.known(wait) or await self._read(wait)) is None:
                 if not self._reading.held:
                     return None
                 await self._news.wait(1.0)
@@ -179,69 +168,77 @@ class Lane:
                 return visit
             else:
                 self._reading.put_back(visit)
-                await self._news.wait(1.0 if wait is None else wait / 1000)
+                if wait is None or not self._waits_long(wait):
+                    await self._news.wait(1.0 if wait is None else self._view.nap(wait) / 1000)
         return None
 
     async def _still_best(self, visit: Visit) -> Visit | None:
-        """What to start now that there is a slot, which may have taken its time to come."""
-        if self._is_over() or not self._crew.trusted():
+        """What to start now that there is a slot, which may have taken its time to come: the site
+        may be closed by then, or rest, or be asked under another policy."""
+        best: Visit | None = visit
+        if self._view.is_stale() or visit.page_id not in self._reading.held:
             self._reading.put_back(visit)
-            return None
-        if not self._view.is_stale() and visit.page_id in self._reading.held:
-            return visit
-        self._reading.put_back(visit)
-        best = await self._read()
-        if best is not None and self._refusal(best) is not None:
-            self._reading.put_back(best)
-            return None
-        return best
+            best = await self._read()
+        if best is None or (self._refusal(best) is None and self._may_go()):
+            return best
+        self._reading.put_back(best)
+        return None
 
-    async def _read(self) -> Visit | None:
-        return await self._view.read(self._pace.policy.min_delay)
+    def _may_go(self) -> bool:
+        free = not self._is_over() and not self._is_scouting() and self._crew.trusted()
+        return free and self._pace.wait(self._monotonic()) == 0
+
+    def _waits_long(self, wait: int) -> bool:
+        """Too long to hold the source for: nothing is open, and nothing ends without a request."""
+        return wait > LONGEST_HOLD and not (self._pace.in_flight or self._standing.gave_up)
+
+    async def _read(self, wait: int = 0) -> Visit | None:
+        return await self._view.read(self._pace.policy.min_delay, wait)
 
     def _is_over(self) -> bool:
         return self._ending or self._budget <= 0 or self._monotonic() >= self._until
 
     def _is_scouting(self) -> bool:
-        return self._scout is not None and self._crew.pipeline.robots(self._scout) is None
+        return self._scout is not None and self._robots(self._scout) is None
+
+    def _robots(self, visit: Visit) -> Robots | None:
+        return self._crew.pipeline.robots(visit, self._pace.policy)
 
     def _refusal(self, visit: Visit) -> Failed | None:
         """Why the visit ends without a request, as far as that is known."""
-        robots = self._crew.pipeline.robots(visit)
+        robots = self._robots(visit)
+        if robots is not None:
+            self._standing.mind_crawl_delay(robots.crawl_delay)
         return self._standing.refusal(visit) or (denial(robots, visit) if robots else None)
 
-    def _gives_up(self) -> bool:
-        return self._standing.gave_up_at is not None
-
-    async def _visit(self, visit: Visit) -> None:
+    async def _visit(self, visit: Visit, waited: Waited) -> None:
         started_at, began = self._crew.clock.now(), self._monotonic()
         if self._suspected and not await self._crew.flusher.suspect(self, visit):
             return
         try:
-            done = await self._crew.pipeline.run(visit, partial(self._may_start, visit))
+            done = await self._crew.pipeline.run(
+                visit, self._pace.policy, partial(self._may_start, visit)
+            )
         except TrustEnded:
             return
-        if done is None:
-            self._pace.rest(self._monotonic() + self._mind_crawl_delay(visit))
-            self._view.outdate()  # the page is read again, in its place
+        self._standing.received(done.wire_bytes, robots=done.asked_robots)
+        if done.answered_ms:
+            self._pace.heard(done.answered_ms)
+        if done.outcome is None:
+            self._view.outdate()  # robots.txt is known: the page is read again, in its place
             return
         outcome = done.outcome
         unasked = isinstance(outcome, Failed) and outcome.kind is Kind.ROBOTS_DENIED
         result = Result(
             visit, outcome, started_at, self._crew.clock.now(), document=done.document,
-            links=done.links, lines=done.lines, unasked=unasked,
-            asked_robots=self._crew.pipeline.obeys_robots,
+            links=done.links, lines=done.lines, unasked=unasked, waited=waited,
+            asked_robots=self._pace.policy.robots,
         )  # fmt: skip
         self._tell(result if unasked else self._standing.judge(result, began))
 
-    def _mind_crawl_delay(self, visit: Visit) -> int:
-        robots = self._crew.pipeline.robots(visit)
-        asked = robots.crawl_delay if robots is not None else None
-        delay = min(asked or 0, self._crew.crawl_delay_cap)
-        self._standing.mind_crawl_delay(delay)
-        return delay
-
     def _tell(self, result: Result) -> None:
+        if isinstance(result.outcome, Failed) and result.outcome.kind is Kind.ROBOTS_DENIED:
+            self._standing.refused()
         self._told.add(result.visit.page_id)
         self._crew.flusher.add(self, result)
 
@@ -254,12 +251,11 @@ class Lane:
         if self._lost or not self._crew.trusted():
             return False
         self._sent.add(visit.page_id)
-        self._mind_crawl_delay(visit)
         asyncio.get_running_loop().call_soon(self._left)
         return True
 
     def _left(self) -> None:
-        self._pace.sent(self._monotonic(), self._crew.rng)
+        self._standing.left()
         self._news()
 
     def _ended(self, visit: Visit, band: Band, _task: asyncio.Task[None]) -> None:
@@ -270,7 +266,7 @@ class Lane:
         if visit.page_id not in self._told:
             self._crew.flusher.unstarted(visit)
             self._reading.forget(visit)
-        self._pace.ended(was_sent=visit.page_id in self._sent)
+        self._standing.ended(was_sent=visit.page_id in self._sent)
         self._sent.discard(visit.page_id)
         self._crew.slots.release(band)
         self._news()

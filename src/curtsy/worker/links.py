@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -11,12 +11,20 @@ from curtsy.clock import Clock
 from curtsy.fetch.guard import Network, refusal_at_sight
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawling import MOST_LEADS, admit_links, waiting_leads
-from curtsy.model.options import with_headers
+from curtsy.model.options import options_for
 from curtsy.model.scope import Scope
 from curtsy.model.urls import BadUrl, canonical, fingerprint
 from curtsy.store import Store
 
 LOOK_EVERY_SECONDS = 2.0
+
+
+class _Asking(NamedTuple):
+    """As all pages of the crawl are asked for."""
+
+    headers: tuple[tuple[str, str], ...]
+    params: Mapping[str, Any]
+    ways: Sequence[str]
 
 
 class LinkFollower:
@@ -51,22 +59,21 @@ class LinkFollower:
         """What of each lead is within the crawl's scope. Slow: not for the loop."""
         scope = Scope.from_json(terms["scope"])
         headers = tuple((name, value) for name, value in terms["headers"])
+        asking = _Asking(headers, terms.get("params", {}), terms.get("ways", ()))
         found = {}
         for lead in leads:
-            pages = (self._page(url, lead, scope, headers) for url in orjson.loads(lead.urls))
+            pages = (self._page(url, lead, scope, asking) for url in orjson.loads(lead.urls))
             found[lead.id] = [page for page in pages if page is not None]
         return found
 
-    def _page(
-        self, link: str, lead: Any, scope: Scope, headers: tuple[tuple[str, str], ...]
-    ) -> Wanted | None:
+    def _page(self, link: str, lead: Any, scope: Scope, asking: _Asking) -> Wanted | None:
         try:
             url = canonical(link)
         except BadUrl:
             return None
         if not scope.holds(url.text, url.host) or refusal_at_sight(url.host, self._allow):
             return None
-        options = with_headers(headers, url.host) if headers else None
+        options = options_for(url.host, **asking._asdict())
         return Wanted(
             0, fingerprint(url.text, lead.scraper, options or ""), url.text, url.host,
             lead.scraper, lead.priority, options=options, depth=lead.depth,

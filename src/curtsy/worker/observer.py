@@ -1,11 +1,14 @@
-"""Watches the other workers' beats, frees the sources of the dead, wakes what was forgotten."""
+"""Watches the other workers' beats, frees what the dead and the frozen hold, wakes what was
+forgotten."""
 
 from dataclasses import dataclass
 
 from curtsy.clock import Clock
+from curtsy.frontier.moving import move_late_visits
 from curtsy.frontier.workers import beats, has_orphans, reap, wake_forgotten
 from curtsy.logs import logger
 from curtsy.store import Store
+from curtsy.store.frozen import end_frozen
 
 log = logger("worker")
 
@@ -30,7 +33,11 @@ class Observer:
     async def step(self) -> float:
         """A duty: look once, act on who is dead; returns seconds until the next look."""
         asked_at = self._clock.monotonic()
-        found, orphans = await self._store.read(lambda c: (beats(c), has_orphans(c)))
+        found, orphans, frozen = await self._store.read(
+            lambda c: (beats(c), has_orphans(c), end_frozen(c))
+        )
+        if frozen:
+            log.warning("transactions_ended", number=frozen, why="their process stood still")
         dead = self._judge(found, asked_at)
         now = self._clock.now()
         buried = []
@@ -40,6 +47,7 @@ class Observer:
             log.warning("worker_died", workers=buried, meaning="its sources are free again")
         if asked_at - self._swept_at >= SWEEP_EVERY:
             self._swept_at = asked_at
+            await self._store.write(lambda c: move_late_visits(c, now=now))
             woken = await self._store.write(lambda c: wake_forgotten(c, now=now))
             if woken:
                 log.warning("sources_woken", sources=woken, why="parked although pages wait")

@@ -10,72 +10,100 @@ from curtsy.fetch import Fetcher, Request, TrustEnded, cookies
 from curtsy.frontier.results import Document
 from curtsy.frontier.take import Visit
 from curtsy.model.kinds import Kind
-from curtsy.model.options import headers_for
+from curtsy.model.options import Way, headers_for, params_of, ways_of
 from curtsy.model.outcome import Failed, Fetched, Moved, Outcome, Record, Reply
 from curtsy.politeness.classify import classify
+from curtsy.politeness.policy import Policy
 from curtsy.politeness.robots import Robots
-from curtsy.scrapers import NAMES, SIMPLE
+from curtsy.scrapers import SIMPLE
+from curtsy.scrapers.keys import packed
 from curtsy.worker.documents import document_of
 from curtsy.worker.robots import RobotsFiles, path_of
 
 
 class Done(NamedTuple):
-    outcome: Outcome
+    outcome: Outcome | None
+    """None: robots.txt had to be asked for, and the page is next."""
     document: Document | None = None
     links: tuple[str, ...] | None = None
     lines: tuple[tuple[str, str], ...] = ()
+    asked_robots: bool = False
+    """The request was for robots.txt."""
+    answered_ms: int = 0
+    """From the request to the first bytes of its answer; 0: there was none."""
+    wire_bytes: int = 0
+    """That came, whatever they were."""
 
 
 _FREE = Robots()
+_BEHIND_THE_END = Record(
+    packed([], following=None, is_empty=True), "application/json", "utf-8",
+    lines=(("INFO", "There is no such page: the listing ends before it."),),
+)  # fmt: skip
 
 
 class Pipeline:
     def __init__(
-        self, *, robots: RobotsFiles | None, fetcher: Fetcher, pool: Pool,
+        self, *, robots: RobotsFiles, fetcher: Fetcher, pool: Pool,
         now: Callable[[], int], max_redirects: int,
     ) -> None:  # fmt: skip
         self._robots, self._fetcher, self._pool = robots, fetcher, pool
-        self.obeys_robots = robots is not None
         self._now, self._max_redirects = now, max_redirects
 
-    def robots(self, visit: Visit) -> Robots | None:
+    def robots(self, visit: Visit, policy: Policy) -> Robots | None:
         """The rules for this visit, as far as they are at hand; None: nobody looked yet."""
-        return self._robots.known(visit.url) if self._robots is not None else _FREE
+        return self._robots.known(visit.url, policy.user_agent) if policy.robots else _FREE
 
-    async def run(self, visit: Visit, may_start: Callable[[], bool]) -> Done | None:
-        """What the visit came to; None when robots.txt had to be asked for, and the page is next.
-
-        Raises only `TrustEnded`: then nothing was sent.
-        """
+    async def run(self, visit: Visit, policy: Policy, may_start: Callable[[], bool]) -> Done:
+        """What the visit came to. Raises only `TrustEnded`: then nothing was sent."""
         try:
-            return await self._run(visit, may_start)
+            if (denied := await self._barred(visit, policy, may_start)) is not None:
+                return denied
+            return await self._run(visit, policy, may_start)
         except TrustEnded:
             raise
         except Exception as error:
             sentence = f"An error of our own: {error!r}"
             return Done(Failed(Kind.INTERNAL, sentence, traceback=traceback.format_exc()))
 
-    async def _run(self, visit: Visit, may_start: Callable[[], bool]) -> Done | None:
-        if self._robots is not None and self._robots.known(visit.url) is None:
-            robots = await self._robots.recalled(visit.url)
-            if robots is None:
-                failed = await self._robots.ask(visit.url, may_start)
-                return Done(failed) if failed is not None else None
-            if (denied := denial(robots, visit)) is not None:
-                return Done(denied)
-        request = _request(visit)
+    async def _barred(
+        self, visit: Visit, policy: Policy, may_start: Callable[[], bool]
+    ) -> Done | None:
+        """Why the page is not asked for now; robots.txt is, where nobody knows it."""
+        if self.robots(visit, policy) is not None:
+            return None
+        robots = await self._robots.recalled(visit.url, policy.user_agent)
+        if robots is None:
+            asked = _on_terms(Request(""), policy)
+            failed, wire_bytes = await self._robots.ask(visit.url, asked, may_start)
+            return Done(failed, asked_robots=True, wire_bytes=wire_bytes)
+        denied = denial(robots, visit)
+        return Done(denied) if denied is not None else None
+
+    async def _run(self, visit: Visit, policy: Policy, may_start: Callable[[], bool]) -> Done:
+        request = _on_terms(_request(visit), policy)
         reply = await self._fetcher.fetch(request, may_start)
         if isinstance(reply, Failed):
             return Done(reply)
+        done = await self._made_of(visit, request, reply)
+        return done._replace(answered_ms=reply.answered_ms, wire_bytes=reply.wire_bytes)
+
+    async def _made_of(self, visit: Visit, request: Request, reply: Reply) -> Done:
         conditional = bool(request.etag or request.last_modified)
         verdict = classify(reply, self._now(), conditional=conditional)
         if isinstance(verdict, Moved):
             return Done(self._onward(visit, reply, verdict))
-        if verdict is not None:
+        if isinstance(verdict, Failed) and _is_behind_the_end(visit, verdict):
+            record: Record | Failed = _BEHIND_THE_END
+        elif isinstance(verdict, Failed):
+            return Done(replace(verdict, wire_bytes=reply.wire_bytes))
+        elif verdict is not None:
             return Done(verdict)
-        record = await self._scraped(visit, reply)
+        else:
+            record = await self._scraped(visit, reply)
         if isinstance(record, Failed):
-            return Done(record)
+            answered = replace(record, status=reply.status, wire_bytes=reply.wire_bytes)
+            return Done(answered, lines=record.lines)
         fetched = Fetched(
             status=reply.status,
             url=reply.url,
@@ -99,15 +127,32 @@ class Pipeline:
         scraper = visit.scraper
         if (simple := SIMPLE.get(scraper)) is not None and not visit.links:
             return simple(reply)
-        if scraper in NAMES:
-            return await self._pool.extract(scraper, reply, links=visit.links)
+        if self._pool.knows(scraper):
+            chosen = Way.CHOSEN_LINKS in ways_of(visit.options)
+            return await self._pool.extract(
+                scraper, reply, links=visit.links, params=params_of(visit.options), chosen=chosen
+            )
         return Failed(Kind.NOT_SUPPORTED, f"This worker has no scraper named {scraper}.")
+
+
+def _is_behind_the_end(visit: Visit, failed: Failed) -> bool:
+    return failed.kind is Kind.GONE and Way.MAY_BE_MISSING in ways_of(visit.options)
 
 
 def denial(robots: Robots, visit: Visit) -> Failed | None:
     if robots.allows(path_of(visit.url)):
         return None
     return Failed(Kind.ROBOTS_DENIED, "The host's robots.txt does not allow this page.")
+
+
+def _on_terms(request: Request, policy: Policy) -> Request:
+    """As the source's policy wants it asked; what the job says of headers goes before."""
+    if not (policy.headers or policy.user_agent or policy.timeout or policy.proxy):
+        return request
+    own = {name.lower() for name, _value in request.headers}
+    added = tuple((n, v) for n, v in policy.headers if n.lower() not in own)
+    return replace(request, headers=request.headers + added, user_agent=policy.user_agent,
+                   timeout_ms=policy.timeout, proxy=policy.proxy)  # fmt: skip
 
 
 def _request(visit: Visit) -> Request:

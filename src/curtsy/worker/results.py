@@ -8,56 +8,78 @@ from curtsy.frontier.results import Result
 from curtsy.model.kinds import RULES, Kind
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
 from curtsy.model.urls import canonical
-from curtsy.politeness.consequence import GiveUp, HostHealth, Rest, Retry, consequence
+from curtsy.politeness.consequence import GiveUp, Rest, Retry, consequence
+from curtsy.politeness.health import HostHealth
 from curtsy.politeness.policy import Policy
 
-HEALTHY = HostHealth()
+AFTER_OTHERS = 2_000
+"""Milliseconds: so long after its host's rest a page waits. If others are there, one of them tries
+the host first, and so it shows whether the trouble is the host's or the page's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Of the host, not of the page."""
+
+    rest: Rest
+    health: HostHealth | None
+    """The host's by now; None: it counts as dead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     result: Result
-    health: HostHealth
-    rest: Rest | None = None
-    host_is_dead: bool = False
+    answered: bool = True
+    """The host did, whatever it said."""
+    trouble: Trouble | None = None
 
 
-def judge(result: Result, *, policy: Policy, health: HostHealth, rng: random.Random) -> Judged:
-    """The result with what follows from it, and the host's health after it."""
+def judge(
+    result: Result, *, policy: Policy, health: HostHealth, rng: random.Random, answers_others: bool
+) -> Judged:
+    """The result with what follows from it. `answers_others`: the last request to the source was
+    answered, so that a refusal may be the page's own."""
     outcome = result.outcome
     match outcome:
         case Fetched() | NotModified():
-            return Judged(result, HEALTHY)
+            return Judged(result)
         case Moved():
             host = canonical(outcome.url).host
-            moved = replace(result, again_at=result.ended_at, moved_to_host=host)
-            return Judged(moved, HEALTHY)
+            return Judged(replace(result, again_at=result.ended_at, moved_to_host=host))
         case Again():
-            return Judged(replace(result, again_at=outcome.due_at), HEALTHY)
+            return Judged(replace(result, again_at=outcome.due_at))
         case Failed():
-            return _judge_failure(result, outcome, policy, health, rng)
+            return _judge_failure(result, outcome, policy, health, rng, answers_others)
         case _:
             assert_never(outcome)
 
 
 def _judge_failure(
-    result: Result, failed: Failed, policy: Policy, health: HostHealth, rng: random.Random
-) -> Judged:
-    now = result.ended_at
-    follows = consequence(failed, result.visit.attempt, health.fail_streak, policy, rng)
+    result: Result, failed: Failed, policy: Policy, health: HostHealth, rng: random.Random,
+    answers_others: bool,
+) -> Judged:  # fmt: skip
+    follows = consequence(failed, result.visit.attempt, policy, rng, health)
     match follows:
         case GiveUp():
-            return Judged(result, health if RULES[failed.kind].hosts_fault else HEALTHY)
+            return Judged(result, answered=not RULES[failed.kind].hosts_fault)
         case Retry():
-            again = replace(result, again_at=now + follows.wait, spends_attempt=True)
-            return Judged(again, HEALTHY)
+            again_at = result.ended_at + follows.wait
+            return Judged(replace(result, again_at=again_at, spends_attempt=True))
         case Rest():
-            after = health.after_rest(follows, now)
-            if after.is_dead(policy, now):
-                return Judged(result, HEALTHY, host_is_dead=True)
-            return Judged(replace(result, again_at=now), after, rest=follows)
+            after = health.failed(follows.wait, policy, announced=follows.announced)
+            refused = answers_others and not failed.whole_host
+            trouble = Trouble(follows, after)
+            if after is None or result.visit.refused + refused >= policy.give_up_probes:
+                return Judged(result, answered=False, trouble=trouble)
+            waits = replace(postponed(result, follows), refused=refused)
+            return Judged(waits, answered=False, trouble=trouble)
         case _:
             assert_never(follows)
+
+
+def postponed(result: Result, rest: Rest) -> Result:
+    """Until its host has rested, and others had their turn."""
+    return replace(result, again_at=result.ended_at + rest.wait + min(AFTER_OTHERS, rest.wait))
 
 
 def unrecorded(result: Result) -> Result:

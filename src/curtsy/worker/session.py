@@ -15,15 +15,16 @@ from functools import partial
 from curtsy import __version__, duty
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
-from curtsy.frontier.control import give_back, gone, news, owned
+from curtsy.frontier.control import Turn, give_back, gone, news, owned
 from curtsy.frontier.lease import LowWater, lease, next_ready
 from curtsy.frontier.workers import WorkerRow, leave
 from curtsy.logs import logger
 from curtsy.model.jobs import Band
 from curtsy.store import Store
+from curtsy.worker.crew import Crew
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.heartbeat import Heartbeat
-from curtsy.worker.lane import Crew, Lane
+from curtsy.worker.lane import Lane
 from curtsy.worker.links import LinkFollower
 from curtsy.worker.observer import Observer
 from curtsy.worker.pipeline import Pipeline
@@ -37,6 +38,9 @@ log = logger("worker")
 LEASE_AT_ONCE = 64
 LONGEST_POLL = 2_000
 LEAVE_SECONDS = 3.0
+
+
+_NONE: tuple[set[Turn], set[Turn]] = (set(), set())
 
 
 class _Over(Exception):
@@ -64,13 +68,14 @@ class Session:
                                 on_links=self._links_found)  # fmt: skip
         self._follower = LinkFollower(store=store, clock=clock, allow=settings.allow,
                                       delay_ms=settings.policy.min_delay)  # fmt: skip
-        row = WorkerRow(self.id, platform.node(), os.getpid(), f"curtsy {__version__}")
+        row = WorkerRow(self.id, platform.node(), os.getpid(), f"curtsy {__version__}",
+                        settings.slots)  # fmt: skip
         self._heartbeat = Heartbeat(url=store.url, clock=clock, row=row, ttl=settings.lease_ttl,
                                     in_flight=self._in_flight, on_end=self._over.set)  # fmt: skip
         self._crew = Crew(
             clock=clock, slots=Slots(settings.slots), taker=Taker(store=store, clock=clock),
             flusher=self._flusher, pipeline=pipeline, trusted=self._heartbeat.trusted,
-            defaults=settings.policy, crawl_delay_cap=settings.crawl_delay_cap,
+            defaults=settings.policy, trust=settings.lease_ttl,
             rng=random.Random(),
         )  # fmt: skip
 
@@ -183,10 +188,10 @@ class Session:
         if lanes:
             held = [pair for lane in lanes.values() for pair in lane.holding()]
             of_sources = await self._store.read(lambda c: news(c, list(lanes)))
-            vanished = await self._store.read(lambda c: gone(c, held)) if held else set()
+            vanished, moved = await self._store.read(lambda c: gone(c, held)) if held else _NONE
             for source_id, lane in lanes.items():
                 lane.hear(of_sources.get(source_id), self.id)
-                lane.drop(vanished)
+                lane.drop(vanished, moved)
         await self._give_strays_back()
         return 0.9
 

@@ -6,12 +6,13 @@ from curtsy.extract import ExtractLimits
 from curtsy.fetch import Limits
 from curtsy.fetch.guard import Network
 from curtsy.politeness.policy import Policy
+from curtsy.scrapers.known import OwnScrapers
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
     slots: int = 100
-    lanes: int = 400
+    lanes: int = 2_000
     """Sources held at once: more than slots, since most of them wait for their delay."""
     lease_ttl: int = 15_000
     policy: Policy = field(default_factory=Policy)
@@ -20,8 +21,6 @@ class WorkerSettings:
     extract: ExtractLimits = field(default_factory=ExtractLimits)
     max_redirects: int = 10
     user_agent: str = "curtsy"
-    obeys_robots: bool = True
-    crawl_delay_cap: int = 60_000
-    """A robots.txt may ask for more, and gets this."""
     allow: tuple[Network, ...] = ()
     drain_seconds: float = 40.0
+    own: OwnScrapers = field(default_factory=OwnScrapers)

@@ -7,6 +7,8 @@ from curtsy.worker.reading import Reading
 from curtsy.worker.taker import Taker
 
 LOOK_EVERY = 900
+LOOK_BEFORE = 150
+"""Milliseconds before a start: a view that would be old by then is renewed while it waits."""
 READ_AHEAD = (4, 64)
 """At least and at most so many visits are read at a time."""
 LEAST_DELAY = 30
@@ -20,8 +22,14 @@ class View:
         self._started = 0
         self.saw_visits = False
 
-    def is_stale(self) -> bool:
-        return self._looked_at is None or self._monotonic() - self._looked_at >= LOOK_EVERY
+    def is_stale(self, after: int = 0) -> bool:
+        """Too old, now or so many milliseconds later."""
+        looked_at = self._looked_at
+        return looked_at is None or self._monotonic() + after - looked_at >= LOOK_EVERY
+
+    def nap(self, wait: int) -> int:
+        """How much of a wait may pass before the next look at the view."""
+        return wait - LOOK_BEFORE if wait > LOOK_BEFORE and self.is_stale(wait) else wait
 
     def outdate(self) -> None:
         """Something changed in the store: look there before anything else starts."""
@@ -30,13 +38,14 @@ class View:
     def started(self) -> None:
         self._started += 1
 
-    def known(self) -> Visit | None:
-        """The best visit read before, while that is no more than a second ago."""
-        return None if self.is_stale() else self._reading.pop()
+    def known(self, wait: int) -> Visit | None:
+        """The best visit read before, while that is no more than a second ago; or will be, where
+        it starts in a moment."""
+        return None if self.is_stale(_a_moment(wait)) else self._reading.pop()
 
-    async def read(self, min_delay: int) -> Visit | None:
-        """The best visit there is."""
-        stale = self.is_stale()
+    async def read(self, min_delay: int, wait: int = 0) -> Visit | None:
+        """The best visit there is, for a start after so long a wait."""
+        stale = self.is_stale(_a_moment(wait))
         if stale or not self._reading:
             if stale:
                 if self._looked_at is not None:
@@ -57,3 +66,7 @@ class View:
         least, most = READ_AHEAD
         expected = 1000 // max(LEAST_DELAY, min_delay)
         return max(least, min(most, expected if self._rate is None else self._rate))
+
+
+def _a_moment(wait: int) -> int:
+    return wait if wait <= LOOK_BEFORE else 0

@@ -16,6 +16,7 @@ from curtsy.fetch import Fetcher, Limits, Request
 from curtsy.fetch.guard import Network
 from curtsy.logs import logger
 from curtsy.model.outcome import Failed
+from curtsy.model.urls import as_given
 from curtsy.store import Store
 
 log = logger("worker")
@@ -56,7 +57,7 @@ class WebhookSender:
             ("Curtsy-Delivery", str(delivery.id)),
             ("Curtsy-Signature", await self._signature(delivery.body)),
         )
-        request = Request(delivery.url, headers, body=delivery.body)
+        request = Request(as_given(delivery.url).text, headers, body=delivery.body)
         reply = await self._fetcher.fetch(request, lambda: True)
         if isinstance(reply, Failed):
             return reply.status, reply.error

@@ -44,12 +44,12 @@ class Worker:
             allow=settings.allow,
         )
         webhooks = webhook_fetcher(settings.user_agent, settings.allow)
-        async with fetcher, webhooks, Pool(settings.extract) as pool:
+        async with fetcher, webhooks, Pool(settings.extract, own=settings.own) as pool:
             sender = WebhookSender(store=self._store, clock=self._clock, fetcher=webhooks)
             robots = RobotsFiles(store=self._store, clock=self._clock, fetcher=fetcher,
                                  user_agent=settings.user_agent)  # fmt: skip
             pipeline = Pipeline(
-                robots=robots if settings.obeys_robots else None, fetcher=fetcher, pool=pool,
+                robots=robots, fetcher=fetcher, pool=pool,
                 now=self._clock.now, max_redirects=settings.max_redirects,
             )  # fmt: skip
             while not self._stopping:

@@ -1,0 +1,97 @@
+"""Runs of sites as the runs door tells of them."""
+
+from typing import Any
+
+import orjson
+from fastapi import Response
+from pydantic import BaseModel
+
+from curtsy.api.envelope import Envelope
+from curtsy.api.moments import as_told
+from curtsy.api.run_shapes import (
+    MOST_RESULTS_IN_SYNC,
+    Changes,
+    Mode,
+    Run,
+    RunStarted,
+    ScrapeRequest,
+    Site,
+)
+from curtsy.errors import BadRequest, NotFound
+from curtsy.operations import sites
+from curtsy.operations.records import changes_of, sightings
+from curtsy.store import Connection, Statement
+from curtsy.timetable import Cron, Every, from_json
+
+_RUN = Statement(
+    """
+    SELECT j.id, j.public_id, j.state, j.trigger, j.total, j.done, j.failed, j.message, j.params,
+           j.started_at, j.finished_at, j.gathered_at, s.name AS site, c.public_id AS schedule,
+           cr.max_pages
+    FROM jobs j LEFT JOIN sites s ON s.id = j.site_id
+    LEFT JOIN schedules c ON c.id = j.schedule_id LEFT JOIN crawls cr ON cr.job_id = j.id
+    WHERE j.public_id = :run AND j.door = 'runs'
+    """
+)
+
+
+def run_row(connection: Connection, run: str) -> Any:
+    row = _RUN(connection, run=run).one_or_none()
+    if row is None:
+        raise NotFound("run", run[:100])
+    return row
+
+
+def run_shown(connection: Connection, row: Any) -> Run:
+    told = orjson.loads(row.params)
+    found = changes_of(connection, row.id)
+    is_known = row.gathered_at is not None or any(found.values())
+    most = int(told.get("results_wanted", sites.RESULTS_WANTED))
+    return Run(
+        task_id=sites.task_id(row.public_id), run_id=row.public_id, status=_status(row.state),
+        execution_mode=told.get("mode", "async"), site_name=row.site or told.get("site_name", ""),
+        trigger="schedule" if row.trigger == "schedule" else "manual",
+        site_schedule_id=row.schedule, requested_pages=row.max_pages or row.total,
+        completed_pages=row.done, errors_count=row.failed, message=row.message,
+        started_at=as_told(row.started_at), finished_at=as_told(row.finished_at),
+        changes=Changes(**found) if is_known else None,
+        results=sightings(connection, row.id, most=most) if is_known else [],
+    )  # fmt: skip
+
+
+def started(run: str, mode: Mode) -> RunStarted:
+    return RunStarted(task_id=sites.task_id(run), run_id=run, status="queued", execution_mode=mode)
+
+
+def wrapped(data: BaseModel, status: int = 200) -> Response:
+    body = Envelope[Any](data=data).model_dump_json()
+    return Response(body, status, media_type="application/json")
+
+
+def require_few(connection: Connection, asked: ScrapeRequest) -> None:
+    """Who waits for the results waits for a few of them."""
+    wanted = asked.results_wanted
+    if wanted is None:
+        wanted = sites.site(connection, asked.site_name).words.defaults.results_wanted
+    if (wanted or sites.RESULTS_WANTED) > MOST_RESULTS_IN_SYNC:
+        raise BadRequest([f"With mode=sync results_wanted is at most {MOST_RESULTS_IN_SYNC}."])
+
+
+def site_shown(found: sites.Site, last_run_at: int | None) -> Site:
+    words, row = found.words, found.row
+    rule = from_json(row.rule) if row.schedule else None
+    return Site(
+        site_name=found.name, enabled=bool(row.enabled),
+        interval_minutes=rule.minutes if isinstance(rule, Every) else None,
+        cron=rule.line if isinstance(rule, Cron) else None,
+        min_pause_seconds=words.min_pause_seconds,
+        max_pause_seconds=words.max_pause_seconds, max_retries=words.max_retries,
+        last_run_at=as_told(last_run_at),
+        next_run_at=as_told(row.next_fire_at) if row.schedule else None,
+        site_schedule_id=row.schedule,
+        search=list(words.searched_by()),
+    )  # fmt: skip
+
+
+def _status(state: str) -> Any:
+    return "queued" if state == "scheduled" else state

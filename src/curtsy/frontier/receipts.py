@@ -1,0 +1,62 @@
+"""A row for each source and day: whoever holds the source says how it stands, in whole numbers."""
+
+from collections.abc import Iterable, Sequence
+
+from curtsy.politeness.receipt import Receipt
+from curtsy.store import Connection, Statement
+
+_COLUMNS = (
+    "day, requests, robots_requests, robots_refusals, smallest_gap_ms, rests_announced, "
+    "rests_of_our_own, not_modified, bytes, bytes_saved"
+)
+_OF_DAY = Statement(
+    f"""
+    SELECT r.source_id, {_COLUMNS} FROM {{wanted}} JOIN receipts r ON r.source_id = wanted.id
+    WHERE r.day = :day
+    """,  # noqa: S608
+    wanted={"id": "bigint"},
+)
+_OF_SOURCE = Statement(
+    f"""
+    SELECT {_COLUMNS} FROM receipts
+    WHERE source_id = :source_id AND day >= :first AND day <= :last ORDER BY day DESC
+    """  # noqa: S608
+)
+_COUNTS = ("requests", "robots_requests", "robots_refusals", "rests_announced",
+           "rests_of_our_own", "not_modified", "bytes", "bytes_saved")  # fmt: skip
+_WRITE = Statement(  # who comes back to a day, as when a clock was set back, takes nothing away
+    f"""
+    INSERT INTO receipts (source_id, {_COLUMNS}) SELECT source_id, {_COLUMNS} FROM {{told}}
+    WHERE true
+    ON CONFLICT (source_id, day) DO UPDATE SET
+        {", ".join(f"{name} = {{greatest}}(receipts.{name}, excluded.{name})" for name in _COUNTS)},
+        smallest_gap_ms = coalesce({{least}}(receipts.smallest_gap_ms, excluded.smallest_gap_ms),
+                                   excluded.smallest_gap_ms, receipts.smallest_gap_ms)
+    """,  # noqa: S608
+    told={"source_id": "bigint", "day": "int", "requests": "int", "robots_requests": "int",
+          "robots_refusals": "int", "smallest_gap_ms": "bigint", "rests_announced": "int",
+          "rests_of_our_own": "int", "not_modified": "int", "bytes": "bigint",
+          "bytes_saved": "bigint"},
+)  # fmt: skip
+
+
+def receipts_of(
+    connection: Connection, sources: Sequence[tuple[int]], *, day: int
+) -> dict[int, Receipt]:
+    return {source_id: Receipt(*row) for source_id, *row in
+            _OF_DAY(connection, wanted=sources, day=day)}  # fmt: skip
+
+
+def write_receipts(connection: Connection, told: Iterable[tuple[int, Receipt]]) -> None:
+    """Their whole numbers, so that telling them twice does no harm."""
+    rows = [(source_id, *receipt.row()) for source_id, receipt in told]
+    if rows:
+        _WRITE(connection, told=rows)
+
+
+def receipts_since(
+    connection: Connection, source_id: int, *, first: int, last: int
+) -> list[Receipt]:
+    """Of the days on which it was asked at all, the newest first."""
+    return [Receipt(*row) for row in
+            _OF_SOURCE(connection, source_id=source_id, first=first, last=last)]  # fmt: skip

@@ -1,0 +1,252 @@
+"""A source's policy as people write it: in a file, in a request, in an answer."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from curtsy.clock import SECOND
+from curtsy.fetch import parse_proxy
+from curtsy.model.options import checked_headers
+from curtsy.model.urls import BadUrl, canonical
+from curtsy.politeness.hours import Hours
+from curtsy.politeness.policy import Policy
+
+MOST_HOSTS = 1_000
+DAY_MINUTES = 24 * 60
+_CLOCK = re.compile(r"([0-9]{1,2}):([0-5][0-9])")
+_LINE = re.compile(r"[ -~]{1,500}")
+MASK = "***"
+"""What is shown of a secret; nobody has it for one."""
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|pass|credential|session|signature", re.I)
+_CREDENTIALS = re.compile(r"//([^/@]*)@")
+
+
+def host_key(text: str) -> str:
+    """The one spelling of a host; `*.` before it says no more than the name alone."""
+    try:
+        url = canonical(f"http://{text.removeprefix('*.')}/")
+    except BadUrl as problem:
+        raise ValueError(f"{text[:100]!r} is not a host: it {problem}") from None
+    if url.text.rstrip("/").count("/") != 2:
+        raise ValueError(f"{text[:100]!r} is not a host")
+    return url.host
+
+
+def _time_of_day(given: Any) -> Any:
+    """An hour, or hours and minutes, as minutes after midnight."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        minutes = given * 60
+    elif isinstance(given, str) and (found := _CLOCK.fullmatch(given)):
+        minutes = int(found[1]) * 60 + int(found[2])
+    else:
+        raise ValueError("must be an hour (9) or a time of day ('09:30')")
+    if not 0 <= minutes <= DAY_MINUTES:
+        raise ValueError("must be from 0 to 24 hours")
+    return f"{minutes // 60:02}:{minutes % 60:02}"
+
+
+def _a_proxy(text: str) -> str:
+    parse_proxy(text)
+    if (found := _CREDENTIALS.search(text)) and MASK in found[1]:
+        raise ValueError(f"the proxy's password is {MASK}, as it is shown: write the real one")
+    return text
+
+
+def _the_headers(given: dict[str, str]) -> dict[str, str]:
+    if MASK in given.values():
+        raise ValueError(f"a header is {MASK}, as it is shown: write what is to be sent")
+    return checked_headers(given)
+
+
+def _one_line(text: str) -> str:
+    if not _LINE.fullmatch(text):
+        raise ValueError("must be one line of plain characters, at most 500")
+    return text
+
+
+TimeOfDay = Annotated[
+    str, BeforeValidator(_time_of_day, json_schema_input_type=int | str), Field(examples=["09:00"])
+]
+Seconds = Annotated[float, Field(ge=0, le=86_400)]
+
+
+class RespectfulHours(BaseModel):
+    """Hours in which the site wants less of us (`slowdown`), or nothing (`closed`)."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    start: TimeOfDay
+    end: TimeOfDay
+    """Before `start`: they last over midnight."""
+    timezone: str = Field("UTC", max_length=100)
+    slowdown: float | None = Field(None, gt=1, le=1_000)
+    """Every delay is so many times as long, and the hour's limit so many times as small."""
+    closed: bool = False
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.closed == (self.slowdown is not None):
+            raise ValueError("needs either a slowdown or closed")
+        try:
+            Hours(**self.kept())
+        except ValueError as problem:
+            raise ValueError(str(problem)) from None
+        except (KeyError, OSError):  # as zoneinfo says of what it does not know
+            raise ValueError(f"there is no time zone {self.timezone!r}") from None
+        return self
+
+    def kept(self) -> dict[str, Any]:
+        return {
+            "start": _minutes(self.start) % DAY_MINUTES,
+            "end": _minutes(self.end) % DAY_MINUTES,
+            "timezone": self.timezone,
+            "slowdown": self.slowdown or 1.0,
+            "closed": self.closed,
+        }
+
+
+def _minutes(time_of_day: str) -> int:
+    hours, _colon, minutes = time_of_day.partition(":")
+    return int(hours) * 60 + int(minutes)
+
+
+class PolicyWords(BaseModel):
+    """What is left out is as the settings have it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    hosts: Annotated[
+        list[Annotated[str, AfterValidator(host_key)]] | None,
+        Field(min_length=1, max_length=MOST_HOSTS),
+    ] = None
+    """They share one budget. Names within their domains do, too, unless described elsewhere."""
+    requests_per_hour: int | None = Field(None, ge=1, le=1_000_000)
+    burst_limit: int | None = Field(None, ge=1, le=1_000_000)
+    min_delay_seconds: Seconds | None = None
+    max_delay_seconds: Seconds | None = None
+    """Above `min_delay_seconds`: each delay is random between the two."""
+    concurrency: int | None = Field(None, ge=1, le=1_000)
+    lanes: Literal[1] | None = None
+    """One worker at a time asks a source."""
+    respectful_hours: RespectfulHours | None = None
+    max_retries: int | None = Field(None, ge=0, le=100)
+    timeout: float | None = Field(None, gt=0, le=3_600)
+    """Seconds, for a whole attempt."""
+    robots: Literal["obey", "ignore"] | None = None
+    crawl_delay_cap_seconds: Seconds | None = None
+    headers: Annotated[dict[str, str], AfterValidator(_the_headers)] | None = None
+    user_agent: Annotated[str, AfterValidator(_one_line)] | None = None
+    """Name whom to write to: a site's owner who knows that is less likely to shut us out."""
+    proxy: Annotated[str, AfterValidator(_a_proxy)] | None = None
+    enabled: bool | None = None
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        low, high = self.min_delay_seconds, self.max_delay_seconds
+        if low is not None and high is not None and high < low:
+            raise ValueError("max_delay_seconds is below min_delay_seconds")
+        if self.burst_limit is not None and (self.requests_per_hour or 0) < self.burst_limit:
+            raise ValueError("burst_limit needs a requests_per_hour that is no smaller")
+        return self
+
+    def overrides(self) -> dict[str, Any]:
+        """As they are stored: what differs from the defaults."""
+        hours = self.respectful_hours
+        kept: dict[str, Any] = {
+            "requests_per_hour": self.requests_per_hour,
+            "burst_limit": self.burst_limit,
+            "min_delay": _span(self.min_delay_seconds),
+            "max_delay": _span(self.max_delay_seconds),
+            "concurrency": self.concurrency,
+            "hours": hours.kept() if hours is not None else None,
+            "max_retries": self.max_retries,
+            "timeout": _span(self.timeout),
+            "robots": None if self.robots is None else self.robots == "obey",
+            "crawl_delay_cap": _span(self.crawl_delay_cap_seconds),
+            "headers": self.headers,
+            "user_agent": self.user_agent,
+            "proxy": self.proxy,
+        }
+        return {name: value for name, value in kept.items() if value is not None}
+
+
+class PolicyChanges(PolicyWords):
+    """What is left out stays as it is; null is as the settings have it."""
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        """Only together with what stays."""
+        return self
+
+
+def words_of(overrides: Mapping[str, Any]) -> PolicyWords:
+    """What was stored, in people's words, without its secrets."""
+    hours, headers, proxy = (overrides.get(name) for name in ("hours", "headers", "proxy"))
+    return PolicyWords.model_construct(
+        requests_per_hour=overrides.get("requests_per_hour"),
+        burst_limit=overrides.get("burst_limit"),
+        min_delay_seconds=_seconds(overrides.get("min_delay")),
+        max_delay_seconds=_seconds(overrides.get("max_delay")),
+        concurrency=overrides.get("concurrency"),
+        respectful_hours=_hours(hours) if hours is not None else None,
+        max_retries=overrides.get("max_retries"),
+        timeout=_seconds(overrides.get("timeout")),
+        robots={True: "obey", False: "ignore", None: None}[overrides.get("robots")],
+        crawl_delay_cap_seconds=_seconds(overrides.get("crawl_delay_cap")),
+        headers=_without_secrets(headers) if headers is not None else None,
+        user_agent=overrides.get("user_agent"),
+        proxy=_without_password(proxy) if proxy is not None else None,
+    )
+
+
+def words_in_force(policy: Policy) -> PolicyWords:
+    """All of a policy, the defaults too; None where it has no such limit."""
+    hours = policy.hours
+    limit = policy.requests_per_hour or None
+    words = words_of({
+        "requests_per_hour": limit, "burst_limit": policy.burst_limit if limit else None,
+        "min_delay": policy.min_delay, "max_delay": max(policy.min_delay, policy.max_delay),
+        "concurrency": policy.concurrency, "max_retries": policy.max_retries,
+        "timeout": policy.timeout, "robots": policy.robots, "headers": dict(policy.headers),
+        "crawl_delay_cap": policy.crawl_delay_cap, "user_agent": policy.user_agent,
+        "proxy": policy.proxy,
+        "hours": None if hours is None else {
+            "start": hours.start, "end": hours.end, "timezone": hours.timezone,
+            "slowdown": hours.slowdown, "closed": hours.closed,
+        },
+    })  # fmt: skip
+    return words.model_copy(update={"lanes": 1})
+
+
+def _without_secrets(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: MASK if _SECRET_HEADER.search(name) else value for name, value in headers.items()}
+
+
+def _without_password(proxy: str) -> str:
+    """Who has no password may be one: a token."""
+
+    def hidden(found: re.Match[str]) -> str:
+        user, colon, _password = found[1].partition(":")
+        return f"//{user}:{MASK}@" if colon else f"//{MASK}@"
+
+    return _CREDENTIALS.sub(hidden, proxy)
+
+
+def _hours(kept: dict[str, Any]) -> RespectfulHours:
+    return RespectfulHours.model_construct(
+        start=f"{kept['start'] // 60:02}:{kept['start'] % 60:02}",
+        end=f"{kept['end'] // 60:02}:{kept['end'] % 60:02}",
+        timezone=kept["timezone"],
+        slowdown=None if kept["closed"] else kept["slowdown"],
+        closed=kept["closed"],
+    )
+
+
+def _span(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * SECOND)
+
+
+def _seconds(span: int | None) -> float | None:
+    return None if span is None else span / SECOND

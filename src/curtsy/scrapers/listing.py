@@ -1,0 +1,160 @@
+"""The records on a listing, by a recipe. A page that breaks its selectors is no empty result."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from curtsy.model.kinds import Kind
+from curtsy.model.outcome import Failed, Record, Reply
+from curtsy.scrapers.charset import text_of
+from curtsy.scrapers.hrefs import absolute, base_of
+from curtsy.scrapers.keys import NOTHING, distinct, key_of, packed
+from curtsy.scrapers.links import PAGES
+from curtsy.scrapers.recipe import BadRecipe, Recipe, recipe_from
+from curtsy.scrapers.values import Values, distinct_nodes, each_once
+
+MOST_RECORDS = 1_000
+"""Of one page."""
+
+Lines = list[tuple[str, str]]
+Fields = dict[str, Any]
+
+
+def listing(reply: Reply, params: Mapping[str, Any]) -> Record | Failed:
+    try:
+        recipe = recipe_from(params.get("recipe") or {})
+    except BadRecipe as bad:
+        sentence = f"The scraper listing has no usable recipe: {' '.join(bad.problems)}"
+        return Failed(Kind.NOT_SUPPORTED, sentence[:2_000], reply.status)
+    return listed(reply, recipe)
+
+
+def listed(reply: Reply, recipe: Recipe) -> Record | Failed:
+    content_type = reply.headers.get("content-type", "")
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind not in PAGES:
+        return Failed(Kind.NOT_SUPPORTED, f"The page is {kind[:100]}, not HTML.", reply.status)
+    text, _charset = text_of(reply.body, content_type)
+    return _Page(LexborHTMLParser(text.replace("\0", "")), reply, recipe).read()
+
+
+class _Elements(NamedTuple):
+    records: list[LexborNode]
+    has_list: bool
+
+
+class _Page:
+    def __init__(self, tree: LexborHTMLParser, reply: Reply, recipe: Recipe) -> None:
+        self._tree, self._recipe, self._reply = tree, recipe, reply
+        self._base = base_of(tree, reply.url)
+        self._lines: Lines = []
+
+    def read(self) -> Record | Failed:
+        records, has_list = self._elements()
+        if self._has(self._recipe.empty):
+            if records:
+                self._warn(f"Both empty and {_counted(len(records), 'record')} are on the page; "
+                           "it counts as empty.")  # fmt: skip
+            return self._result([], is_empty=True)
+        if not records and has_list:
+            return self._result([], is_empty=True)
+        if not records:
+            return self._broken()
+        values = {name: Values(f, self._base) for name, f in self._recipe.fields.items()}
+        every = [{name: of.of(record) for name, of in values.items()}
+                 for record in self._limited(records)]  # fmt: skip
+        whole = self._whole(every)
+        if isinstance(whole, Failed):
+            return whole
+        keyed = [(key_of(fields, self._recipe.key), fields) for fields in whole]
+        return self._result(distinct(keyed, self._warn), is_empty=False)
+
+    def _elements(self) -> _Elements:
+        if self._recipe.list is None:
+            everywhere = distinct_nodes(self._tree.css(self._recipe.record))
+            return _Elements(list(islice(everywhere, MOST_RECORDS + 1)), False)
+        containers = self._tree.css(self._recipe.list)
+        met: dict[int, LexborNode] = {}
+        for container in containers:
+            for record in each_once(container, self._recipe.record):
+                met.setdefault(record.mem_id, record)
+            if len(met) > MOST_RECORDS:
+                break
+        return _Elements(list(met.values()), bool(containers))
+
+    def _limited(self, records: list[LexborNode]) -> list[LexborNode]:
+        if len(records) > MOST_RECORDS:
+            self._warn(f"There are more than {MOST_RECORDS} records on the page; "
+                       "the rest were left out.")  # fmt: skip
+        return records[:MOST_RECORDS]
+
+    def _whole(self, records: list[Fields]) -> list[Fields] | Failed:
+        """Those that have what they must have; a failure if that is the fewer."""
+        lacking = {
+            name: sum(fields[name] in NOTHING for fields in records)
+            for name, field in self._recipe.fields.items()
+            if field.required
+        }
+        whole = [fields for fields in records if all(fields[n] not in NOTHING for n in lacking)]
+        left_out = len(records) - len(whole)
+        if not left_out:
+            return whole
+        worst = max(lacking, key=lacking.__getitem__)
+        selector = self._recipe.fields[worst].css or self._recipe.record
+        what = (f"{left_out} of {_counted(len(records), 'record')} lack a required field, most "
+                f"often {worst} ({selector!r}, {lacking[worst]} times)")  # fmt: skip
+        if left_out * 2 > len(records):
+            return self._failed(f"{what}: the site may have changed, or record selects other "
+                                "things than records.")  # fmt: skip
+        self._warn(f"{what}, and were left out.")
+        return whole
+
+    def _broken(self) -> Failed:
+        """Nothing that was looked for is there."""
+        recipe = self._recipe
+        if recipe.list is not None and self._has(recipe.record):
+            return self._failed(
+                f"Records ({recipe.record!r}) are on the page, but not in list ({recipe.list!r}), "
+                "which is missing: the site may have changed."
+            )
+        looked_for = [f"{name} ({selector!r})" for name in ("record", "list", "empty")
+                      if (selector := getattr(recipe, name)) is not None]  # fmt: skip
+        hint = "" if len(looked_for) > 1 else (
+            " If nothing may be found at times, give the recipe a list or an empty to tell by."
+        )  # fmt: skip
+        return self._failed(
+            f"Nothing on the page matches {' or '.join(looked_for)}: the site may have changed, "
+            f"or the page is not the listing but a wall or an error page.{hint}"
+        )
+
+    def _failed(self, sentence: str) -> Failed:
+        status, lines = self._reply.status, tuple(self._lines)
+        return Failed(Kind.EXTRACT_FAILED, sentence, status, lines=lines)
+
+    def _result(self, records: list[dict[str, Any]], *, is_empty: bool) -> Record:
+        following = self._next()
+        content = packed(records, following=following, is_empty=is_empty)
+        return Record(content, "application/json", "utf-8", lines=tuple(self._lines),
+                      links=(following,) if following is not None else ())  # fmt: skip
+
+    def _next(self) -> str | None:
+        """The next page; the link may be within what `next` selects."""
+        node = self._tree.css_first(self._recipe.next) if self._recipe.next is not None else None
+        if node is not None and not node.attributes.get("href"):
+            node = node.css_first("a[href]")
+        if node is None:
+            return None
+        url = absolute(self._base, node.attributes.get("href"))
+        return url if url != absolute(self._base, self._reply.url) else None
+
+    def _has(self, selector: str | None) -> bool:
+        return selector is not None and self._tree.css_first(selector) is not None
+
+    def _warn(self, sentence: str) -> None:
+        self._lines.append(("WARNING", sentence))
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

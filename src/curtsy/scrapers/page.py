@@ -1,0 +1,96 @@
+"""A fetched page as a scraper of your own sees it: parsed when it is looked at, and not before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import orjson
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+    from curtsy.model.outcome import Reply
+
+Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+LEVELS: tuple[str, ...] = get_args(Level)
+MOST_LINES, LONGEST_LINE = 50, 1_000
+"""Of one page, in the log of its job."""
+
+
+class Broken(Exception):
+    """The page is not what it should be; the text is a sentence that says how."""
+
+
+class Page:
+    def __init__(self, reply: Reply, params: Mapping[str, Any] | None = None) -> None:
+        self.url = reply.url
+        """Where it was in the end, after redirects."""
+        self.status = reply.status
+        self.headers: Mapping[str, str] = reply.headers
+        """Names in lower case."""
+        self.body = reply.body
+        self.params: dict[str, Any] = dict(params or {})
+        self.lines: list[tuple[str, str]] = []
+        """What goes to the log of the job: level and message."""
+        self._more_lines = 0
+
+    @cached_property
+    def text(self) -> str:
+        """The body in the charset that the page says or shows to have."""
+        from curtsy.scrapers.charset import text_of
+
+        return text_of(self.body, self.headers.get("content-type"))[0]
+
+    def css(self, selector: str) -> list[LexborNode]:
+        """The elements that match, in the order of the page."""
+        _check(selector)
+        return self._tree.css(selector)
+
+    def css_first(self, selector: str) -> LexborNode | None:
+        _check(selector)
+        return self._tree.css_first(selector)
+
+    def json(self) -> Any:
+        """The body as JSON; raises `Broken` where it is none."""
+        try:
+            return orjson.loads(self.body)
+        except orjson.JSONDecodeError as error:
+            raise Broken(f"The page is not JSON: {error}.") from None
+
+    def absolute(self, href: str | None) -> str | None:
+        """A link of this page as a whole URL in its one spelling; None: it leads nowhere."""
+        from curtsy.scrapers.hrefs import absolute
+
+        return absolute(self._base, href)
+
+    def log(self, message: object, level: Level = "INFO") -> None:
+        """Into the log of the job, up to 50 lines of 1,000 characters."""
+        if level not in LEVELS:
+            raise ValueError(f"{level!r} is no level: there are {', '.join(LEVELS)}")
+        if len(self.lines) < MOST_LINES - 1:
+            self.lines.append((level, str(message)[:LONGEST_LINE]))
+            return
+        self._more_lines += 1
+        self.lines[MOST_LINES - 1 :] = [("WARNING", f"{self._more_lines} more lines were dropped.")]
+
+    @cached_property
+    def _tree(self) -> LexborHTMLParser:
+        from selectolax.lexbor import LexborHTMLParser
+
+        return LexborHTMLParser(self.text.replace("\0", ""))
+
+    @cached_property
+    def _base(self) -> str:
+        from curtsy.scrapers.hrefs import base_of
+
+        return base_of(self._tree, self.url)
+
+
+@lru_cache(maxsize=1_000)
+def _check(selector: str) -> None:
+    from curtsy.scrapers.selectors import problem_of
+
+    if (problem := problem_of(selector)) is not None:
+        raise ValueError(f"The selector {problem}.")

@@ -1,0 +1,30 @@
+"""When a schedule falls due: rules and their slots. Pure: no clock, no rows.
+
+A slot is an instant at which a rule is due. Slots follow from the rule and a seed alone, so every
+process computes the same ones, and a row that names a slot can be unique.
+"""
+
+from curtsy.timetable.intervals import slot_after_end
+from curtsy.timetable.rules import BadRule, Cron, Every, Once, Rule
+from curtsy.timetable.slots import checked, slot_after, slots
+from curtsy.timetable.stored import from_json, to_json
+from curtsy.timetable.words import Firing, in_words, shown
+from curtsy.timetable.zones import checked_zone
+
+__all__ = [
+    "BadRule",
+    "Cron",
+    "Every",
+    "Firing",
+    "Once",
+    "Rule",
+    "checked",
+    "checked_zone",
+    "from_json",
+    "in_words",
+    "shown",
+    "slot_after",
+    "slot_after_end",
+    "slots",
+    "to_json",
+]

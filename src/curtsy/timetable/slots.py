@@ -1,0 +1,49 @@
+"""One question for all kinds of rules: when is it due next?"""
+
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import assert_never
+
+from curtsy.timetable.cron import FURTHEST, checked_cron, cron_slots
+from curtsy.timetable.intervals import every_slots
+from curtsy.timetable.rules import LATEST, Cron, Every, Once, Rule, checked_every, checked_once
+
+
+def checked(rule: Rule) -> Rule:
+    """The rule in its one spelling, or BadRule."""
+    match rule:
+        case Once():
+            return checked_once(rule)
+        case Cron():
+            return checked_cron(rule)
+        case Every():
+            return checked_every(rule)
+        case _:
+            assert_never(rule)
+
+
+def slot_after(rule: Rule, after: int, *, seed: str) -> int | None:
+    """The first slot strictly after this moment, or None if there is none any more.
+
+    A rule with `after_end` has no slots of its own, they follow from what ended: to ask for them
+    here is a mistake in the program, and a plain ValueError.
+    """
+    if isinstance(rule, Once):
+        return rule.at if rule.at > after else None
+    return next(slots(rule, after=after, until=after + FURTHEST, seed=seed), None)
+
+
+def slots(rule: Rule, *, after: int, until: int, seed: str) -> Iterator[int]:
+    """All slots in (after, until], lazily. What is wrong with the question is said at once."""
+    match rule:
+        case Once():
+            return iter([rule.at] if after < rule.at <= until else [])
+        case Cron():
+            return cron_slots(rule, after, until)
+        case Every(after_end=True):
+            raise ValueError("this rule goes by what ended: ask slot_after_end")
+        case Every():
+            last = min(until, LATEST - 1)
+            return takewhile(lambda slot: slot <= last, every_slots(rule, after, seed=seed))
+        case _:
+            assert_never(rule)

@@ -1,0 +1,114 @@
+"""A day on which one worker is killed, one stands still beyond its lease, and one joins."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from urllib.parse import urlsplit
+
+from chaos.conftest import PATIENT_LEASE
+from chaos.reckoning import LEFT_LATE, STAMP_LATE
+from chaos.world import World
+from curtsy.demo.truth import NANOSECONDS, Entry, gap
+from support.departures import Departures
+from support.engine import until
+from support.processes import Process
+
+UNTOLD_SECONDS = 4.0
+"""What a worker asked for so long before it fell silent may be unknown to the others: it tells at
+least every quarter of a second, but may have stood still just then."""
+FEW_SLOTS: dict[str, object] = {"worker_slots": 2, "lease_seconds": PATIENT_LEASE}
+"""So few that no two workers hold all hosts; and nobody dies who was not to."""
+HOSTS, OF_TWO = 20, 16
+"""Of which two workers hold so many: what the dead had is among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    killed_at: int
+    paused_at: int
+
+    def explains(self, entry: Entry) -> bool:
+        """The page was asked for in vain: whoever asked could not tell any more."""
+        spans = (self.killed_at - entry.at, self.paused_at - entry.at)
+        return any(-0.2 < span / NANOSECONDS < UNTOLD_SECONDS for span in spans)
+
+
+async def hard_day(
+    made: World, urls: list[str], *, policy: str = "{}", without: str | None = None
+) -> Day:
+    """Three workers share the hosts. `without` is a guard that the paused one lacks.
+
+    The first page of each host is there to say how it wants to be asked. The others come when all
+    three are there: however long that takes, there is enough left for those who take over.
+    """
+    fleet = made.fleet
+    firsts = list({urlsplit(url).netloc: url for url in urls}.values())
+    await made.submit(firsts)
+    await made.tell(f"UPDATE sources SET policy = '{policy}'")
+    doomed, sleepy, steady = (fleet.worker(), fleet.worker(without=without), fleet.worker())
+    victims = [await name_of(doomed), await name_of(sleepy)]
+    await name_of(steady)
+    await made.submit(list(set(urls) - set(firsts)))
+    await made.reaches("SELECT count(DISTINCT worker) FROM attempts", 3, 30)
+    sleepy.pause()
+    paused_at = now()
+    doomed.kill()
+    killed_at, since = now(), made.clock.now()
+    fleet.worker()
+    gone = ", ".join(f"'{name}'" for name in victims)
+    await made.reaches("SELECT count(DISTINCT source_id) FROM attempts WHERE started_at > "
+                       f"{since} AND worker NOT IN ({gone})", OF_TWO, 30)  # fmt: skip
+    sleepy.resume()
+    return Day(killed_at, paused_at)
+
+
+async def name_of(process: Process) -> str:
+    async def fact() -> bool:
+        return bool(process.said("worker_started"))
+
+    await until(fact, 30, process.tail)
+    return str(process.said("worker_started")[0]["worker"])
+
+
+def now() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def repeated(entries: Iterable[Entry]) -> list[Entry]:
+    """Requests for pages that were asked for again later."""
+    pages: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        if entry.path != "/robots.txt":
+            pages[entry.host, entry.path].append(entry)
+    return [entry for asked in pages.values() for entry in asked[:-1]]
+
+
+def too_many(
+    entries: Iterable[Entry], departures: Departures, *, per_hour: int, burst: int
+) -> Iterator[str]:
+    """Spans that hold more starts than a burst and what is spread over the hour after it."""
+    hosts: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        hosts[entry.host].append(entry)
+    for host, starts in hosts.items():
+        for (i, first), (j, last) in combinations(enumerate(starts), 2):
+            least = (j - i + 1 - burst) * 3600 / per_hour
+            if least > 0 and _is_less(first, last, least, departures):
+                yield f"{host}: {j - i + 1} starts within {gap(first, last):.3f} s, {least} needed"
+
+
+def _is_less(first: Entry, last: Entry, least: float, departures: Departures) -> bool:
+    """The site's stamps raise the suspicion, the kernel's decide."""
+    if gap(first, last) >= least - STAMP_LATE:
+        return False
+    left = departures.gap(first, last)
+    return left is None or left < least - LEFT_LATE
+
+
+def most_of_a_host(entries: Sequence[Entry]) -> int:
+    hosts: dict[str, int] = defaultdict(int)
+    for entry in entries:
+        hosts[entry.host] += 1
+    return max(hosts.values())

@@ -1,0 +1,129 @@
+"""Scrapers as somebody may write them, on a bad day or with bad intent."""
+
+import builtins
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+import orjson
+
+from curtsy.scrapers import Broken, Found, Page, scraper
+
+
+@scraper
+def own_fine(page: Page) -> dict[str, object]:
+    """Finds what is on the page."""
+    return {"body": page.text, "process": os.getpid(), "params": page.params}
+
+
+@scraper(key=["id"])
+def own_listing(page: Page) -> Found:
+    records = [{"id": n, "words": page.text} for n in (1, 2, 1)]
+    return Found(records=records, links=["/next", "mailto:x"], next="/2")
+
+
+@scraper
+def own_evil(page: Page) -> object:
+    order, _, rest = page.text.partition(" ")
+    deeds[order](rest)
+    return {"did": order}
+
+
+def _raise(rest: str) -> None:
+    raise ValueError(rest)
+
+
+def _broken(rest: str) -> None:
+    raise Broken(rest)
+
+
+def _hang(rest: str) -> None:
+    while True:
+        pass
+
+
+def _print(rest: str) -> None:
+    for n in range(int(rest)):
+        print(f"line {n}", "x" * 5_000)
+    print("to stderr", file=sys.stderr)
+
+
+def _write(rest: str) -> None:
+    for file in (1, 2):
+        os.write(file, b"x" * 100_000)
+
+
+def _write_everywhere(rest: str) -> None:
+    for file in range(256):
+        try:
+            os.write(file, bytes.fromhex(rest))
+        except OSError:
+            continue
+
+
+def _eat(rest: str) -> None:
+    hoard = [bytearray(10_000_000) for _ in range(int(rest))]
+    raise AssertionError(len(hoard))
+
+
+def _patch(rest: str) -> None:
+    match rest:
+        case "orjson":
+            orjson.dumps = None
+        case "exit":
+            os._exit = lambda status: None
+        case "builtins":
+            builtins.len = lambda thing: 7
+        case "socket":
+            socket.socket.sendall = lambda *_: None
+    json.patched_by_a_page = True
+
+
+def _is_patched(rest: str) -> None:
+    assert not hasattr(json, "patched_by_a_page"), "what another page did is still there"
+
+
+def _thread(rest: str) -> None:
+    threading.Thread(target=time.sleep, args=(30,)).start()
+
+
+def _connect(rest: str) -> None:
+    urllib.request.urlopen(f"http://{rest}/", timeout=2)
+
+
+def _secrets(rest: str) -> None:
+    assert not [name for name in os.environ if "CURTSY" in name or "DATABASE" in name]
+
+
+deeds = {
+    "raise": _raise,
+    "broken": _broken,
+    "hang": _hang,
+    "print": _print,
+    "write": _write,
+    "write-everywhere": _write_everywhere,
+    "eat": _eat,
+    "patch": _patch,
+    "is-patched": _is_patched,
+    "thread": _thread,
+    "connect": _connect,
+    "secrets": _secrets,
+    "exit": lambda rest: sys.exit(rest),
+    "os-exit": lambda rest: os._exit(int(rest)),
+    "interrupt": lambda rest: (_ for _ in ()).throw(KeyboardInterrupt),
+    "fork": lambda rest: os.fork() or time.sleep(30),
+    "run": lambda rest: subprocess.run(["sleep", "30"], check=True),
+    "close": lambda rest: os.closerange(0, 256),
+    "kill-parent": lambda rest: os.kill(os.getppid(), signal.SIGKILL),
+    # Signal 0 harms nobody: were these not refused, a real one would end the whole machine.
+    "signal-all": lambda rest: os.kill(-1, 0),
+    "signal-group": lambda rest: os.kill(0, 0),
+    "abort": lambda rest: os.abort(),
+    "recurse": lambda rest: deeds["recurse"](rest),
+}

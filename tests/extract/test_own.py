@@ -1,0 +1,228 @@
+"""Scrapers of your own run in the pool: whatever one does costs only its page."""
+
+import asyncio
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+import pytest
+
+from curtsy.extract import ExtractLimits, Pool
+from curtsy.extract import pool as pool_module
+from curtsy.model.kinds import Kind
+from curtsy.model.outcome import Failed, Record, Reply
+from curtsy.scrapers.known import OwnScrapers
+from support.patience import PATIENCE
+
+EVIL = Path(__file__).parent / "own_evil.py"
+NAMES = ("own_fine", "own_listing", "own_evil")
+
+
+def pool(*files: Path, **limits: float) -> Pool:
+    own = OwnScrapers(tuple(map(str, files or (EVIL,))), dict.fromkeys(NAMES, ""))
+    return Pool(ExtractLimits(**({"processes": 2, "seconds": 30} | limits)), own=own)
+
+
+async def told(
+    readers: Pool, order: str, scraper: str = "own_evil", params: Mapping[str, Any] | None = None
+) -> Record | Failed:
+    body = order.encode()
+    reply = Reply(200, "http://a.example/", {"content-type": "text/html"}, body, len(body))
+    return await readers.extract(scraper, reply, params=params, links=True)
+
+
+async def ok(readers: Pool) -> int:
+    """A normal page; returns which process read it."""
+    record = await told(readers, "fine", "own_fine", {"a": [1]})
+    assert isinstance(record, Record), record
+    found = orjson.loads(record.content)
+    assert (found["body"], found["params"]) == ("fine", {"a": [1]})
+    return int(found["process"])
+
+
+def failed(outcome: Record | Failed) -> Failed:
+    assert isinstance(outcome, Failed), outcome
+    return outcome
+
+
+def nursery_of(readers: Pool) -> int:
+    assert readers._of_own.link is not None
+    return readers._of_own.link._process.pid
+
+
+async def until_alone(number: int) -> None:
+    """No child is left of this process."""
+    async with asyncio.timeout(PATIENCE):
+        while psutil.Process(number).children(recursive=True):
+            await asyncio.sleep(0.01)
+
+
+HARM = {
+    "raise nonsense": (Kind.EXTRACT_FAILED, "ValueError: nonsense"),
+    "broken No prices.": (Kind.EXTRACT_FAILED, "No prices."),
+    "eat 100": (Kind.EXTRACT_MEMORY, "memory"),
+    "exit 3": (Kind.EXTRACT_FAILED, "SystemExit: 3"),
+    "os-exit 0": (Kind.EXTRACT_FAILED, "status 0"),
+    "interrupt": (Kind.EXTRACT_FAILED, "KeyboardInterrupt"),
+    "fork": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "run": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "close": (Kind.EXTRACT_FAILED, "crashed"),
+    "kill-parent": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "signal-all": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "signal-group": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "abort": (Kind.EXTRACT_FAILED, "SIGABRT"),
+    "recurse": (Kind.EXTRACT_FAILED, "RecursionError"),
+    "patch orjson": (Kind.EXTRACT_FAILED, "crashed"),
+    "patch builtins": (Kind.EXTRACT_FAILED, "disturbed"),
+    "unknown": (Kind.EXTRACT_FAILED, "KeyError"),
+    "write-everywhere ffffffffffffffff": (Kind.EXTRACT_FAILED, "disturbed"),
+    "write-everywhere 0000000200000000787b": (Kind.EXTRACT_FAILED, "disturbed"),
+    "write-everywhere 00000002000000007b7d": (Kind.EXTRACT_FAILED, "disturbed"),
+    "write-everywhere 00000002000000005b5d": (Kind.EXTRACT_FAILED, "disturbed"),
+}
+
+
+async def test_a_scraper_that_misbehaves_harms_only_its_page() -> None:
+    async with pool(memory_bytes=256 * 2**20) as readers:
+        await ok(readers)
+        nursery = nursery_of(readers)
+        for order, (kind, word) in HARM.items():
+            outcome, *others = await asyncio.gather(
+                told(readers, order), *(told(readers, "fine", "own_fine") for _ in range(5))
+            )
+            assert failed(outcome).kind is kind, (order, outcome)
+            assert word in outcome.error, order
+            assert all(isinstance(other, Record) for other in others), order
+            await ok(readers)
+            assert nursery_of(readers) == nursery, "the process that makes readers is the same"
+            await until_alone(nursery)
+
+
+async def test_one_that_takes_longer_than_it_may_harms_only_its_page() -> None:
+    async with pool(seconds=3.0) as readers:
+        await ok(readers)
+        hung, silent, *others = await asyncio.gather(
+            told(readers, "hang"), told(readers, "patch socket"),
+            *(told(readers, "fine", "own_fine") for _ in range(5)),
+        )  # fmt: skip
+        for outcome in (hung, silent):
+            assert failed(outcome).kind is Kind.EXTRACT_TIMEOUT
+            assert "not done" in outcome.error
+        assert all(isinstance(other, Record) for other in others)
+        await until_alone(nursery_of(readers))
+
+
+@pytest.mark.parametrize("order", ["write", "patch exit", "thread", "secrets"])
+async def test_what_does_no_harm_is_no_failure(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CURTSY_KEY", "secret")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://u:secret@h/d")
+    async with pool() as readers:
+        outcome = await told(readers, order)
+        assert isinstance(outcome, Record), outcome
+        await until_alone(nursery_of(readers))
+
+
+async def test_every_page_has_a_process_of_its_own() -> None:
+    async with pool(processes=1) as readers:
+        assert len({await ok(readers) for _ in range(5)}) == 5
+        assert isinstance(await told(readers, "patch"), Record)
+        assert isinstance(await told(readers, "is-patched"), Record)
+
+
+async def test_what_is_printed_goes_to_the_log_and_has_an_end() -> None:
+    async with pool() as readers:
+        few = await told(readers, "print 2")
+        many = await told(readers, "print 20000")
+    assert isinstance(few, Record)
+    assert [(level, text[:9]) for level, text in few.lines] == [
+        ("INFO", "line 0 xx"), ("INFO", "line 1 xx"), ("WARNING", "to stderr"),
+    ]  # fmt: skip
+    assert isinstance(many, Record)
+    assert len(many.lines) == 50
+    assert many.lines[-1] == ("WARNING", "19952 more lines were dropped.")
+
+
+async def test_the_traceback_names_the_file_and_the_line_and_nothing_of_ours() -> None:
+    async with pool() as readers:
+        for order in ("raise nonsense", "broken No prices."):
+            trace = failed(await told(readers, order)).traceback or ""
+            line = EVIL.read_text().splitlines().index("    deeds[order](rest)") + 1
+            assert f'File "{EVIL}", line {line}, in own_evil' in trace
+            assert "extract" not in trace.replace(str(EVIL.parent), "")
+            assert "scrapers/own.py" not in trace
+
+
+async def test_records_have_the_form_of_a_listing_with_keys_and_chosen_links() -> None:
+    async with pool() as readers:
+        record = await told(readers, "x", "own_listing")
+    assert isinstance(record, Record)
+    found = orjson.loads(record.content)
+    assert [one["fields"]["id"] for one in found["records"]] == [1, 2]
+    assert all(len(one["key"]) == 22 for one in found["records"])
+    assert (found["next"], found["empty"]) == ("http://a.example/2", False)
+    assert record.links == ("http://a.example/next", "http://a.example/2")
+    said = " ".join(text for _level, text in record.lines)
+    assert "1 of 2 links lead nowhere" in said
+    assert "1 of 3 records have the key of an earlier one" in said
+
+
+async def test_there_is_no_network_neither_for_a_page_nor_at_import(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as canary:
+        canary.settimeout(0.2)
+        host, port = canary.getsockname()
+        early = tmp_path / "early.py"
+        early.write_text(
+            "import socket\nfrom curtsy.scrapers import scraper\n"
+            f"try:\n    socket.create_connection(({host!r}, {port}), 1)\n"
+            "except PermissionError:\n    refused = True\n"
+            "@scraper\ndef own_fine(page):\n    return {'refused': refused}\n"
+        )
+        async with pool() as readers, pool(early) as others:
+            assert "no network" in failed(await told(readers, f"connect {host}:{port}")).error
+            at_import = await told(others, "x", "own_fine")
+        with pytest.raises(TimeoutError):
+            canary.accept()
+    assert isinstance(at_import, Record), at_import
+    assert at_import.content == b'{"refused":true}'
+    assert not (tmp_path / "__pycache__").exists(), "nothing is left beside the file"
+
+
+async def test_a_file_that_no_longer_imports_fails_pages_and_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import nowhere_to_be_found")
+    async with pool(file) as readers:
+        error = failed(await told(readers, "x", "own_fine"))
+        assert error.kind is Kind.EXTRACT_FAILED
+        assert "cannot be imported (ModuleNotFoundError)" in error.error
+        assert isinstance(await told(readers, "<li><b>x</b>" * 2, "raw"), Record), "others go on"
+
+
+async def test_a_file_that_hangs_when_it_is_imported_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "NURSERY_SECONDS", 2.0)
+    file = tmp_path / "mine.py"
+    file.write_text("while True: pass")
+    async with pool(file) as readers:
+        error = failed(await told(readers, "x", "own_fine"))
+        assert error.kind is Kind.EXTRACT_TIMEOUT
+        file.write_text(EVIL.read_text())
+        monkeypatch.setattr(pool_module, "NURSERY_SECONDS", PATIENCE)
+        await ok(readers)
+
+
+async def test_a_child_made_ready_reads_the_first_page() -> None:
+    async with pool() as readers:
+        await readers.prepare("own_fine")
+        [ready] = psutil.Process(nursery_of(readers)).children()
+        assert await ok(readers) == ready.pid
+
+
+def test_the_pool_knows_what_it_was_told_of() -> None:
+    readers = pool()
+    assert readers.knows("own_fine")
+    assert readers.knows("article")
+    assert not readers.knows("magic")

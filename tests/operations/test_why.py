@@ -1,0 +1,383 @@
+"""Why something waits, in every state, and whether the frontier then does what was said."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from curtsy.clock import HOUR, MINUTE, SECOND
+from curtsy.errors import NotFound
+from curtsy.frontier.describing import Description, Surroundings, describe, set_paused
+from curtsy.frontier.results import Release
+from curtsy.operations.sources import pause_source
+from curtsy.operations.why import Why, WhyJob, why_job, why_page, why_source
+from curtsy.politeness.policy import Policy
+from curtsy.politeness.waited import Waited
+from curtsy.store import Store
+from support.frontier import DELAY, Bench, failed, fetched, retried
+
+DEFAULTS = Policy(min_delay=DELAY, robots=False)
+SITE = "http://site.com"
+
+
+@pytest.fixture
+def bench(store: Store) -> Bench:
+    return Bench(store)
+
+
+async def of_source(bench: Bench, name: str = "site.com") -> Why:
+    now = bench.time()
+    return await bench.store.read(lambda c: why_source(c, name, DEFAULTS, now=now))
+
+
+async def of_page(bench: Bench, url: str) -> Why:
+    row = await bench.row("SELECT id FROM pages WHERE url = :url", url=url)
+    now = bench.time()
+    return await bench.store.read(lambda c: why_page(c, row.id, "art", DEFAULTS, now=now))
+
+
+async def of_job(bench: Bench, job: str) -> WhyJob:
+    now = bench.time()
+    return await bench.store.read(lambda c: why_job(c, job, DEFAULTS, now=now))
+
+
+def codes(why: Why | WhyJob) -> list[str]:
+    return [blocker.code for blocker in why.blockers]
+
+
+async def described(bench: Bench, **policy: Any) -> None:
+    around = Surroundings(DEFAULTS, 15_000, bench.time())
+    await bench.store.write(lambda c: describe(c, Description("site.com", policy), around))
+
+
+async def asked_once(bench: Bench, *, released: bool = True, **report: Any) -> Any:
+    """A worker takes the source, has one page answered, and gives the source back."""
+    worker = await bench.worker()
+    [leased] = await worker.lease()
+    [visit, *_others] = await worker.take()
+    now = bench.time()
+    batch = worker.batch(fetched(visit, at=now))
+    told = worker.report(leased.source_id, paced_at=now, next_fetch_at=now + DELAY + 1,
+                         pace='{"rest":0}')  # fmt: skip
+    batch.reports[leased.source_id] = replace(told, **report)
+    await worker.tell(batch)
+    if released:
+        await worker.leave()
+        await worker.register()
+    return worker
+
+
+async def test_nobody_works(bench: Bench) -> None:
+    job = await bench.job(f"{SITE}/1")
+    assert codes(await of_source(bench)) == ["no_worker"]
+    page = await of_page(bench, f"{SITE}/1")
+    assert codes(page) == ["no_worker"]
+    assert page.predicted_start_at is None
+    why = await of_job(bench, job)
+    assert codes(why) == ["no_worker"]
+    assert why.finish_at is None
+
+
+async def test_ready(bench: Bench) -> None:
+    await bench.submit(f"{SITE}/1")
+    await bench.worker()
+    why = await of_source(bench)
+    assert (why.state, codes(why), why.predicted_start_at) == ("ready", [], bench.time())
+    assert [lease.wait for lease in await (await bench.worker()).lease()] == [0]
+
+
+async def test_the_delay(bench: Bench) -> None:
+    await bench.submit(f"{SITE}/1", f"{SITE}/2", f"{SITE}/3")
+    worker = await asked_once(bench)
+    why = await of_source(bench)
+    assert codes(why) == ["delay"]
+    at = why.blockers[0].until
+    assert at is not None
+    assert why.predicted_start_at == at
+    bench.time.moves(at - bench.time() - 1)
+    assert await worker.lease() == []
+    bench.time.moves(DELAY + 1)  # who left in order is believed no less than who died
+    assert [lease.wait for lease in await worker.lease()] == [0]
+
+
+async def test_others_go_first(bench: Bench) -> None:
+    await bench.submit(*(f"{SITE}/{n}" for n in range(20)))
+    await bench.submit(f"{SITE}/high", priority=1)
+    await bench.submit(f"{SITE}/late", priority=9)
+    worker = await bench.worker()
+    high, late = await of_page(bench, f"{SITE}/high"), await of_page(bench, f"{SITE}/late")
+    assert (high.ahead, codes(high)) == (0, [])
+    assert (late.ahead, codes(late)) == (21, ["behind"])
+    assert late.predicted_start_at == bench.time() + 21 * (DELAY + 1)
+    order = [visit.url for visit in await worker.lease_and_take()]
+    assert order.index(f"{SITE}/high") == 0
+    assert order.index(f"{SITE}/late") == 21
+
+
+@pytest.mark.parametrize("announced", [True, False])
+async def test_a_rest(bench: Bench, announced: bool) -> None:
+    await bench.submit(f"{SITE}/1", f"{SITE}/2")
+    now = bench.time()
+    rest = {"announced": announced, "kind": "rate_limited", "status": 429, "url": f"{SITE}/1"}
+    pace = orjson.dumps({"rest": 10 * MINUTE, "why": rest}).decode()
+    worker = await asked_once(bench, pace=pace, fail_streak=2, next_fetch_at=now + 10 * MINUTE)
+    why = await of_source(bench)
+    [blocker] = [b for b in why.blockers if b.code != "delay"]
+    assert blocker.code == ("retry_after" if announced else "backoff")
+    assert f"{SITE}/1" in blocker.because
+    assert blocker.until == why.predicted_start_at == now + 10 * MINUTE
+    bench.time.moves(10 * MINUTE - 1)
+    assert await worker.lease() == []
+    bench.time.moves(1 + DELAY)
+    assert len(await worker.lease()) == 1
+
+
+async def test_closed_hours_and_an_hourly_limit(bench: Bench) -> None:
+    await bench.submit(f"{SITE}/1", f"{SITE}/2")
+    await bench.worker()
+    hour_of_day = bench.time() // HOUR % 24
+    hours = {"start": hour_of_day * 60, "end": (hour_of_day + 2) % 24 * 60, "closed": True}
+    await described(bench, hours=hours)
+    why = await of_source(bench)
+    assert codes(why) == ["closed_hours"]
+    assert why.predicted_start_at == (bench.time() // HOUR + 2) * HOUR
+    await described(bench, requests_per_hour=6)
+    await asked_once(bench, pace=orjson.dumps({"rest": 0, "level": 10 * MINUTE}).decode())
+    why = await of_source(bench)
+    assert "hourly_limit" in codes(why)
+    assert why.predicted_start_at == bench.time() + 10 * MINUTE + 1
+
+
+async def test_paused_and_disabled(bench: Bench) -> None:
+    await bench.submit(f"{SITE}/1")
+    worker = await bench.worker()
+    source = await bench.source("site.com")
+    await bench.store.write(lambda c: set_paused(c, source.id, paused=True, by="ann"))
+    why = await of_page(bench, f"{SITE}/1")
+    assert codes(why) == ["source_paused"]
+    assert "ann" in why.blockers[0].because
+    assert why.predicted_start_at is None
+    assert await worker.lease() == []
+    around = Surroundings(DEFAULTS, 15_000, bench.time())
+    off = Description("site.com", {}, enabled=False)
+    await bench.store.write(lambda c: describe(c, off, around))
+    assert codes(await of_source(bench)) == ["source_disabled"]
+    await described(bench)
+    assert codes(await of_source(bench)) == []
+    assert len(await worker.lease()) == 1
+
+
+async def test_a_retry(bench: Bench) -> None:
+    job = await bench.job(f"{SITE}/1")
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    due = bench.time() + MINUTE
+    await worker.flush(retried(visit, again_at=due))
+    why = await of_page(bench, f"{SITE}/1")
+    assert why.blockers[0].code == "retry"
+    assert "Retry 1 of 3" in why.blockers[0].because
+    assert why.predicted_start_at == due
+    assert (await of_job(bench, job)).finish_at == due
+    assert await worker.take() == []
+    bench.time.moves(MINUTE)
+    assert [v.url for v in await worker.take()] == [f"{SITE}/1"]
+
+
+async def test_in_flight_and_all_hands_busy(bench: Bench) -> None:
+    await bench.submit(f"{SITE}/1", f"{SITE}/2")
+    worker = await bench.worker()
+    [first, _second] = await worker.lease_and_take()
+    await bench.execute(
+        "UPDATE workers SET slots = 1, in_flight = :pages", pages=f"[{first.page_id}]"
+    )
+    assert (await of_page(bench, f"{SITE}/1")).state == "in_flight"
+    assert codes(await of_page(bench, f"{SITE}/2")) == ["behind", "concurrency", "slots_busy"]
+
+
+async def test_a_worker_that_is_silent_or_stops(bench: Bench) -> None:
+    await bench.submit(f"{SITE}/1", f"{SITE}/2")
+    worker = await bench.worker()
+    await worker.lease()
+    await bench.worker("w2")
+    await bench.execute("UPDATE workers SET lease_until = 0 WHERE id = :id", id="w1")
+    assert codes(await of_source(bench)) == ["owner_silent"]
+    await bench.bury("w1")
+    assert "owner_silent" not in codes(await of_source(bench))
+    await bench.execute("UPDATE workers SET draining = true WHERE id = :id", id="w2")
+    assert "workers_drain" in codes(await of_source(bench))
+
+
+async def test_what_does_not_wait(bench: Bench) -> None:
+    job = await bench.job(f"{SITE}/1", f"{SITE}/2")
+    worker = await bench.worker()
+    first, second = await worker.lease_and_take()
+    await worker.flush(fetched(first))
+    page = await of_page(bench, f"{SITE}/1")
+    assert (page.state, codes(page)) == ("ended", ["ended"])
+    await bench.pause(job)
+    assert codes(await of_page(bench, f"{SITE}/2")) == ["job_paused"]
+    assert "job_paused" in codes(await of_job(bench, job))
+    await bench.resume(job)
+    [again] = [v for v in await worker.take() if v.page_id == second.page_id]
+    await worker.flush(failed(again))
+    assert "given up" in (await of_page(bench, f"{SITE}/2")).blockers[0].because
+    assert codes(await of_job(bench, job)) == ["ended"]
+    assert (await of_source(bench)).state == "idle"
+
+
+async def test_of_several_sources_the_slowest_decides(bench: Bench) -> None:
+    job = await bench.job(
+        *(f"{SITE}/{n}" for n in range(10)), *(f"http://slow.com/{n}" for n in range(5))
+    )
+    await bench.worker()
+    around = Surroundings(DEFAULTS, 15_000, bench.time())
+    slow = Description("slow.com", {"min_delay": MINUTE})
+    await bench.store.write(lambda c: describe(c, slow, around))
+    why = await of_job(bench, job)
+    assert [s.outlook.standing.row.name for s in why.sources] == ["slow.com", "site.com"]
+    assert [s.outlook.pages for s in why.sources] == [5, 10]
+    assert why.finish_at == bench.time() + 4 * (MINUTE + 1)
+    assert why.sources[1].outlook.last_start_at == bench.time() + 9 * (DELAY + 1)
+
+
+async def test_where_the_time_went(bench: Bench) -> None:
+    job = await bench.job(f"{SITE}/1", f"{SITE}/2")
+    worker = await bench.worker()
+    first, second = await worker.lease_and_take()
+    now = bench.time.moves(5 * SECOND)
+    slow = replace(fetched(first, at=now), waited=Waited(1, 20, 300, 4_000))
+    again = retried(second, again_at=now + 7 * SECOND, at=now)
+    await worker.flush(slow, again)
+    await worker.flush(slow, again)  # as after a commit whose answer was lost
+    assert (await of_job(bench, job)).ledger == {
+        "capacity": 1, "politeness": 20, "closed": 300, "backoff": 11_000, "fetching": 10
+    }  # fmt: skip
+
+
+async def test_what_waited_before_a_job_was_made_is_not_the_jobs(bench: Bench) -> None:
+    first = await bench.job(f"{SITE}/1")
+    bench.time.moves(10 * SECOND)
+    joined = await bench.job(f"{SITE}/1")
+    bench.time.moves(2 * SECOND)
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    now = bench.time()
+    waited = Waited(12 * SECOND, 0, 0, 0)
+    await worker.flush(replace(fetched(visit, at=now), started_at=now, waited=waited))
+    assert (await of_job(bench, first)).ledger["capacity"] == 12 * SECOND
+    assert (await of_job(bench, joined)).ledger["capacity"] == 2 * SECOND
+
+
+async def test_where_only_retries_wait_that_is_said(bench: Bench) -> None:
+    job = await bench.job(f"{SITE}/1", f"{SITE}/2", f"{SITE}/3")
+    worker = await bench.worker()
+    now = bench.time()
+    later = [now + minutes * MINUTE for minutes in (3, 1, 9)]
+    visits = await worker.lease_and_take()
+    await worker.flush(*(retried(v, again_at=at, at=now)
+                         for v, at in zip(visits, later, strict=True)))  # fmt: skip
+    source, why = await of_source(bench), await of_job(bench, job)
+    assert (source.state, codes(source)) == ("waiting", ["retry"])
+    assert source.blockers[0].until == source.predicted_start_at == now + MINUTE
+    assert source.ahead == 3
+    [of_job_there] = why.sources
+    assert [b.code for b in of_job_there.blockers] == ["retry"]
+    assert of_job_there.outlook.first_start_at == now + MINUTE
+    assert why.finish_at == now + 9 * MINUTE
+    await bench.submit(f"{SITE}/4")
+    assert "retry" not in codes(await of_source(bench)), "something else may start now"
+
+
+async def test_retries_that_fall_due_together_go_one_by_one(bench: Bench) -> None:
+    job = await bench.job(*(f"{SITE}/{n}" for n in range(30)))
+    worker, now = await bench.worker(), bench.time()
+    visits = await worker.lease_and_take()
+    await worker.flush(*(retried(v, again_at=now + MINUTE, at=now) for v in visits))
+    assert (await of_job(bench, job)).finish_at == now + MINUTE + 29 * (DELAY + 1)
+
+
+async def test_a_retry_that_falls_due_in_closed_hours_waits_for_their_end(bench: Bench) -> None:
+    await bench.submit(f"{SITE}/1")
+    worker, now = await bench.worker(), bench.time()
+    [visit] = await worker.lease_and_take()
+    await worker.flush(retried(visit, again_at=now + 5 * MINUTE, at=now))
+    minute = now // MINUTE % 1440
+    closed = {"start": (minute - 10) % 1440, "end": (minute + 60) % 1440, "closed": True}
+    await described(bench, hours=closed)
+    page = await of_page(bench, f"{SITE}/1")
+    assert codes(page) == ["retry", "closed_hours"]
+    assert page.predicted_start_at == now - now % MINUTE + 60 * MINUTE
+
+
+async def test_a_job_for_later_says_when(bench: Bench) -> None:
+    job = await bench.job(f"{SITE}/1")
+    at = bench.time() + HOUR
+    await bench.execute("UPDATE jobs SET state = 'scheduled', due_at = :at", at=at)
+    why = await of_job(bench, job)
+    assert (codes(why)[0], why.blockers[0].until) == ("scheduled", at)
+
+
+async def test_after_a_handover_the_wait_is_told(bench: Bench) -> None:
+    """The worker died, and what it last told lies behind what it may have done since."""
+    await bench.submit(f"{SITE}/1", f"{SITE}/2")
+    await asked_once(bench, released=False)
+    bench.time.moves(20 * SECOND)
+    await bench.bury("w1")
+    await bench.worker("w2")
+    source = await bench.source("site.com")
+    assert source.next_fetch_at > bench.time()
+    why = await of_source(bench)
+    assert codes(why) == ["handover"]
+    assert why.blockers[0].until == why.predicted_start_at == source.next_fetch_at
+    bench.time.moves(source.next_fetch_at - bench.time() - 1)
+    assert all(leased.wait for leased in await (await bench.worker("w3")).lease())
+
+
+async def test_whatever_makes_the_delay_long_is_named(bench: Bench) -> None:
+    await bench.submit(f"{SITE}/1", f"{SITE}/2", f"{SITE}/3")
+    await described(bench, robots=True)
+    given_back = Release(more=True, band=2, known_band=2, looks=0)
+    await asked_once(bench, released=False, release=given_back, pace='{"rest":0,"crawl":8000}',
+                     next_fetch_at=bench.time() + 8_001)  # fmt: skip
+    why = await of_source(bench)
+    assert codes(why) == ["crawl_delay"]
+    assert why.predicted_start_at == bench.time() + 8_001 + 8_001, "robots.txt comes first"
+    await described(bench, robots=True, crawl_delay_cap=2_000)
+    assert (await of_source(bench)).predicted_start_at == bench.time() + 2 * 2_001
+    assert (await bench.source("site.com")).ready_at == bench.time() + 2_001
+    await described(bench, robots=False)
+    assert codes(await of_source(bench)) == ["delay"]
+    slow = '{"rest":0,"strain":[700,2800,64]}'
+    await bench.execute("UPDATE sources SET pace = :pace", pace=slow)
+    why = await of_source(bench)
+    assert codes(why) == ["slow_down"]
+    assert why.predicted_start_at == bench.time() + 4 * DELAY + 1
+
+
+async def test_a_source_that_nobody_takes_is_told(bench: Bench) -> None:
+    job = await bench.job(f"{SITE}/1")
+    await bench.worker()
+    bench.time.moves(1_000)
+    assert codes(await of_source(bench)) == []
+    bench.time.moves(9_000)
+    assert codes(await of_source(bench)) == ["not_taken"]
+    [there] = (await of_job(bench, job)).sources
+    assert [b.code for b in there.blockers] == ["not_taken"]
+
+
+async def test_nothing_is_foretold_of_what_waits_for_a_person(bench: Bench) -> None:
+    job = await bench.job(f"{SITE}/1", "http://other.com/1")
+    assert [there.moves for there in (await of_job(bench, job)).sources] == [False, False]
+    await bench.worker()
+    await bench.store.write(lambda c: pause_source(c, "site.com", by="ann"))
+    moves = {there.outlook.standing.row.name: there.moves
+             for there in (await of_job(bench, job)).sources}  # fmt: skip
+    assert moves == {"site.com": False, "other.com": True}
+
+
+async def test_what_nobody_knows(bench: Bench) -> None:
+    with pytest.raises(NotFound):
+        await of_source(bench, "nobody.example")
+    with pytest.raises(NotFound):
+        await of_job(bench, "job_000000000000")

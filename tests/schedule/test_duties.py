@@ -1,0 +1,104 @@
+"""Duties: what may be tried again, and that none is lost on the way."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from curtsy.clock import MINUTE
+from curtsy.errors import StoreAway
+from curtsy.model.kinds import Kind
+from curtsy.schedule.duties import Duties
+from curtsy.schedule.owed import Owed
+from curtsy.store import Store
+from curtsy.timetable import Cron
+from support.engine import Engine
+from support.frontier import Bench, failed
+from support.schedules import Hand, made, ticker
+from support.sites import Board
+
+
+async def dead_letters(bench: Bench) -> str:
+    duties = Duties(store=bench.store, clock=bench.clock, keep_days=30)
+    return await duties.by_name()["dead_letters"]()
+
+
+async def a_run_with_a_failure(board: Board) -> str:
+    """For a passing reason, after every try."""
+    run = await board.run(results_wanted=2)
+    [visit] = await board.worker.lease_and_take()
+    await board.worker.flush(failed(visit, Kind.TIMEOUT))
+    assert (await board.told(run)).state == "failed"
+    return run
+
+
+async def test_failures_of_a_sites_last_run_are_tried_again(board: Board, bench: Bench) -> None:
+    run = await a_run_with_a_failure(board)
+    assert await dead_letters(bench) == "1 pages that were given up are tried again."
+    assert (await board.told(run)).finished_at is None
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["goes on", "has ended"])
+async def test_no_run_of_a_site_goes_on_anew_once_there_is_a_newer_one(
+    board: Board, bench: Bench, ended: bool
+) -> None:
+    run = await a_run_with_a_failure(board)
+    bench.time.moves(MINUTE)
+    await board.run(search_term="other", results_wanted=2)
+    if ended:
+        await board.fetch("ab")
+    assert await dead_letters(bench) == "0 pages that were given up are tried again."
+    assert (await board.told(run)).state == "failed"
+    [letter] = await bench.rows("SELECT state FROM dead_letters")
+    assert letter.state == "open", "somebody may still ask for it"
+
+
+async def test_a_run_that_begins_in_this_moment_is_not_overlooked(
+    board: Board, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look for letters and their retry."""
+    run = await a_run_with_a_failure(board)
+    bench.time.moves(MINUTE)
+    look = bench.store.read
+    begun = False
+
+    async def read(work: Any) -> Any:
+        nonlocal begun
+        found = await look(work)
+        if not begun:
+            begun = True
+            await board.run(search_term="other")
+        return found
+
+    monkeypatch.setattr(bench.store, "read", read)
+    assert await dead_letters(bench) == "0 pages that were given up are tried again."
+    monkeypatch.undo()
+    assert (await board.told(run)).state == "failed"
+
+
+async def test_a_duty_is_owed_until_it_is_done_also_while_the_store_is_away(
+    store: Store, hand: Hand, ask: Engine
+) -> None:
+    tried = 0
+
+    async def at_last() -> str:
+        nonlocal tried
+        tried += 1
+        if tried == 1:
+            raise StoreAway("it does not answer")
+        return "Done at last."
+
+    scheduler = ticker(store, hand.clock)
+    scheduler.owed = owed = Owed(store=store, duties={"cleanup": at_last})
+    for name in ("one", "other"):
+        await made(store, hand.clock, Cron("* * * * *"), name=name, payload={"duty": "cleanup"})
+    hand.forward(MINUTE)
+    assert len(await scheduler.tick()) == 2
+    with pytest.raises(StoreAway):
+        await owed.step()
+    assert not owed.is_settled
+    await asyncio.gather(owed.step(), owed.step())
+    assert owed.is_settled
+    rows = await ask.ask("SELECT outcome, message FROM firings")
+    assert [tuple(row) for row in rows] == [("fired", "Done at last.")] * 2
+    assert tried == 2, "once for both, and not by two at a time"

@@ -1,0 +1,171 @@
+"""Runs of sites that last too long."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from curtsy.app.scheduling import Scheduler
+from curtsy.clock import DAY, SECOND
+from curtsy.errors import WrongState
+from curtsy.operations.sites import run_request, site
+from curtsy.schedule.overdue import Overdue
+from support.engine import until
+from support.frontier import Bench
+from support.schedules import ticker
+from support.sites import Board
+
+LIMIT = 900 * SECOND
+
+
+def overdue(bench: Bench) -> Overdue:
+    return Overdue(store=bench.store, clock=bench.clock, run_timeout=LIMIT)
+
+
+async def test_a_run_that_lasts_too_long_is_ended_and_keeps_what_it_has(
+    bench: Bench, board: Board
+) -> None:
+    run = await board.run()
+    await board.fetch("ab")
+    bench.time.moves(LIMIT - 1)
+    await overdue(bench).step()
+    with pytest.raises(WrongState, match=run):
+        await board.run()
+    bench.time.moves(1)
+    await overdue(bench).step()
+    await board.gather()
+    told = await board.told(run)
+    assert (told.state, told.done, told.cancelled) == ("cancelled", 1, 3)
+    assert told.message == (
+        "The run was ended after 900 seconds, the most that one may last; what it had fetched is "
+        "kept. Raise RUN_TIMEOUT or ask for fewer results. "
+        "2 records: 2 new, 0 changed, 0 same, 0 removed."
+    )
+    assert await board.seen(run) == {"a": "new", "b": "new"}
+    assert await bench.rows("SELECT * FROM visits") == []
+    assert await bench.violations() == []
+    assert await board.run() != run, "the site is free"
+
+
+async def test_pages_that_other_jobs_wait_for_stay(bench: Bench, board: Board) -> None:
+    run = await board.run()
+    await board.fetch("ab")
+    same = replace(await bench.store.read(lambda c: run_request(site(c, "board"), {})), origin=None)
+    other = (await bench.submitter.submit(same)).job
+    bench.time.moves(LIMIT)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).cancelled == 3
+    assert (await bench.counts(other)).cancelled == 0
+    assert len(await bench.rows("SELECT * FROM visits")) == 4
+    assert await bench.violations() == []
+
+
+async def test_waiting_for_its_turn_is_not_lasting_but_has_an_end_too(
+    bench: Bench, board: Board
+) -> None:
+    run = await board.run()
+    bench.time.moves(DAY - 1)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "queued"
+    bench.time.moves(1)
+    await overdue(bench).step()
+    await board.gather()
+    told = await board.told(run)
+    assert told.state == "cancelled"
+    assert "could not begin within 24 hours" in told.message
+
+
+async def test_one_that_began_and_then_rests_is_ended(bench: Bench, board: Board) -> None:
+    """Its source may rest for hours: the site is not held by that."""
+    run = await board.run()
+    await board.fetch("ab")
+    await bench.execute("UPDATE visits SET due_at = :at", at=bench.time() + DAY)
+    bench.time.moves(LIMIT)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "cancelled"
+
+
+async def test_after_a_retry_or_a_pause_it_has_the_whole_time_again(
+    bench: Bench, board: Board
+) -> None:
+    run = await board.run()
+    await board.fetch("ab", "cd", "")
+    await board.fail()
+    assert (await bench.counts(run)).state == "partial"
+    bench.time.moves(DAY)
+    await bench.retry(run)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "queued"
+    await bench.pause(run)
+    bench.time.moves(2 * DAY)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "queued", "somebody holds it"
+    await bench.resume(run)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "queued"
+    await board.fetch("e")
+    assert (await bench.counts(run)).state == "succeeded"
+
+
+async def test_one_whose_links_are_not_followed_any_more_calls_nothing_removed(
+    bench: Bench,
+) -> None:
+    board = await Board.declared(bench, follows=True)
+    links = ("https://board.example/?q=cook&page=2",)
+    whole = await board.run()
+    await board.fetch("ab", links=links)
+    await bench.follow_links()
+    await board.fetch("cd")
+    await board.gather()
+    assert (await board.told(whole)).state == "succeeded"
+    run = await board.run()
+    await board.fetch("ab", links=links)
+    bench.time.moves(LIMIT)
+    await overdue(bench).step()
+    await board.gather()
+    assert (await board.told(run)).state == "cancelled"
+    assert await board.seen(run) == {"a": "same", "b": "same"}
+
+
+async def test_any_number_of_schedulers_end_a_run_once(bench: Bench, board: Board) -> None:
+    run = await board.run()
+    await board.fetch("ab")
+    bench.time.moves(LIMIT)
+    await asyncio.gather(*(overdue(bench).step() for _ in range(5)))
+    assert (await bench.events(run)).count("job_cancelled") == 1
+    assert await bench.violations() == []
+
+
+async def test_who_has_not_heard_of_a_jump_ends_nothing(bench: Bench, board: Board) -> None:
+    run = await board.run()
+    await board.fetch("ab")
+    bench.time.moves(LIMIT)
+    bench.clock.version = (await bench.row("SELECT version FROM clock")).version - 1
+    assert await overdue(bench).step() == 0.2
+    assert (await bench.counts(run)).state == "running"
+
+
+async def test_other_jobs_may_last_as_long_as_they_do(bench: Bench) -> None:
+    job = await bench.job("https://site.example/1", "https://site.example/2")
+    worker = await bench.worker()
+    [visit, *_] = await worker.lease_and_take()
+    await worker.flush(started=[visit.page_id])
+    bench.time.moves(3 * DAY)
+    await overdue(bench).step()
+    assert (await bench.counts(job)).cancelled == 0
+
+
+async def test_a_scheduler_ends_it_and_says_so(bench: Bench, board: Board) -> None:
+    run = await board.run()
+    await board.fetch("ab")
+    bench.time.moves(LIMIT)
+    scheduler = Scheduler(store=bench.store, clock=bench.clock, run_timeout=LIMIT,
+                          ticker=ticker(bench.store, bench.clock))  # fmt: skip
+    running = asyncio.create_task(scheduler.run())
+
+    async def told() -> bool:
+        return "ended after 900 seconds" in ((await board.told(run)).message or "")
+
+    await until(told, 20, lambda: "the run goes on")
+    await scheduler.stop()
+    await running

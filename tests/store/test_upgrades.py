@@ -1,0 +1,82 @@
+"""A database with data in it is brought up to date, and means what it meant."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from alembic import command
+from sqlalchemy import text
+
+from curtsy.store import Connection, Store
+from curtsy.store.upgrade import _config, differences, upgrade
+from curtsy.timetable import Cron, to_json
+from support.postgres import Postgres
+
+RULE = to_json(Cron("@daily"))
+HOURLY = {"search_url": "https://a.example/", "interval_minutes": 60}
+BY_HAND = {"search_url": "https://a.example/"}
+RUN = {"run": {"site_name": "x"}}
+CRAWL: dict[str, Any] = {"spider": "raw", "start_urls": ["https://a.example/é"]}
+SITE = text("""
+    INSERT INTO sites (id, name, declared, created_at, updated_at)
+    VALUES (:id, :name, :declared, 1, 1)""")
+SCHEDULE = text("""
+    INSERT INTO schedules (id, public_id, name, owner, rule, payload, window_ms, site_id,
+                           described_as, created_at, updated_at)
+    VALUES (:id, :public_id, :name, :owner, :rule, :payload, 1, :site, :file, 1, 1)""")
+FIRING = text("""
+    INSERT INTO firings (schedule_id, fire_at, fired_at, trigger, outcome)
+    VALUES (1, 1, 2, 'schedule', 'fired')""")
+KEPT = text("SELECT name, owner, of_site, payload FROM schedules ORDER BY id")
+WAITED = text("SELECT waited FROM firings")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database without tables, on each engine."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'old.db'}"
+        return
+    postgres: Postgres = request.getfixturevalue("postgres")
+    url = postgres.create_database()
+    yield url
+    postgres.drop_database(url)
+
+
+def _as_of_0008(connection: Connection) -> None:
+    command.upgrade(_config(connection), "0008")
+    for number, (name, declared) in enumerate((("own", HOURLY), ("by_hand", BY_HAND)), 1):
+        said = {"id": number, "name": name, "declared": orjson.dumps(declared).decode()}
+        connection.execute(SITE, said)
+    rows: list[tuple[str, str, Any, int | None, str | None]] = [
+        ("own", "", RUN, 1, None),
+        ("by_hand", "", RUN, 2, None),
+        ("own", "ann", RUN, 1, None),
+        ("another", "", RUN, 1, None),
+        ("file", "", RUN, 1, "hash"),
+        ("crawl", "", {"crawl": CRAWL | {"timezone": "Europe/Oslo"}}, None, None),
+    ]
+    for number, (name, owner, payload, site, file) in enumerate(rows, 1):
+        said = {"id": number, "name": name, "owner": owner, "rule": RULE, "site": site,
+                "payload": orjson.dumps(payload).decode(), "file": file}  # fmt: skip
+        connection.execute(SCHEDULE, said | {"public_id": f"sch_{number}"})
+    connection.execute(FIRING)
+
+
+def test_schedules_of_sites_are_known_as_such_and_no_others(empty_url: str) -> None:
+    async def upgraded() -> tuple[list[Any], list[Any], list[str]]:
+        async with Store(empty_url) as store:
+            await store.write(_as_of_0008)
+            await upgrade(store)
+            schedules = await store.read(lambda c: list(c.execute(KEPT)))
+            firings = await store.read(lambda c: list(c.execute(WAITED).scalars()))
+            return schedules, firings, await differences(store)
+
+    schedules, firings, wrong = asyncio.run(upgraded())
+    assert [(row.name, row.owner) for row in schedules if row.of_site] == [("own", "")]
+    assert [bool(waited) for waited in firings] == [False]
+    assert orjson.loads(schedules[-1].payload) == {"crawl": CRAWL}, "a zone that meant nothing"
+    assert wrong == []

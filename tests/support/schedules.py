@@ -1,0 +1,53 @@
+"""Schedulers for tests: real ones, on a clock that the test moves where it has to."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from curtsy.api.schedule_tasks import Tasks
+from curtsy.clock import DAY, Clock
+from curtsy.schedule.changing import Plan, create
+from curtsy.schedule.duties import Duties
+from curtsy.schedule.firing import Firer
+from curtsy.schedule.owed import Owed
+from curtsy.schedule.ticking import Ticker
+from curtsy.store import Store
+from curtsy.submit import SubmitLimits
+from curtsy.submit.pending import Pending
+from curtsy.timetable import Rule
+
+LIMITS = SubmitLimits()
+
+
+def firer(clock: Clock, limits: SubmitLimits = LIMITS) -> Firer:
+    tasks = Tasks(page_max_age=DAY, crawl_cache_ttl=DAY)
+    return Firer(clock=clock, limits=limits, delay_ms=1_000, task_of=tasks, pending=Pending(clock))
+
+
+def ticker(store: Store, clock: Clock, limits: SubmitLimits = LIMITS) -> Ticker:
+    duties = Duties(store=store, clock=clock, keep_days=30)
+    owed = Owed(store=store, duties=duties.by_name())
+    return Ticker(store=store, clock=clock, firer=firer(clock, limits), owed=owed,
+                  on_work=lambda: None)  # fmt: skip
+
+
+def fetching(url: str = "https://a.example/1") -> Mapping[str, Any]:
+    return {"fetch": {"url": url}}
+
+
+class Hand:
+    """A clock that stands until it is moved."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.clock = Clock(monotonic=lambda: self.at, wall=lambda: self.at)
+
+    def forward(self, by: int) -> None:
+        self.at += by
+
+
+async def made(store: Store, clock: Clock, rule: Rule, **terms: Any) -> Any:
+    """A schedule's row."""
+    terms.setdefault("name", f"schedule {clock.now()} {len(repr(rule))}")
+    terms.setdefault("payload", fetching())
+    plan = Plan(rule=rule, **terms)
+    return await store.write(lambda c: create(c, plan, now=clock.now()))
