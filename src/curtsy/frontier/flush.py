@@ -134,7 +134,7 @@ def _changes(
     over = list(_END_ITEMS(connection, ended=rows, now=now)) if ended else []
     waiting = [(page_id,) for page_id in {*goes_on, *started} - ended.keys()]
     wait_on = list(_WAITING_ITEMS(connection, wanted=waiting)) if waiting else []
-    made_at = _made_at(connection, {item.job_id for item in (*over, *wait_on)})
+    made_at = _made_at(connection, {job_id for job_id, *_page in (*over, *wait_on)})
     led: list[Led] = []
     for job_id, page_id, depth in over:
         result, _version = ended[page_id]
