@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from urllib.parse import urlsplit
 
+from sqlalchemy import text
+
 from chaos.conftest import PATIENT_LEASE
 from chaos.reckoning import LEFT_LATE, STAMP_LATE
 from chaos.world import World
@@ -19,9 +21,11 @@ UNTOLD_SECONDS = 4.0
 """What a worker asked for so long before it fell silent may be unknown to the others: it tells at
 least every quarter of a second, but may have stood still just then."""
 FEW_SLOTS: dict[str, object] = {"worker_slots": 2, "lease_seconds": PATIENT_LEASE}
+FEW_LANES = "many_lanes"
 """So few that no two workers hold all hosts; and nobody dies who was not to."""
+_HELD = text("SELECT id FROM sources WHERE owner = :by")
 HOSTS, OF_TWO = 20, 16
-"""Of which two workers hold so many: what the dead had is among them."""
+"""Of which two workers hold so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +51,27 @@ async def hard_day(
     firsts = list({urlsplit(url).netloc: url for url in urls}.values())
     await made.submit(firsts)
     await made.tell(f"UPDATE sources SET policy = '{policy}'")
-    doomed, sleepy, steady = (fleet.worker(), fleet.worker(without=without), fleet.worker())
+    lacking_most = FEW_LANES if without is None else f"{FEW_LANES},{without}"
+    doomed, sleepy, steady = (
+        fleet.worker(without=lacking) for lacking in (FEW_LANES, lacking_most, FEW_LANES)
+    )
     victims = [await name_of(doomed), await name_of(sleepy)]
     await name_of(steady)
     await made.submit(list(set(urls) - set(firsts)))
-    await made.reaches("SELECT count(DISTINCT worker) FROM attempts", 3, 30)
+    for name in victims:
+        await made.reaches(f"SELECT count(*) FROM sources WHERE owner = '{name}'",
+                           HOSTS - OF_TWO, 30)  # fmt: skip
     sleepy.pause()
     paused_at = now()
     doomed.kill()
     killed_at, since = now(), made.clock.now()
-    fleet.worker()
+    fleet.worker(without=FEW_LANES)
     gone = ", ".join(f"'{name}'" for name in victims)
+    held = await made.store.read(lambda c: list(c.execute(_HELD, {"by": victims[1]}).scalars()))
     await made.reaches("SELECT count(DISTINCT source_id) FROM attempts WHERE started_at > "
-                       f"{since} AND worker NOT IN ({gone})", OF_TWO, 30)  # fmt: skip
+                       f"{since} AND worker NOT IN ({gone}) AND source_id IN "
+                       f"({', '.join(map(str, held))})",
+                       max(1, len(held) - (HOSTS - OF_TWO)), 60)  # fmt: skip
     sleepy.resume()
     return Day(killed_at, paused_at)
 

@@ -99,6 +99,13 @@ def worst() -> None:
     Pace.assume_the_worst = lambda *_given: None  # type: ignore[method-assign]
 
 
+def many_lanes() -> None:
+    """A worker holds four sources for each slot: several workers share a few."""
+    from curtsy.config import turning
+
+    turning.LANES_PER_SLOT = 4
+
+
 def held_schedule() -> None:
     """Whoever looks at a schedule does not hold it."""
     from curtsy.schedule import firing
@@ -163,7 +170,7 @@ GUARDS: dict[str, Callable[[], None]] = {
     guard.__name__: guard
     for guard in (
         trust, hearing, epoch, page_lock, turn, begin_immediate, idempotency_key, worst,
-        held_schedule, one_firing, one_transaction, haste,
+        many_lanes, held_schedule, one_firing, one_transaction, haste,
     )
 }  # fmt: skip
 

@@ -115,10 +115,8 @@ def turn_guard(monkeypatch: pytest.MonkeyPatch) -> None:
         FROM (SELECT * FROM {postponed}) p WHERE visits.page_id = p.page_id
         RETURNING visits.page_id
         """,
-        postponed=_TURN
-        | {"due_at": "bigint", "spent": "smallint", "priority": "smallint",
-           "source_id": "bigint", "hop": "smallint", "url": "text", "progress": "text"},
-    )  # fmt: skip
+        postponed=recording._POSTPONE_VISITS._row_sets["postponed"],
+    )
     monkeypatch.setattr(recording, "_POSTPONE_VISITS", postponed_by_page)
 
 

@@ -60,10 +60,10 @@ class Site:
         self.left: list[int] = []
         self.rests_until = 0
         self.since = 0
-        """The policy holds from this request on."""
+        """The policy is that since this request: its bucket is filled by what came after."""
 
     def request(self, at: int, policy: Policy) -> None:
-        before = self.left[self.since :]
+        before = self.left
         assert at >= self.rests_until
         when = policy.hours
         if when is not None and when.closed:
@@ -74,7 +74,7 @@ class Site:
             in_hour = len(before) - bisect_left(before, at - HOUR)
             assert in_hour < policy.requests_per_hour, "too many in an hour"
             level = 0.0  # the bucket, filled again from the beginning
-            for sooner, later in pairwise([*before, at]):
+            for sooner, later in pairwise([*before[self.since :], at]):
                 level = max(0.0, level + policy.spread - self._passed(policy, sooner, later))
             assert level <= (policy.burst_limit - 1) * policy.spread + 1, "not spread"
         self.left.append(at)
@@ -123,7 +123,7 @@ def test_no_rule_is_ever_broken(
             case "policy":
                 policy, other = other, policy
                 pace.adopt(policy)
-                site.since = max(0, len(site.left) - (0 if policy.requests_per_hour else 1))
+                site.since = len(site.left)
 
 
 class Traffic:
@@ -338,3 +338,62 @@ def test_a_site_under_strain_is_spaced_also_where_its_policy_has_no_delay() -> N
     wait = pace.wait(0)
     assert wait is not None
     assert abs(wait - 100 * stretch) <= 2
+
+
+def asked(pace: Pace, now: int, times: int) -> int:
+    """As soon as they may; returns when the last one left."""
+    for _ in range(times):
+        now += pace.wait_when_free(now)
+        pace.left(now, random.Random(1))
+    return now
+
+
+@given(policies, st.integers(1, 40), st.sampled_from([1, 2, 60, 600]), st.booleans())
+def test_a_larger_limit_never_makes_anybody_wait_longer(
+    policy: Policy, requests: int, times: int, stored: bool
+) -> None:
+    policy = replace(policy, requests_per_hour=policy.requests_per_hour or 60, hours=None)
+    pace = Pace(policy, rest_until=SPRING)
+    now = asked(pace, SPRING, requests)
+    before = pace.wait_when_free(now)
+    larger = replace(policy, requests_per_hour=policy.requests_per_hour * times)
+    if stored:
+        pace = resumed(larger, pace.kept(), last=pace.last, next_at=pace.next_at, offset=0)
+    else:
+        pace.adopt(larger)
+    assert pace.wait_when_free(now) <= before + 1
+
+
+def test_a_limit_that_is_set_counts_what_came_in_the_hour_before() -> None:
+    limited = Policy(min_delay=1_000, requests_per_hour=60, burst_limit=60)
+    unlimited = replace(limited, requests_per_hour=0)
+    pace = Pace(unlimited, rest_until=SPRING)
+    now = asked(pace, SPRING, 1_000)
+    pace.adopt(limited)
+    assert now - SPRING + pace.wait_when_free(now) >= HOUR, "a thousand were more than enough"
+
+
+def test_a_limit_that_was_taken_away_for_a_while_still_holds() -> None:
+    limited = Policy(min_delay=0, requests_per_hour=60, burst_limit=60)
+    pace = Pace(limited, rest_until=SPRING)
+    now = asked(pace, SPRING, 60)
+    pace.adopt(replace(limited, requests_per_hour=0))
+    pace = carried_over(pace)
+    pace.adopt(limited)
+    assert pace.wait_when_free(now) > HOUR - 2 * MINUTE
+
+
+def test_a_bucket_that_nobody_filled_is_as_full_as_the_last_hour_made_it() -> None:
+    spread = Policy(min_delay=0, requests_per_hour=360, burst_limit=5)
+    pace = Pace(replace(spread, requests_per_hour=0), rest_until=SPRING)
+    now = asked(pace, SPRING, 20)
+    pace.adopt(spread)
+    assert 9 * SECOND < pace.wait_when_free(now) <= 10 * SECOND + 1
+    assert pace.wait_when_free(now + MINUTE) == 0
+
+
+def test_without_a_limit_little_is_stored_of_the_last_hour() -> None:
+    pace = Pace(Policy(min_delay=0), rest_until=SPRING)
+    for second in range(3 * 3_600):
+        pace.left(SPRING + second * SECOND, random.Random(1))
+    assert len(pace.kept()["hour"]) <= 13

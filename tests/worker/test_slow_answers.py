@@ -7,6 +7,7 @@ import pytest
 
 from curtsy.demo.site import PracticeSite
 from curtsy.politeness.policy import Policy
+from curtsy.worker import budget
 from support.engine import Engine, settings, until
 from support.patience import PATIENCE
 
@@ -41,3 +42,38 @@ async def test_a_source_leased_again_before_its_release_is_answered_keeps_its_ne
         assert (await curtsy.job(first)).state == "succeeded"
     [source] = await curtsy.ask("SELECT owner, epoch FROM sources")
     assert (source.owner, source.epoch) == (None, 2), "one lease each, none given back as a stray"
+
+
+@pytest.mark.parametrize("before", [0, 3], ids=["begun at the end", "long open"])
+async def test_a_page_that_takes_its_time_does_not_hold_up_those_that_may_be_open_beside_it(
+    curtsy: Engine, site: PracticeSite, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    """Not even where the lane's budget ends meanwhile: it cannot give the source back anyway."""
+    monkeypatch.setattr(budget, "VISITS", 4)
+    monkeypatch.setattr(budget, "SLOW", 100)
+    quick = [site.url(0, f"/page/{n}") for n in range(30)]
+    slow = site.url(0, "/slow/8000/1")
+    policy = Policy(min_delay=50, concurrency=3)
+    async with curtsy.worker(settings(policy)):
+        job = await curtsy.submit(*quick[: 3 - before], slow, *quick[3 - before :])
+
+        async def all_but_one() -> bool:
+            return (await curtsy.job(job)).done == 30
+
+        await until(all_but_one, 6, lambda: f"{len(site.entries())} were asked for")
+        [source] = await curtsy.ask("SELECT epoch FROM sources")
+        assert source.epoch == 1, "it was never given back"
+        assert (await curtsy.ended(job, 30)).done == 31
+
+
+async def test_beyond_its_budget_a_lane_goes_on_for_a_while_and_no_longer() -> None:
+    spent = budget.Budget(0)
+    spent.spend(7, 19_900)
+    assert not spent.is_spent(19_999)
+    assert spent.is_spent(20_000)
+    assert spent.overtime(20_000) == 900, "it may end any moment"
+    assert spent.overtime(20_900) == 0
+    assert spent.overtime(49_999) == 0
+    assert spent.overtime(50_000) is None
+    spent.ended(7)
+    assert spent.overtime(20_000) is None

@@ -78,7 +78,8 @@ class Incoming:
 
     @property
     def answered_ms(self) -> int:
-        return round((self.answered_at - self.asked_at) * 1000)
+        """At least one: none would mean that there was no answer."""
+        return max(1, round((self.answered_at - self.asked_at) * 1000))
 
     @property
     def is_error(self) -> bool:

@@ -34,7 +34,8 @@ _RELEASE = Statement(
     """
     UPDATE sources SET owner = NULL, looks = r.looks,
         band = CASE WHEN sources.band < r.known_band THEN sources.band ELSE r.band END,
-        ready_at = CASE WHEN r.more OR sources.band < r.known_band OR (
+        ready_at = CASE WHEN sources.control_version <> r.control_version THEN :now
+            WHEN r.more OR sources.band < r.known_band OR (
                 SELECT page_id FROM visits v
                 WHERE v.source_id = sources.id AND v.due_at IS NULL
                 ORDER BY priority, rank, page_id LIMIT 1) IS NOT NULL
@@ -46,7 +47,7 @@ _RELEASE = Statement(
     FROM (SELECT * FROM {released}) r WHERE sources.id = r.source_id
     """,
     released={"source_id": "bigint", "more": "bool", "band": "smallint", "known_band": "smallint",
-              "looks": "int", "look_at": "bigint"},
+              "looks": "int", "look_at": "bigint", "control_version": "int"},
 )  # fmt: skip
 
 
@@ -89,12 +90,14 @@ def store_pace(connection: Connection, reports: Sequence[SourceReport], *, good:
 
 
 def release(connection: Connection, reports: Sequence[SourceReport], *, now: int) -> None:
-    """Give back those that are to be given back: ready now, when something is due, or parked."""
+    """Give back those that are to be given back: ready now, when something is due, or parked. One
+    whose policy has changed meanwhile is ready: who takes it goes by the new one."""
     rows = []
     for report in reports:
         if (r := report.release) is not None:
             pauses = dict(enumerate(LOOK_AGAIN, 1))
             look_at = now + pauses[r.looks] if r.looks in pauses else NEVER
-            rows.append((report.source_id, r.more, r.band, r.known_band, r.looks, look_at))
+            rows.append((report.source_id, r.more, r.band, r.known_band, r.looks, look_at,
+                         r.control_version))  # fmt: skip
     if rows:
         _RELEASE(connection, released=rows, now=now, never=NEVER)

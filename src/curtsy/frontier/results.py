@@ -75,6 +75,8 @@ class Release:
     """The source's band when the worker last read it: a better one now means news."""
     looks: int
     """How often in a row it was found empty, this time included."""
+    control_version: int = 0
+    """Of the policy that the worker went by."""
 
 
 @dataclass(slots=True)

@@ -10,12 +10,9 @@ import random
 from collections import deque
 from collections.abc import Callable
 
-from curtsy.clock import DAY, HOUR
-from curtsy.politeness.hours import Hours
+from curtsy.clock import HOUR
+from curtsy.politeness.hours import FARTHEST, Hours
 from curtsy.politeness.pace import Pace
-
-FARTHEST = 10 * 365 * DAY
-"""What lies beyond is not foretold: it is said to be this far."""
 
 STEPS = 300
 """So many starts are gone through one by one."""
@@ -36,13 +33,15 @@ def start_of(pace: Pace, n: int, now: int, *, answer_ms: float = 0.0) -> int:
     policy = pace.policy
     if policy.hours is None and not policy.requests_per_hour:
         return nth_start(pace, n, now, answer_ms=answer_ms)
-    ahead = pace.copy()
+    ahead, farthest = pace.copy(), now + FARTHEST
     open_until = deque([now] * (1 if pace.resting else policy.concurrency))
     for _ in range(min(n, STEPS)):
         now = max(now, open_until.popleft())
         now += ahead.wait_when_free(now)
         ahead.left(now, MIDDLE)
         open_until.append(now + round(answer_ms))
+        if now >= farthest:
+            return farthest
     return nth_start(ahead, n - STEPS, now, answer_ms=answer_ms) if n > STEPS else now
 
 
@@ -54,7 +53,7 @@ def nth_start(pace: Pace, n: int, now: int, *, answer_ms: float = 0.0) -> int:
         return first
     policy, spread = pace.policy, pace.policy.spread
     step = max(_mean_delay(pace), answer_ms / (1 if pace.resting else policy.concurrency))
-    full = pace.level_at(first) - (policy.burst_limit - 1) * spread
+    full = (pace.level_at(first) - (policy.burst_limit - 1)) * spread
 
     def by_delay_and_spread(n: int) -> int:
         return _working(pace, first, max((n - 1) * step, full + (n - 1) * spread))

@@ -13,6 +13,9 @@ from zoneinfo import ZoneInfo
 
 from curtsy.clock import DAY, MINUTE
 
+FARTHEST = 10 * 365 * DAY
+"""What lies beyond is not looked for: it is said to be this far."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hours:
@@ -73,12 +76,14 @@ class Hours:
         """When so much polite time has passed."""
         if self.closed or self.slowdown == 1:
             return instant + ceil(span)
-        while True:
+        farthest = instant + FARTHEST
+        while instant < farthest:
             rate, until = self._rate(instant), self.changes_at(instant)
             if instant + span * rate <= until:
                 return instant + ceil(span * rate)
             span -= (until - instant) / rate
             instant = until
+        return farthest
 
     def passed(self, since: int, until: int) -> float:
         """The polite time between two moments."""

@@ -1,13 +1,15 @@
 """The requests of the last hour, remembered well enough to say when there is room for another."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from curtsy.clock import HOUR
 
 REMEMBERED = 600
 """So many are remembered one by one; of more, those of a six-hundredth of an hour together, as
 if all had come when the last of them did."""
+ROUGHLY = 12
+"""Where there is no limit, but may be one soon: those of a twelfth of an hour together."""
 
 
 class LastHour:
@@ -21,12 +23,17 @@ class LastHour:
     def copy(self) -> "LastHour":
         return LastHour(self._starts)
 
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return iter(self._starts)
+
     def add(self, now: int, most: int, many: int = 1) -> None:
+        """`most` is the limit of the hour; 0: there is none."""
         self.forget(now)
-        grain = HOUR // REMEMBERED
         self.total += many
-        if most > REMEMBERED and self._starts and self._starts[-1][0] // grain == now // grain:
-            many += self._starts.pop()[1]
+        if not 0 < most <= REMEMBERED:
+            grain = HOUR // (REMEMBERED if most else ROUGHLY)
+            if self._starts and self._starts[-1][0] // grain == now // grain:
+                many += self._starts.pop()[1]
         self._starts.append((now, many))
 
     def forget(self, now: int) -> None:

@@ -7,6 +7,7 @@ day. What is stored are spans before the last request, so that a jump of the clo
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import ceil
 from typing import Any, Literal
 
@@ -16,6 +17,8 @@ from curtsy.politeness.strain import Strain
 
 UNDER_STRAIN = 100
 """The delay that is stretched where a policy has none."""
+LEVEL_STEPS = 10**6
+"""In which the level of the bucket is stored, rounded up."""
 
 
 Rule = Literal["rest", "delay", "hourly_limit", "closed_hours"]
@@ -32,7 +35,7 @@ class Pace:
     dice: float = 0.0
     """From 0 to 1: where the delay after it lies between the shortest and the longest."""
     level: float = 0.0
-    """Of the bucket that spreads the hour's requests, just after the last: polite milliseconds."""
+    """Of the bucket that spreads the hour's requests, just after the last: so many are in it."""
     hour: LastHour = field(default_factory=LastHour)
     strain: Strain = field(default_factory=Strain)
     in_flight: int = 0
@@ -99,8 +102,24 @@ class Pace:
             self._plan()
 
     def adopt(self, policy: Policy) -> None:
-        self.policy = policy
+        had_a_limit, self.policy = self.policy.requests_per_hour > 0, policy
+        self.refill(self.level if had_a_limit else None)
+
+    def refill(self, level: float | None) -> None:
+        """Under a policy that may be new: as many as were in it, as far as they fit. None: nobody
+        counted, so as if it had been there for the last hour."""
+        if not self.policy.requests_per_hour:
+            level = 0.0
+        elif level is None:
+            level = self._level_of_the_hour()
+        self.level = min(level, float(self.policy.burst_limit))
         self._plan()
+
+    def _level_of_the_hour(self) -> float:
+        level, starts = 0.0, list(self.hour)
+        for (before, _many), (at, many) in pairwise([*starts[:1], *starts]):
+            level = max(0.0, level - self._polite(before, at) / self.policy.spread) + many
+        return level
 
     def heard(self, ms: int) -> None:
         """An answer began so long after its request."""
@@ -129,7 +148,7 @@ class Pace:
         self.last = at if self.last is None else max(self.last, at)
         limit, burst = self.policy.requests_per_hour, self.policy.burst_limit
         if limit:
-            self.level = burst * self.policy.spread
+            self.level = burst
             untold = min(limit, burst + ceil(span / self.policy.spread))
             self.hour.add(self.last, limit, untold)
         self._plan()
@@ -142,8 +161,8 @@ class Pace:
     def left(self, now: int, rng: random.Random) -> None:
         """A request did, just now: the next counts from it."""
         if self.policy.requests_per_hour:
-            self.level = self.level_at(now) + self.policy.spread
-            self.hour.add(now, self.policy.requests_per_hour)
+            self.level = self.level_at(now) + 1
+        self.hour.add(now, self.policy.requests_per_hour)
         self.last = now
         self.dice = rng.random() if self.policy.max_delay > self.policy.min_delay else 0.0
         self._plan()
@@ -152,10 +171,17 @@ class Pace:
         """How full the bucket still is then."""
         if self.last is None or not self.level:
             return 0.0
-        hours, span = self.policy.hours, now - self.last
-        if hours is not None and span < self.level * hours.slowdown:
-            return max(0.0, self.level - hours.passed(self.last + self.offset, now + self.offset))
-        return max(0.0, self.level - span)
+        hours, spread = self.policy.hours, self.policy.spread
+        longest = self.level * spread * (hours.slowdown if hours is not None else 1)
+        if now - self.last >= longest:
+            return 0.0
+        return max(0.0, self.level - self._polite(self.last, now) / spread)
+
+    def _polite(self, since: int, until: int) -> float:
+        hours = self.policy.hours
+        if hours is None:
+            return until - since
+        return hours.passed(since + self.offset, until + self.offset)
 
     def _plan(self) -> None:
         at, policy = self.rest_until, self.policy
@@ -171,8 +197,8 @@ class Pace:
     def _allowance_at(self) -> int:
         """When the hour's limit lets another go, both as it is spread and as it is counted."""
         policy = self.policy
-        over = self.level - (policy.burst_limit - 1) * policy.spread
-        spread_at = self._after(over) + 1 if over > 0 else self.rest_until
+        over = self.level - (policy.burst_limit - 1)
+        spread_at = self._after(over * policy.spread) + 1 if over > 0 else self.rest_until
         return max(spread_at, self.hour.free_at(policy.requests_per_hour) or spread_at)
 
     def _after(self, span: float) -> int:
@@ -190,10 +216,11 @@ class Pace:
         if self.last is None:
             return {}
         kept: dict[str, Any] = {"rest": self.rest_until - self.last}
+        kept["hour"] = self.hour.before(self.last)
         if self.dice:
             kept["dice"] = round(self.dice, 4)
         if self.policy.requests_per_hour:
-            kept |= {"level": ceil(self.level), "hour": self.hour.before(self.last)}
+            kept["level"] = ceil(self.level * LEVEL_STEPS) / LEVEL_STEPS
         if self.strain.usual:
             kept["strain"] = self.strain.kept()
         return kept
@@ -205,16 +232,17 @@ def resumed(
     """The pace as somebody left it; `last` and `next_at` are as they were stored with it."""
     if last is None or not kept:
         return Pace(policy, next_at, offset, last)
-    return Pace(
+    pace = Pace(
         policy,
         rest_until=last + kept["rest"],
         offset=offset,
         last=last,
         dice=kept.get("dice", 0.0),
-        level=kept.get("level", 0.0),
         hour=LastHour.since(last, kept.get("hour", ())),
         strain=Strain(*kept.get("strain", ())),
     )
+    pace.refill(kept.get("level"))
+    return pace
 
 
 def as_stored(

@@ -17,14 +17,13 @@ from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed
 from curtsy.politeness.robots import Robots
 from curtsy.politeness.waited import Waited
+from curtsy.worker.budget import Budget
 from curtsy.worker.crew import Crew
 from curtsy.worker.pipeline import denial
 from curtsy.worker.reading import Reading
 from curtsy.worker.standing import Standing
 from curtsy.worker.view import View
 
-BUDGET_VISITS = 1_000
-BUDGET_SPAN = 20_000
 LONGEST_HOLD = 3_000
 """A source that may not be asked for longer than this is given back until then."""
 SUSPECT_FROM = 2
@@ -44,8 +43,7 @@ class Lane:
         self._reading = Reading(lease.source_id, lease.ranks, now)
         self._news = Wake()
         self._view = View(self._reading, taker=crew.taker, monotonic=self._monotonic)
-        self._until = now + BUDGET_SPAN
-        self._budget = BUDGET_VISITS
+        self._budget = Budget(now)
         self._ending = False
         self._lost = False
         self._control_version = lease.control_version
@@ -131,7 +129,7 @@ class Lane:
                     if (visit := await self._still_best(visit)) is None:
                         self._crew.slots.release(band)
                         continue
-                self._budget -= 1
+                self._budget.spend(visit.page_id, self._monotonic())
                 self._view.started()
                 waited = self._standing.starting(visit)
                 self._crew.flusher.started(self, visit)
@@ -145,7 +143,7 @@ class Lane:
 
     async def _next(self) -> Visit | None:
         """The next visit, at the moment it may start; None when the lane is to end."""
-        while not self._is_over():
+        while await self._goes_on():
             if not self._crew.flusher.has_room():
                 await self._crew.flusher.room()
             wait = self._pace.wait(self._monotonic())
@@ -155,7 +153,7 @@ class Lane:
                 await self._news.wait(1.0)
             elif self._waits_long(wait):
                 return None
-            elif wait and self._monotonic() + wait >= self._until:
+            elif wait and self._is_over(self._monotonic() + wait):
                 return None  # whoever is next has the wait to get ready in
             elif (visit := self._view.known(wait) or await self._read(wait)) is None:
                 if not self._reading.held:
@@ -185,8 +183,9 @@ class Lane:
         return None
 
     def _may_go(self) -> bool:
-        free = not self._is_over() and not self._is_scouting() and self._crew.trusted()
-        return free and self._pace.wait(self._monotonic()) == 0
+        now = self._monotonic()
+        free = not self._is_over(now) and not self._is_scouting() and self._crew.trusted()
+        return free and self._pace.wait(now) == 0
 
     def _waits_long(self, wait: int) -> bool:
         """Too long to hold the source for: nothing is open, and nothing ends without a request."""
@@ -195,8 +194,19 @@ class Lane:
     async def _read(self, wait: int = 0) -> Visit | None:
         return await self._view.read(self._pace.policy.min_delay, wait)
 
-    def _is_over(self) -> bool:
-        return self._ending or self._budget <= 0 or self._monotonic() >= self._until
+    async def _goes_on(self) -> bool:
+        """Or the lane is to end. Beyond its budget it does when nothing is open any more, and
+        waits a moment to see whether that is soon."""
+        while not self._ending and self._budget.is_spent(now := self._monotonic()):
+            wait = self._budget.overtime(now)
+            if not wait:
+                return wait is not None
+            await self._news.wait(wait / 1000)
+        return not self._ending
+
+    def _is_over(self, at: int) -> bool:
+        """Then, with nothing open that keeps the source here."""
+        return self._ending or (not self._open and self._budget.is_spent(at))
 
     def _is_scouting(self) -> bool:
         return self._scout is not None and self._robots(self._scout) is None
@@ -261,6 +271,7 @@ class Lane:
     def _ended(self, visit: Visit, band: Band, _task: asyncio.Task[None]) -> None:
         """However the visit ended. Without a result, it waits in the store as it did before."""
         del self._open[visit.page_id]
+        self._budget.ended(visit.page_id)
         if self._scout is visit:
             self._scout = None
         if visit.page_id not in self._told:
@@ -279,4 +290,5 @@ class Lane:
             band=band_of(best.priority) if best is not None else Band.HIGH,
             known_band=self._known_band,
             looks=looks,
+            control_version=self._control_version,
         )

@@ -5,13 +5,16 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from curtsy.frontier.results import Result
-from curtsy.model.kinds import RULES, Kind
+from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
 from curtsy.model.urls import canonical
 from curtsy.politeness.consequence import GiveUp, Rest, Retry, consequence
 from curtsy.politeness.health import HostHealth
 from curtsy.politeness.policy import Policy
 
+_WITHOUT_ANSWER = frozenset({
+    Kind.DNS, Kind.CONNECT, Kind.TLS, Kind.TIMEOUT, Kind.RESET, Kind.ADDRESS_REFUSED, Kind.INTERNAL,
+})  # fmt: skip
 AFTER_OTHERS = 2_000
 """Milliseconds: so long after its host's rest a page waits. If others are there, one of them tries
 the host first, and so it shows whether the trouble is the host's or the page's own."""
@@ -61,10 +64,11 @@ def _judge_failure(
     follows = consequence(failed, result.visit.attempt, policy, rng, health)
     match follows:
         case GiveUp():
-            return Judged(result, answered=not RULES[failed.kind].hosts_fault)
+            return Judged(result, answered=_answered(failed))
         case Retry():
             again_at = result.ended_at + follows.wait
-            return Judged(replace(result, again_at=again_at, spends_attempt=True))
+            waits = replace(result, again_at=again_at, spends_attempt=True)
+            return Judged(waits, answered=_answered(failed))
         case Rest():
             after = health.failed(follows.wait, policy, announced=follows.announced)
             refused = answers_others and not failed.whole_host
@@ -75,6 +79,11 @@ def _judge_failure(
             return Judged(waits, answered=False, trouble=trouble)
         case _:
             assert_never(follows)
+
+
+def _answered(failed: Failed) -> bool:
+    """Silence proves nothing, neither that a host lives nor that it is dead."""
+    return failed.status is not None or failed.kind not in _WITHOUT_ANSWER
 
 
 def postponed(result: Result, rest: Rest) -> Result:

@@ -129,10 +129,9 @@ class Standing:
         elif judged.trouble is not None:
             self.pace.rest(self._clock.monotonic() + judged.trouble.rest.wait)
             return postponed(result, judged.trouble.rest)
-        elif is_news:
+        elif is_news and judged.answered:
             self._recovered()
-            if judged.answered:
-                self._hosts.answered(host)
+            self._hosts.answered(host)
         return judged.result
 
     def _note(self, trouble: Trouble, result: Result, host: str) -> None:
