@@ -146,3 +146,9 @@ async def test_how_long_a_host_thought_is_told_of_an_error_too(serve: Serve) -> 
     assert isinstance(reply, Reply)
     assert (reply.status, reply.body) == (429, b"")
     assert 95 <= reply.answered_ms < 1_000
+
+
+async def test_an_answer_that_comes_at_once_is_an_answer(serve: Serve) -> None:
+    reply = await get((await serve(slow(0))).url)
+    assert isinstance(reply, Reply)
+    assert reply.answered_ms >= 1

@@ -11,7 +11,8 @@ from curtsy.frontier.describing import (
     Surroundings,
     describe,
     forget,
-    set_paused,
+    pause,
+    resume,
 )
 from curtsy.frontier.moving import move_late_visits
 from curtsy.frontier.results import Release
@@ -169,7 +170,8 @@ async def test_a_policy_counts_for_a_wait_that_began_under_another(bench: Bench)
     now = bench.time()
     report = worker.report(leased.source_id, next_fetch_at=now + 3_600_001, paced_at=now,
                            pace='{"rest":0}',
-                           release=Release(more=True, band=2, known_band=2, looks=0))  # fmt: skip
+                           release=Release(more=True, band=2, known_band=2, looks=0,
+                                           control_version=leased.control_version))  # fmt: skip
     batch = worker.batch(fetched(first))
     batch.reports[leased.source_id] = report
     await worker.tell(batch)
@@ -186,7 +188,9 @@ async def test_a_paused_source_keeps_what_waits(bench: Bench, paused: bool) -> N
     worker = await bench.worker()
     [leased] = await worker.lease()
     i = leased.source_id
-    await bench.store.write(lambda c: set_paused(c, i, paused=paused, by="ann"))
+    await bench.store.write(lambda c: pause(c, i, by="ann"))
+    if not paused:
+        await bench.store.write(lambda c: resume(c, i, now=bench.time()))
     heard = await bench.store.read(lambda c: news(c, [i]))
     assert heard[i].paused == paused
     assert heard[i].control_version > leased.control_version
@@ -196,3 +200,23 @@ async def test_a_paused_source_keeps_what_waits(bench: Bench, paused: bool) -> N
     [row] = await bench.rows("SELECT paused_by FROM sources")
     assert row.paused_by == ("ann" if paused else None)
     assert len(await waiting(bench)) == 1
+
+
+async def test_a_policy_that_changed_while_its_source_was_given_back_holds(bench: Bench) -> None:
+    """Whoever gave it back had not heard of it, and reckoned by the old one."""
+    await bench.submit("http://one.com/1", "http://one.com/2")
+    await described(bench, "one.com", policy={"min_delay": 3_600_000})
+    worker = await bench.worker()
+    [leased] = await worker.lease()
+    [first, _second] = await worker.take()
+    await described(bench, "one.com", policy={"min_delay": 9_000})
+    now = bench.time()
+    release = Release(more=True, band=2, known_band=2, looks=0,
+                      control_version=leased.control_version)  # fmt: skip
+    batch = worker.batch(fetched(first))
+    batch.reports[leased.source_id] = worker.report(
+        leased.source_id, next_fetch_at=now + 3_600_001, paced_at=now, pace='{"rest":0}',
+        release=release,
+    )  # fmt: skip
+    await worker.tell(batch)
+    assert [lease.source_id for lease in await worker.lease()] == [leased.source_id]

@@ -169,3 +169,56 @@ async def test_a_host_never_seen_belongs_to_its_home(bench: Bench) -> None:
     await bench.submit(*(f"{SITE}/{n}" for n in range(10)))
     plan = await planned(bench, "http://blog.site.com/1", "http://a.new.org/1", "http://b.new.org/")
     assert {(s.name, s.pages) for s in plan.sources} == {("site.com", 1), ("new.org", 2)}
+
+
+async def test_what_is_joined_with_a_better_priority_comes_sooner(bench: Bench) -> None:
+    await bench.submit(*(f"{SITE}/{n}" for n in range(6)), priority=9)
+    await bench.worker()
+    plan = await planned(bench, f"{SITE}/5", priority=1)
+    assert (plan.new, plan.joined) == (0, 1)
+    job = await bench.job(f"{SITE}/5", priority=1)
+    assert plan.finish_at == await expected_end(bench, job) == bench.time() + DELAY + 1
+    both = await planned(bench, f"{SITE}/4", f"{SITE}/new", priority=1)
+    job = await bench.job(f"{SITE}/4", f"{SITE}/new", priority=1)
+    assert both.finish_at == await expected_end(bench, job) == bench.time() + 3 * (DELAY + 1)
+
+
+async def test_whoever_joins_all_its_pages_is_advised_too(bench: Bench) -> None:
+    await bench.submit(*(f"{SITE}/{n}" for n in range(6)), priority=9)
+    await bench.worker()
+    robots = RobotsFile(b"", bench.time() + HOUR)
+    await bench.store.write(lambda c: keep_robots(c, "site.com", robots, status=404))
+    late = await planned(bench, f"{SITE}/5", priority=8, finish_by=bench.time() - 1)
+    assert late.advice is not None
+    assert late.advice.pages_in_time == 0
+
+
+async def test_what_is_fresh_delays_nothing(bench: Bench) -> None:
+    await bench.submit(f"{SITE}/cached")
+    worker = await bench.worker()
+    await worker.flush(*(fetched(v, at=bench.time()) for v in await worker.lease_and_take()))
+    await bench.submit(*(f"{SITE}/{n}" for n in range(8)))
+    request = JobRequest("fetch", [PageRequest(f"{SITE}/new", 1), PageRequest(f"{SITE}/cached", 9)],
+                         max_age=LONG)  # fmt: skip
+    wanted, now = check(request, SubmitLimits()), bench.time()
+    found = await bench.store.read(lambda c: look_for_plan(c, wanted, LONG, DEFAULTS, now=now))
+    plan = make_plan(wanted, found, DEFAULTS, user_agent="curtsy/1", now=now)
+    assert plan.cached == 1
+    assert [source.ahead for source in plan.sources] == [0]
+    alone = await planned(bench, f"{SITE}/new", priority=1)
+    assert plan.finish_at == alone.finish_at
+
+
+async def test_priority_1_is_advised_only_where_it_helps_and_as_far_as_it_does(
+    bench: Bench,
+) -> None:
+    await bench.submit(*(f"{SITE}/urgent/{n}" for n in range(10)), priority=1)
+    await bench.submit(*(f"{SITE}/other/{n}" for n in range(100)))
+    await bench.worker()
+    urls, soon = [f"{SITE}/{n}" for n in range(3)], bench.time() + 10 * (DELAY + 1)
+    first = await planned(bench, *urls, priority=1, finish_by=bench.time())
+    assert first.advice is not None
+    assert first.advice.with_priority_1_at is None, "it has that already"
+    late = await planned(bench, *urls, priority=9, finish_by=soon)
+    assert late.advice is not None
+    assert late.advice.with_priority_1_at == first.finish_at

@@ -8,7 +8,7 @@ import pytest
 
 from curtsy.clock import HOUR, MINUTE, SECOND
 from curtsy.errors import NotFound
-from curtsy.frontier.describing import Description, Surroundings, describe, set_paused
+from curtsy.frontier.describing import Description, Surroundings, describe, pause
 from curtsy.frontier.results import Release
 from curtsy.operations.sources import pause_source
 from curtsy.operations.why import Why, WhyJob, why_job, why_page, why_source
@@ -153,7 +153,7 @@ async def test_paused_and_disabled(bench: Bench) -> None:
     await bench.submit(f"{SITE}/1")
     worker = await bench.worker()
     source = await bench.source("site.com")
-    await bench.store.write(lambda c: set_paused(c, source.id, paused=True, by="ann"))
+    await bench.store.write(lambda c: pause(c, source.id, by="ann"))
     why = await of_page(bench, f"{SITE}/1")
     assert codes(why) == ["source_paused"]
     assert "ann" in why.blockers[0].because
@@ -184,6 +184,16 @@ async def test_a_retry(bench: Bench) -> None:
     assert [v.url for v in await worker.take()] == [f"{SITE}/1"]
 
 
+async def opened(worker: Any, visit: Any, *, at: int) -> None:
+    """The visit starts then, and the flush tells of it."""
+    batch = worker.batch()
+    pace = orjson.dumps({"rest": 0, "open": [visit.page_id]}).decode()
+    told = worker.report(visit.source_id, paced_at=at, next_fetch_at=at + DELAY + 1, pace=pace)
+    batch.reports[visit.source_id] = told
+    batch.started.append(visit.page_id)
+    await worker.tell(batch)
+
+
 async def test_in_flight_and_all_hands_busy(bench: Bench) -> None:
     await bench.submit(f"{SITE}/1", f"{SITE}/2")
     worker = await bench.worker()
@@ -191,8 +201,66 @@ async def test_in_flight_and_all_hands_busy(bench: Bench) -> None:
     await bench.execute(
         "UPDATE workers SET slots = 1, in_flight = :pages", pages=f"[{first.page_id}]"
     )
+    await opened(worker, first, at=bench.time())
     assert (await of_page(bench, f"{SITE}/1")).state == "in_flight"
-    assert codes(await of_page(bench, f"{SITE}/2")) == ["behind", "concurrency", "slots_busy"]
+    second = await of_page(bench, f"{SITE}/2")
+    assert (codes(second), second.ahead) == (["delay", "concurrency", "slots_busy"], 0)
+    assert second.predicted_start_at == bench.time() + DELAY + 1
+    await bench.bury("w1")
+    await bench.worker("w2")
+    assert "concurrency" not in codes(await of_page(bench, f"{SITE}/2")), "nothing is known of it"
+
+
+async def test_a_job_whose_last_page_is_open_waits_for_nothing_else(bench: Bench) -> None:
+    job = await bench.job(f"{SITE}/1")
+    await bench.submit(f"{SITE}/2")
+    worker = await bench.worker()
+    [first, _second] = await worker.lease_and_take()
+    await opened(worker, first, at=bench.time())
+    why = await of_job(bench, job)
+    assert [(s.outlook.open, s.blockers) for s in why.sources] == [(1, [])]
+    assert why.finish_at == bench.time(), "it need not start again"
+    bench.time.moves(1)
+    await worker.flush(retried(first, again_at=bench.time() + MINUTE))
+    page = await of_page(bench, f"{SITE}/1")
+    assert (page.state, page.blockers[0].code) == ("waiting", "retry"), "whoever told of it as open"
+
+
+async def test_retries_that_are_due_go_before_what_they_go_before(bench: Bench) -> None:
+    await bench.submit(*(f"{SITE}/{n}" for n in range(5)), priority=3)
+    worker = await bench.worker()
+    visits = await worker.lease_and_take()
+    await worker.flush(*(retried(visit, again_at=bench.time()) for visit in visits))
+    high, low = f"{SITE}/high", f"{SITE}/low"
+    await bench.submit(high, priority=1)
+    await bench.submit(low, priority=9)
+    bench.time.moves(1)
+    assert (await of_page(bench, high)).ahead == 0
+    assert (await of_page(bench, low)).ahead == 6
+    assert (await worker.take())[0].url == high
+
+
+async def test_slow_hours_are_named(bench: Bench) -> None:
+    await bench.submit(f"{SITE}/1", f"{SITE}/2", f"{SITE}/3")
+    minute = bench.time() // MINUTE % 1440
+    slow = {"start": (minute - 10) % 1440, "end": (minute + 60) % 1440, "slowdown": 10}
+    await described(bench, min_delay=3 * SECOND, hours=slow)
+    await asked_once(bench)
+    why = await of_source(bench)
+    [blocker] = why.blockers
+    assert blocker.code == "slow_hours"
+    assert blocker.until == why.predicted_start_at
+    assert 29 * SECOND < (blocker.until or 0) - bench.time() < 31 * SECOND
+    assert blocker.data["slowdown"] == 10
+
+
+async def test_where_every_worker_is_about_to_stop_nothing_is_foretold(bench: Bench) -> None:
+    job = await bench.job(f"{SITE}/1")
+    await bench.worker()
+    await bench.execute("UPDATE workers SET draining = true")
+    page = await of_page(bench, f"{SITE}/1")
+    assert (codes(page), page.predicted_start_at) == (["workers_drain"], None)
+    assert (await of_job(bench, job)).finish_at is None
 
 
 async def test_a_worker_that_is_silent_or_stops(bench: Bench) -> None:

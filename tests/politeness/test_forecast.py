@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from curtsy.clock import DAY, HOUR, MINUTE
 from curtsy.politeness.forecast import STEPS, nth_start, start_of
-from curtsy.politeness.hours import Hours
+from curtsy.politeness.hours import FARTHEST, Hours
 from curtsy.politeness.pace import Pace
 from curtsy.politeness.policy import Policy
 
@@ -89,3 +89,9 @@ def test_open_requests_count_where_few_may_be_open() -> None:
 def test_the_far_future_is_not_computed() -> None:
     pace = Pace(Policy(min_delay=HOUR, hours=Hours(0, 60, closed=True)), rest_until=0)
     assert nth_start(pace, 10**9, 0) > 9 * 365 * 24 * HOUR
+
+
+def test_what_lies_beyond_all_reckoning_is_not_reckoned() -> None:
+    slow = Hours(0, 23 * 60, "Europe/London", slowdown=1_000.0)
+    pace = Pace(Policy(requests_per_hour=1, hours=slow), rest_until=NOON)
+    assert start_of(pace, 100_000, NOON) <= NOON + 2 * FARTHEST

@@ -2,13 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from random import Random
 
 import pytest
 from aiohttp import web
 
 from curtsy.config.turning import LANES_PER_SLOT
 from curtsy.frontier.describing import Description, Surroundings, describe
+from curtsy.frontier.results import Result
+from curtsy.frontier.take import Visit
+from curtsy.model.kinds import Kind
+from curtsy.model.outcome import Failed
+from curtsy.operations.sources import pause_source, resume_source
+from curtsy.politeness.health import HEALTHY
 from curtsy.politeness.policy import Policy
+from curtsy.worker.results import judge
 from support.engine import Engine, settings, until
 
 QUICK = Policy(min_delay=1, retry_base=60, retry_cap=60)
@@ -222,6 +230,19 @@ async def test_who_waits_for_a_worker_waits_for_capacity(curtsy: Engine, site: S
     assert row.politeness_ms < row.capacity_ms / 2
 
 
+async def test_who_waits_for_a_paused_source_does_not_wait_for_a_worker(
+    curtsy: Engine, site: Site
+) -> None:
+    job = await curtsy.submit(site.url("/1"))
+    await curtsy.store.write(lambda c: pause_source(c, site.name, by="ann"))
+    await asyncio.sleep(1.0)
+    async with curtsy.worker(settings(QUICK)):
+        now = curtsy.clock.now()
+        await curtsy.store.write(lambda c: resume_source(c, site.name, now=now))
+        row = await curtsy.ended(job, 60)
+    assert row.capacity_ms < row.politeness_ms
+
+
 async def test_a_source_whose_robots_file_wants_a_long_delay_is_given_back_meanwhile(
     curtsy: Engine, site: Site
 ) -> None:
@@ -261,3 +282,18 @@ async def test_the_receipt_tells_what_the_site_had_of_us(curtsy: Engine, site: S
     assert receipt.bytes_saved == len("Hello")
     assert receipt.bytes == len(site.robots) + len("Hello") * 3 + site.error_bytes
     assert receipt.smallest_gap_ms >= 1
+
+
+@pytest.mark.parametrize(
+    ("failed", "answered"),
+    [(Failed(Kind.TIMEOUT, "late"), False), (Failed(Kind.RESET, "cut"), False),
+     (Failed(Kind.DNS, "no such name", final=True), False),
+     (Failed(Kind.TRUNCATED, "short"), True), (Failed(Kind.SERVER_ERROR, "", status=500), True),
+     (Failed(Kind.GONE, "", status=404), True)],
+    ids=lambda value: value.kind.value if isinstance(value, Failed) else "",
+)  # fmt: skip
+async def test_silence_does_not_speak_for_a_host(failed: Failed, answered: bool) -> None:
+    visit = Visit(1, 1, 1, 5, 1, None, 0, 0, "http://a.com/", None, 0, 0, "raw", None, None, None)
+    result = Result(visit, failed, started_at=0, ended_at=1)
+    judged = judge(result, policy=QUICK, health=HEALTHY, rng=Random(1), answers_others=True)
+    assert (judged.answered, judged.trouble) == (answered, None)

@@ -25,7 +25,7 @@ def page(receipt: CourtesyReceipt) -> str:
     hosts = ", ".join(receipt.hosts) or receipt.source
     facts = {
         "We call ourselves": receipt.user_agent,
-        "At most": _promised(receipt),
+        "At most, as of now": _promised(receipt),
         "robots.txt": "read and obeyed" if receipt.obeys_robots else "not asked for",
         "As of": receipt.as_of,
     }

@@ -121,7 +121,7 @@ async def resume_source(name: Name, desk: TheDesk) -> SourceShown:
 async def _paused(desk: Desk, name: str, *, by: str | None) -> SourceShown:
     def change(connection: Connection, around: Surroundings) -> SourceShown:
         if by is None:
-            sources.resume_source(connection, name)
+            sources.resume_source(connection, name, now=around.now)
         else:
             sources.pause_source(connection, name, by=by)
         return _as_it_is(connection, name, around)

@@ -54,7 +54,7 @@ class Ledger(BaseModel):
     capacity: float
     """No worker had a hand free."""
     politeness: float
-    """Others of the same source went before them, at its pace."""
+    """Others of the same source went before them, at its pace; or somebody had paused it."""
     closed_hours: float
     backoff: float
     """Rests after trouble, and waits between tries."""

@@ -66,7 +66,14 @@ _MOVED_LATELY = Statement(
 )
 _PAUSE = Statement(
     """
-    UPDATE sources SET paused = :paused, paused_by = :by, control_version = control_version + 1
+    UPDATE sources SET paused = true, paused_by = :by, control_version = control_version + 1
+    WHERE id = :id
+    """
+)
+_RESUME = Statement(
+    """
+    UPDATE sources SET paused = false, paused_by = NULL, control_version = control_version + 1,
+        ready_at = CASE WHEN ready_at < :now THEN CAST(:now AS bigint) ELSE ready_at END
     WHERE id = :id
     """
 )
@@ -120,9 +127,14 @@ def forget(connection: Connection, name: str, around: Surroundings) -> bool:
     return True
 
 
-def set_paused(connection: Connection, source_id: int, *, paused: bool, by: str | None) -> None:
+def pause(connection: Connection, source_id: int, *, by: str) -> None:
     """Lanes hear of it within a second; what waits stays where it is."""
-    _PAUSE(connection, id=source_id, paused=paused, by=by if paused else None)
+    _PAUSE(connection, id=source_id, by=by)
+
+
+def resume(connection: Connection, source_id: int, *, now: int) -> None:
+    """It is ready from now on: until then no worker was missing."""
+    _RESUME(connection, id=source_id, now=now)
 
 
 def source_named(connection: Connection, name: str) -> Any:

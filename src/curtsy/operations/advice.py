@@ -34,6 +34,8 @@ class Late:
     pace: Pace
     ahead: int
     """Visits before the job's last."""
+    if_first: int | None
+    """The same if all its pages had priority 1; None: they have."""
     robots: int
     """Requests for robots.txt, which come first in any case."""
     pages: int
@@ -56,7 +58,7 @@ def advise(late: Late) -> Advice:
     def in_time(at: int) -> int | None:
         return at if at <= late.finish_by else None
 
-    delay = spare // (requests + late.robots)
+    delay = spare // max(1, requests + late.robots)
     slower = policy.min_delay > delay and late.end(
         requests, replace(policy, min_delay=delay, max_delay=min(policy.max_delay, delay))
     ) <= late.finish_by  # fmt: skip
@@ -64,11 +66,12 @@ def advise(late: Late) -> Advice:
     fewer = 0 < policy.requests_per_hour < limit and late.end(
         requests, replace(policy, requests_per_hour=limit)
     ) <= late.finish_by  # fmt: skip
+    first = None if late.if_first is None else late.end(late.if_first + late.pages)
     open_always = late.end(requests, replace(policy, hours=None)) if policy.hours else None
     return Advice(
         late.name,
         pages_in_time=max(0, _most(late.end, late.finish_by, requests) - late.ahead),
-        with_priority_1_at=in_time(late.end(late.pages)),
+        with_priority_1_at=in_time(first) if first is not None else None,
         delay_needed=delay if slower else None,
         per_hour_needed=limit if fewer else None,
         without_hours_at=None if open_always is None else in_time(open_always),

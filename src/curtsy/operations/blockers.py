@@ -38,6 +38,10 @@ class Hands:
         return cls([worker for worker in all_workers(connection, now=now) if worker.alive])
 
     @property
+    def at_work(self) -> bool:
+        return any(not worker.draining for worker in self.live)
+
+    @property
     def busy(self) -> int:
         return sum(len(worker.in_flight) for worker in self.live)
 
@@ -57,21 +61,19 @@ class Hands:
         if not self.live:
             yield Blocker("no_worker", "No worker is alive, so nothing is fetched.",
                           frees="Start one: `curtsy up` or `curtsy worker`.")  # fmt: skip
-        elif all(worker.draining for worker in self.live):
+        elif not self.at_work:
             yield Blocker("workers_drain", "Every worker is about to stop and starts nothing more.",
                           frees="Start one: `curtsy worker`.")  # fmt: skip
 
 
-def source_blockers(
-    standing: SourceStanding, hands: Hands, open_here: int, *, now: int
-) -> list[Blocker]:
+def source_blockers(standing: SourceStanding, hands: Hands, *, now: int) -> list[Blocker]:
     """All of the source's own that hold now; none: it starts as soon as a worker has a hand."""
     waits = standing.pace.waits(now)
     return [
         *paused(standing),
         *_orphaned(standing, hands),
-        *(_of_rule(standing, rule, until) for rule, until in waits.items()),
-        *_full(standing, open_here),
+        *(_of_rule(standing, rule, until, now) for rule, until in waits.items()),
+        *_full(standing),
         *(() if waits else _not_taken(standing, hands, now)),
     ]
 
@@ -114,8 +116,8 @@ def _not_taken(standing: SourceStanding, hands: Hands, now: int) -> Iterator[Blo
                       data={"ready_since": rfc3339(row.ready_at)})  # fmt: skip
 
 
-def _full(standing: SourceStanding, open_here: int) -> Iterator[Blocker]:
-    pace, name = standing.pace, standing.row.name
+def _full(standing: SourceStanding) -> Iterator[Blocker]:
+    pace, name, open_here = standing.pace, standing.row.name, len(standing.open)
     most = 1 if pace.resting else pace.policy.concurrency
     if open_here >= most:
         yield Blocker("concurrency", f"{open_here} of at most {most} requests to {name} are open.",
@@ -123,13 +125,13 @@ def _full(standing: SourceStanding, open_here: int) -> Iterator[Blocker]:
                       data={"open": open_here, "concurrency": most})  # fmt: skip
 
 
-def _of_rule(standing: SourceStanding, rule: Rule, until: int) -> Blocker:
+def _of_rule(standing: SourceStanding, rule: Rule, until: int, now: int) -> Blocker:
     name, policy, at = standing.row.name, standing.pace.policy, rfc3339(until)
     match rule:
         case "rest":
             return _rest(standing, until)
         case "delay":
-            return _delay(standing, until)
+            return _in_slow_hours(standing, until, now) or _delay(standing, until)
         case "hourly_limit":
             limit, used = policy.requests_per_hour, standing.pace.hour.total
             return Blocker("hourly_limit", f"{name} gets at most {limit} requests an hour and "
@@ -142,6 +144,19 @@ def _of_rule(standing: SourceStanding, rule: Rule, until: int) -> Blocker:
             return Blocker("closed_hours", f"{name} is closed until {at} ({zone}).", until,
                            frees="Other respectful_hours in its policy.",
                            data={"timezone": zone})  # fmt: skip
+
+
+def _in_slow_hours(standing: SourceStanding, until: int, now: int) -> Blocker | None:
+    """Where the wait is as long as it is because of them."""
+    name, hours = standing.row.name, standing.pace.policy.hours
+    if hours is None or hours.closed or hours.slowdown == 1 or not hours.within(now):
+        return None
+    slow_until = rfc3339(hours.changes_at(now))
+    return Blocker("slow_hours", f"{name} is asked {hours.slowdown:g} times less often until "
+                   f"{slow_until} ({hours.timezone}); the next at {rfc3339(until)}.", until,
+                   frees="Other respectful_hours in its policy.",
+                   data={"slowdown": hours.slowdown, "slow_until": slow_until,
+                         "timezone": hours.timezone})  # fmt: skip
 
 
 def _delay(standing: SourceStanding, until: int) -> Blocker:
@@ -158,7 +173,8 @@ def _delay(standing: SourceStanding, until: int) -> Blocker:
     if pace.policy.min_delay > standing.policy.min_delay:
         return Blocker("crawl_delay", f"The robots.txt of {name} asks for a request every "
                        f"{seconds:g} s at most; the next at {at}.", until,
-                       frees="A smaller crawl_delay_cap_seconds, or robots = false, in its policy.",
+                       frees="In its policy, a smaller crawl_delay_cap_seconds, or robots = "
+                       '"ignore".',
                        data=data)  # fmt: skip
     return Blocker("delay", f"{name} is asked every {seconds:g} s; the next at {at}.", until,
                    frees="A smaller min_delay_seconds in its policy.", data=data)  # fmt: skip

@@ -52,11 +52,20 @@ _AHEAD = Lookup(
 )
 _DUE = Lookup(
     """
-    SELECT CAST({each_source_id} AS bigint) AS source_id, count(*) AS visits
-    FROM (SELECT 1 AS one FROM visits WHERE source_id = {each_source_id} AND due_at <= :now
-          LIMIT :most) AS due
+    SELECT CAST({each_source_id} AS bigint) AS source_id,
+           CAST({each_place} AS bigint) AS place, count(*) AS visits
+    FROM (SELECT 1 AS one FROM visits
+          WHERE source_id = {each_source_id} AND due_at <= :now
+            AND (priority, rank) <= ({each_priority}, {each_rank}) LIMIT :most) AS due
     """,
-    each={"source_id": "bigint"},
+    each={"source_id": "bigint", "place": "bigint", "priority": "smallint", "rank": "bigint"},
+)
+_OPEN_OF_JOB = Statement(
+    """
+    SELECT open.source_id, count(*) AS pages FROM {open} JOIN items i
+    ON i.page_id = open.page_id AND i.job_id = :job_id AND i.state = 0 GROUP BY open.source_id
+    """,
+    open={"source_id": "bigint", "page_id": "bigint"},
 )
 _ROBOTS_UNKNOWN = Statement(
     """
@@ -87,13 +96,20 @@ class SourceStanding:
     pace: Pace
     unknown_robots: frozenset[str]
     """Hosts that pages wait for, and whose robots.txt must be asked for first."""
+    open: frozenset[int] = frozenset()
+    """Pages that are being asked for."""
     handed_over: bool = False
     """It rests since its last owner may have asked more than it told."""
 
-    def start_of(self, place: int, now: int, *, also_unknown: Collection[str] = ()) -> int:
-        """When the visit that is the `place`-th by now may be expected to start."""
+    def start_of(self, n: int, now: int, *, also_unknown: Collection[str] = ()) -> int:
+        """When the n-th visit from now may be expected to start."""
         unknown = self.unknown_robots.union(also_unknown) if self.policy.robots else ()
-        return start_of(self.pace, place + len(unknown), now, answer_ms=self.pace.strain.recent)
+        return start_of(self.pace, n + len(unknown), now, answer_ms=self.pace.strain.recent)
+
+    def start_of_place(self, place: int, now: int, *, also_unknown: Collection[str] = ()) -> int:
+        """The same of the visit that is the `place`-th by now, those that are open included."""
+        n = place - len(self.open)
+        return self.start_of(n, now, also_unknown=also_unknown) if n > 0 else now
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +121,8 @@ class SourceOutlook:
     """Visits that go before the job's first."""
     first_start_at: int
     last_start_at: int
+    open: int = 0
+    """Of its pages, those that are being asked for."""
     later: int = 0
     """Of its pages, those that wait for another try."""
     first_later_at: int | None = None
@@ -127,7 +145,11 @@ def job_outlook(connection: Connection, job_id: int, defaults: Policy, *, now: i
     places = {(row.source_id, int(at)) for row in rows for at in (row.first, row.last)
               if at is not None}  # fmt: skip
     before = visits_up_to(connection, places, now=now)
-    found = [_of_source(row, standings[row.source_id], before, now) for row in rows]
+    asked = [(i, page_id) for i, standing in standings.items() for page_id in standing.open]
+    is_open = {row.source_id: row.pages for row in
+               _OPEN_OF_JOB(connection, open=asked, job_id=job_id)} if asked else {}  # fmt: skip
+    found = [_of_source(row, standings[row.source_id], before, is_open.get(row.source_id, 0), now)
+             for row in rows]  # fmt: skip
     found.sort(key=lambda outlook: outlook.last_start_at, reverse=True)
     finish_at = None
     if found:
@@ -137,17 +159,21 @@ def job_outlook(connection: Connection, job_id: int, defaults: Policy, *, now: i
 
 
 def _of_source(
-    row: Any, standing: SourceStanding, before: Mapping[tuple[int, int], int], now: int
-) -> SourceOutlook:
+    row: Any, standing: SourceStanding, before: Mapping[tuple[int, int], int], is_open: int,
+    now: int,
+) -> SourceOutlook:  # fmt: skip
+    if is_open >= row.pages:
+        return SourceOutlook(standing, row.pages, 0, now, now, is_open)
     ready, first_later = row.pages - row.later, row.first_later
     first = before.get((row.source_id, int(row.first or 0)), 1)
     last = before.get((row.source_id, int(row.last or 0)), ready)
-    starts = standing.start_of(first, now if ready else first_later)
-    ends = standing.start_of(last + row.later, now) if ready else 0
+    starts = standing.start_of_place(first, now) if ready else standing.start_of(1, first_later)
+    ends = standing.start_of_place(last + row.later, now) if ready else 0
     if row.later:
         ends = max(ends, standing.start_of(row.later, first_later),
                    standing.start_of(1, row.last_due))  # fmt: skip
-    return SourceOutlook(standing, row.pages, first - 1, starts, ends, row.later, first_later)
+    ahead = max(0, first - 1 - len(standing.open))
+    return SourceOutlook(standing, row.pages, ahead, starts, ends, is_open, row.later, first_later)
 
 
 def source_standings(
@@ -183,19 +209,19 @@ def _standing_of(row: Any, defaults: Policy, unknown_robots: frozenset[str]) -> 
     handed_over = bool(row.unreported) and (row.next_fetch_at or 0) > pace.next_at
     if handed_over:
         pace.rest(row.next_fetch_at)
-    return SourceStanding(row, policy, kept, pace, unknown_robots, handed_over)
+    is_open = frozenset(kept.get("open", ()) if row.owner is not None else ())
+    return SourceStanding(row, policy, kept, pace, unknown_robots, is_open, handed_over)
 
 
 def visits_up_to(
     connection: Connection, places: Collection[tuple[int, int]], *, now: int
 ) -> dict[tuple[int, int], int]:
-    """By source and place in its order: how many visits there are up to it, itself included, and
-    retries that are due."""
+    """By source and place in its order: how many visits there are up to it, itself included, as
+    well as retries that are due."""
     if not places:
         return {}
     asked = [(i, at, *divmod(at, PLACE)) for i, at in sorted(places)]
-    sources = sorted({(i,) for i, _at in places})
-    due = {row.source_id: row.visits for row in
-           _DUE(connection, sources, now=now, most=MOST_PAGES)}  # fmt: skip
-    return {(row.source_id, row.place): row.visits + due.get(row.source_id, 0)
+    due = {(row.source_id, row.place): row.visits for row in
+           _DUE(connection, asked, now=now, most=MOST_PAGES)}  # fmt: skip
+    return {(row.source_id, row.place): row.visits + due.get((row.source_id, row.place), 0)
             for row in _AHEAD(connection, asked, most=MOST_PAGES)}  # fmt: skip

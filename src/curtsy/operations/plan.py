@@ -8,7 +8,7 @@ from typing import Any
 import zstandard
 
 from curtsy.frontier.admit import Admission, Wanted
-from curtsy.frontier.ranks import VirtualTimes, virtual_times
+from curtsy.frontier.ranks import Ranks, VirtualTimes, virtual_times
 from curtsy.frontier.sources import expected_sources
 from curtsy.model.domains import home_of
 from curtsy.operations.advice import Advice, Late, advise
@@ -58,6 +58,8 @@ class PlannedSource:
     answer_ms: float = 0.0
     unknown_robots: int = 0
     """Requests for robots.txt that would go before."""
+    if_first: int | None = None
+    """Visits before its last page if all of them had priority 1; None: they have."""
     paused: Blocker | None = None
 
 
@@ -91,11 +93,44 @@ class Found:
     standings: Mapping[int, SourceStanding]
     ranks: VirtualTimes
     robots: Mapping[str, bytes]
-    before: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """By source: visits that would go before the job's first new page there, and its last."""
-    joined: Mapping[int, int] = field(default_factory=dict)
-    """By source: how many visits there are up to the last that the job would join."""
+    placed: Mapping[int, "Placed"] = field(default_factory=dict)
     hands: Hands = field(default_factory=lambda: Hands(()))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a job's pages would come in a source's order: visits that wait there already."""
+
+    before_first: int
+    up_to_last: int
+    """Those that it would join included."""
+    if_first: int | None
+    """The same if all its pages had priority 1; None: they have."""
+
+
+class _Span:
+    """The places that a job's pages would have in one source."""
+
+    def __init__(self) -> None:
+        self.before: list[int] = []
+        self.at: list[int] = []
+        self.joined: list[int] = []
+        """Where they wait now."""
+
+    def add(self, page: Wanted, rank: int, row: Any) -> None:
+        own = page.priority * PLACE + rank
+        if row is None or row.joined is None:
+            self.before.append(own)
+            self.at.append(own)
+            return
+        waits = row.priority * PLACE + row.rank
+        self.before.append(min(own, waits - 1))
+        self.at.append(min(own, waits))
+        self.joined.append(waits)
+
+    def move_up(self) -> int:
+        """Visits behind the job's last page that it takes with it before that."""
+        return sum(waits > max(self.at) for waits in self.joined)
 
 
 def look_for_plan(
@@ -120,20 +155,31 @@ def look_for_plan(
 
 
 def _placed(connection: Connection, wanted: Sequence[Wanted], found: Found, now: int) -> Found:
-    ends = {source: _ends(source, pages, found) for source, pages in
-            _by_source(wanted, found).items() if isinstance(source, int)}  # fmt: skip
-    last: dict[int, int] = {}
-    for row in found.known.values():
-        if row.joined is not None and not row.fresh:
-            place = row.priority * PLACE + row.rank
-            last[row.joined] = max(last.get(row.joined, 0), place)
-    places = {(source, at) for source, both in ends.items() for at in both} | {*last.items()}
-    visits = visits_up_to(connection, places, now=now)
-    return replace(
-        found,
-        before={i: (visits[i, first], visits[i, end]) for i, (first, end) in ends.items()},
-        joined={i: visits[i, place] for i, place in last.items()},
-    )
+    """Pages that are fresh take a place, as when they are admitted, but need none."""
+    spans: dict[int, _Span] = {}
+    ranks = Ranks(found.ranks)
+    for page in wanted:
+        source, row = _source_of(page, found), found.known.get(page.fingerprint)
+        rank = ranks.take(source, page.priority) if isinstance(source, int) else 0
+        if row is not None and row.joined is not None:
+            source = row.joined
+        if isinstance(source, int) and not _is_fresh(page, found):
+            spans.setdefault(source, _Span()).add(page, rank, row)
+    places = {i: (min(s.before), max(s.at), _if_first(i, len(s.at), found))
+              for i, s in spans.items()}  # fmt: skip
+    visits = visits_up_to(connection, {(i, at) for i, all_ in places.items() for at in all_},
+                          now=now)  # fmt: skip
+    placed = {}
+    for i, (first, last, urgent) in places.items():
+        if_first = visits[i, urgent] if last >= 2 * PLACE else None
+        placed[i] = Placed(visits[i, first], visits[i, last] + spans[i].move_up(), if_first)
+    return replace(found, placed=placed)
+
+
+def _if_first(source: int, pages: int, found: Found) -> int:
+    """The place of the last of so many pages of priority 1."""
+    virtual_time, _floor = found.ranks.get(source, {}).get("1", [0, 0])
+    return PLACE + virtual_time + pages
 
 
 def make_plan(
@@ -164,8 +210,8 @@ def make_plan(
 
 
 def _late(source: PlannedSource, finish_by: int, now: int) -> Late:
-    return Late(source.name, source.pace, source.ahead, source.unknown_robots, source.pages,
-                source.answer_ms, finish_by, now)  # fmt: skip
+    return Late(source.name, source.pace, source.ahead, source.if_first, source.unknown_robots,
+                source.pages, source.answer_ms, finish_by, now)  # fmt: skip
 
 
 def _sources(
@@ -176,7 +222,7 @@ def _sources(
         if page.host not in found.robots:
             unknown.setdefault(_source_of(page, found), set()).add(page.host)
     pages = _by_source(new, found)
-    most = [*pages.items(), *((i, Counter[int]()) for i in found.joined if i not in pages)]
+    most = [*pages.items(), *((i, 0) for i in found.placed if i not in pages)]
     planned = [_foretold(source, count, unknown.get(source, set()), found, defaults, now)
                for source, count in most[:SOURCES_FORETOLD]]  # fmt: skip
     return sorted(planned, key=lambda source: source.last_start_at, reverse=True)
@@ -213,43 +259,28 @@ def _policy(host: str, found: Found, defaults: Policy) -> Policy:
     return standing.policy if standing is not None else defaults
 
 
-def _by_source(wanted: Sequence[Wanted], found: Found) -> dict[int | str, Counter[int]]:
-    """By the source, or the name of one that would be new: pages by priority."""
-    pages: dict[int | str, Counter[int]] = {}
-    for page in wanted:
-        pages.setdefault(_source_of(page, found), Counter())[page.priority] += 1
-    return dict(sorted(pages.items(), key=lambda item: -item[1].total()))
+def _by_source(wanted: Sequence[Wanted], found: Found) -> dict[int | str, int]:
+    """By the source, or the name of one that would be new: pages; the most first."""
+    return dict(Counter(_source_of(page, found) for page in wanted).most_common())
 
 
 def _source_of(page: Wanted, found: Found) -> int | str:
     return found.source_of.get(page.host, home_of(page.host))
 
 
-def _ends(source: int, pages: Counter[int], found: Found) -> tuple[int, int]:
-    """Where the job's first and last page would come in the source's order."""
-    best, worst = min(pages), max(pages)
-    times = found.ranks.get(source, {})
-    first, _floor = times.get(str(best), [0, 0])
-    last, _floor = times.get(str(worst), [0, 0])
-    return best * PLACE + first + 1, worst * PLACE + last + pages[worst]
-
-
 def _foretold(
-    source: int | str, pages: Counter[int], unknown: set[str], found: Found, defaults: Policy,
-    now: int,
-) -> PlannedSource:  # fmt: skip
-    total = pages.total()
+    source: int | str, new: int, unknown: set[str], found: Found, defaults: Policy, now: int
+) -> PlannedSource:
     if isinstance(source, str):
         pace, robots = Pace(defaults, rest_until=now), len(unknown) if defaults.robots else 0
-        first, last = (start_of(pace, n + robots, now) for n in (1, total))
-        return PlannedSource(source, total, 0, first, last, pace, unknown_robots=robots)
-    standing = found.standings[source]
-    joined = found.joined.get(source, 0)
-    first, last = found.before.get(source, (0, 0))
+        first, last = (start_of(pace, n + robots, now) for n in (1, new))
+        return PlannedSource(source, new, 0, first, last, pace, unknown_robots=robots)
+    standing, placed = found.standings[source], found.placed[source]
     robots = len(standing.unknown_robots | unknown) if standing.policy.robots else 0
     return PlannedSource(
-        standing.row.name, total, last,
-        standing.start_of(first + 1, now, also_unknown=unknown),
-        standing.start_of(max(last + total, joined), now, also_unknown=unknown),
-        standing.pace, standing.pace.strain.recent, robots, next(paused(standing), None),
+        standing.row.name, new, placed.up_to_last,
+        standing.start_of_place(placed.before_first + 1, now, also_unknown=unknown),
+        standing.start_of_place(placed.up_to_last + new, now, also_unknown=unknown),
+        standing.pace, standing.pace.strain.recent, robots, placed.if_first,
+        next(paused(standing), None),
     )  # fmt: skip

@@ -15,7 +15,8 @@ from curtsy.frontier.describing import (
     Surroundings,
     describe,
     forget,
-    set_paused,
+    pause,
+    resume,
     source_named,
 )
 from curtsy.frontier.receipts import receipts_of
@@ -187,12 +188,20 @@ def delete_source(connection: Connection, name: str, around: Surroundings) -> No
 
 
 def pause_source(connection: Connection, name: str, *, by: str) -> None:
-    by = f"user {by}" if by == DISABLED else by  # whose name means something else here
-    _set_paused(connection, name, paused=True, by=by)
+    row = _known(connection, name)
+    if row.paused:
+        raise WrongState(name, "paused already", "paused again")
+    # a user whose name means something else here
+    pause(connection, row.id, by=f"user {by}" if by == DISABLED else by)
 
 
-def resume_source(connection: Connection, name: str) -> None:
-    _set_paused(connection, name, paused=False, by=None)
+def resume_source(connection: Connection, name: str, *, now: int) -> None:
+    row = _known(connection, name)
+    if not row.paused:
+        raise WrongState(name, "not paused", "resumed")
+    if row.paused_by == DISABLED:
+        raise WrongState(name, "disabled by its policy (enabled = false)", "resumed")
+    resume(connection, row.id, now=now)
 
 
 def check_name(name: str, hosts: Sequence[str] | None) -> None:
@@ -225,16 +234,11 @@ def _held(connection: Connection, name: str) -> Any:
     return None
 
 
-def _set_paused(connection: Connection, name: str, *, paused: bool, by: str | None) -> None:
+def _known(connection: Connection, name: str) -> Any:
     row = _held(connection, name)
     if row is None:
         raise NotFound("source", name[:200])
-    if bool(row.paused) == paused:
-        raise WrongState(name, "paused already" if paused else "not paused",
-                         "paused again" if paused else "resumed")  # fmt: skip
-    if not paused and row.paused_by == DISABLED:
-        raise WrongState(name, "disabled by its policy (enabled = false)", "resumed")
-    set_paused(connection, row.id, paused=paused, by=by)
+    return row
 
 
 _KEPT_AS = {

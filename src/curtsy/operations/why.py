@@ -60,13 +60,6 @@ _WAITING = Statement(
                AS first_later
     """
 )
-_OPEN = Statement(
-    """
-    SELECT v.source_id, count(*) AS number FROM {pages} JOIN visits v ON v.page_id = pages.id
-    GROUP BY v.source_id
-    """,
-    pages={"id": "bigint"},
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +123,18 @@ def why_page(
     if page.visit is None:
         return _not_queued(page, name)
     look = _Look(connection, [page.source_id], defaults, now, confined)
-    if page.id in look.in_flight:
-        return Why(name, "in_flight", [], now, 0)
+    standing = look.standings[page.source_id]
     if page.due_at is not None and page.due_at > now:
-        own, ahead = [_retry(page, look.standings[page.source_id])], None
-        start = look.standings[page.source_id].start_of(1, page.due_at)
+        own, ahead = [_retry(page, standing)], None
+        start = standing.start_of(1, page.due_at)
+    elif page.id in standing.open:
+        return Why(name, "in_flight", [], now, 0)
     else:
         place = (page.source_id, page.priority * PLACE + page.rank)
-        ahead = max(0, visits_up_to(connection, [place], now=now)[place] - 1)
+        up_to = visits_up_to(connection, [place], now=now)[place]
+        ahead = max(0, up_to - 1 - len(standing.open))
         own = [_behind(page, ahead)] if ahead else []
-        start = look.standings[page.source_id].start_of(ahead + 1, now)
+        start = standing.start_of(ahead + 1, now)
     blockers = [*own, *look.blockers(page.source_id)]
     known = look.moves(page.source_id)
     return Why(name, "waiting" if blockers else "ready", blockers, start if known else None, ahead)
@@ -168,13 +163,13 @@ def why_job(
 
 def expected_end(outlook: Outlook, hands: Hands) -> int | None:
     """None where it waits for something that nobody can foretell."""
-    stuck = not hands.live or any(o.standing.row.paused for o in outlook.sources)
+    stuck = not hands.at_work or any(o.standing.row.paused for o in outlook.sources)
     return None if stuck else outlook.finish_at
 
 
 def eta(connection: Connection, job_id: int, defaults: Policy, *, now: int) -> int | None:
     hands = Hands.now(connection, now)
-    if not hands.live:
+    if not hands.at_work:
         return None
     return expected_end(job_outlook(connection, job_id, defaults, now=now), hands)
 
@@ -188,29 +183,27 @@ class _Look:
     ) -> None:  # fmt: skip
         self._now, self._confined = now, confined
         self.hands = Hands.now(connection, now)
-        self.in_flight = {page for worker in self.hands.live for page in worker.in_flight}
-        pages = [(page,) for page in self.in_flight]
-        self._open = {row.source_id: row.number for row in _OPEN(connection, pages=pages)}
         self.standings: dict[int, SourceStanding] = source_standings(
             connection, sources, defaults, now=now
         )
 
     def blockers(self, source_id: int, *, hands: bool = True) -> list[Blocker]:
-        standing, here = self.standings[source_id], self._open.get(source_id, 0)
-        found = source_blockers(standing, self.hands, here, now=self._now)
+        standing = self.standings[source_id]
+        found = source_blockers(standing, self.hands, now=self._now)
         found += self.hands.blockers() if hands else ()
         return [without_names(b, standing.row.name) for b in found] if self._confined else found
 
     def of_job(self, outlook: SourceOutlook) -> WhySource:
         source_id, later_at = outlook.standing.row.id, outlook.first_later_at
-        blockers = self.blockers(source_id, hands=False)
+        all_open = outlook.open >= outlook.pages
+        blockers = [] if all_open else self.blockers(source_id, hands=False)
         if later_at is not None and outlook.later == outlook.pages:
             blockers = [waits_for_retries(outlook.later, later_at), *blockers]
         return WhySource(outlook, blockers, self.moves(source_id))
 
     def moves(self, source_id: int) -> bool:
         """Without anybody's doing."""
-        return bool(self.hands.live) and not self.standings[source_id].row.paused
+        return self.hands.at_work and not self.standings[source_id].row.paused
 
 
 def _not_queued(page: Any, name: str) -> Why:

@@ -115,7 +115,8 @@ class Lane:
         return list(self._open)
 
     def report(self, release: Release | None = None) -> SourceReport:
-        return self._standing.report(self._reading.ranks(self._monotonic()), release)
+        is_open = [page_id for page_id in self._open if page_id not in self._told]
+        return self._standing.report(self._reading.ranks(self._monotonic()), is_open, release)
 
     # The lane's own way.
 

@@ -1,6 +1,7 @@
 """How a source stands with us: its policy and pace, its host's health, whether it was given up."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,7 @@ from curtsy.worker.results import Trouble, judge, postponed
 
 GUILTY_FROM = 3
 """So many workers died with a page in hand, and it is given up."""
+MOST_OPEN_TOLD = 100
 
 
 class Standing:
@@ -178,7 +180,7 @@ class Standing:
         day = self._clock.now() // DAY
         return self._receipts.setdefault(day, Receipt(day))
 
-    def report(self, ranks: str, release: Release | None) -> SourceReport:
+    def report(self, ranks: str, is_open: Sequence[int], release: Release | None) -> SourceReport:
         pace, offset = self.pace, self._clock.offset
         ahead = offset + self._clock.doubt
         last = pace.last
@@ -188,7 +190,7 @@ class Standing:
             next_fetch_at=pace.next_at + ahead,
             delay_ms=max(self.policy.min_delay, self.policy.max_delay),
             ranks=ranks,
-            pace=orjson.dumps(self._kept()).decode(),
+            pace=orjson.dumps(self._kept(is_open)).decode(),
             paced_at=None if last is None else last + ahead,
             fail_streak=self._fail_streak,
             failing_since=self._failing_since,
@@ -196,8 +198,10 @@ class Standing:
             release=release,
         )
 
-    def _kept(self) -> dict[str, Any]:
+    def _kept(self, is_open: Sequence[int]) -> dict[str, Any]:
         kept: dict[str, Any] = self.pace.kept()
+        if is_open:  # for people who ask: whoever has the source next begins with none
+            kept["open"] = is_open[:MOST_OPEN_TOLD]
         if self._crawl_delay:
             kept["crawl"] = self._crawl_delay
         if self._rest_why is not None:
