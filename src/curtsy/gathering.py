@@ -1,7 +1,8 @@
 """What is asked while an answer is on its way is answered together with the next.
 
 One asked alone is not kept waiting; under load many cost little more than one. Nobody's patience
-is another's: who gives up leaves the rest as they are. When all have given up, the work is told
+is another's: who gives up leaves the rest as they are. Nor is anybody's bad question: a batch that
+fails, and not because the store does, is asked one by one. When all have given up, the work is told
 to stop but not waited for, since the end of what hangs can hang too.
 """
 
@@ -9,6 +10,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Generic, TypeVar
+
+from curtsy.errors import StoreAway, StoreFull
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
@@ -60,6 +63,11 @@ class Gathering(Generic[Question, Answer]):
             work.cancel()
             return
         error = work.exception()
+        if len(batch) > 1 and error is not None and not isinstance(error, StoreAway | StoreFull):
+            for asked in batch:
+                if not asked[1].done():
+                    await self._answer_batch([asked])
+            return
         answers = [error] * len(batch) if error is not None else work.result()
         for (_question, future), answer in zip(batch, answers, strict=True):
             if future.done():

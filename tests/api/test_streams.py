@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from api.conftest import Site
 from api.front import Front, assert_problem
@@ -181,6 +181,29 @@ async def test_what_cannot_be_followed_is_refused_with_a_reason(
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == code
     assert closed.value.rcvd.reason
+
+
+@pytest.mark.parametrize("name", ["a%20b", "x" * 5_000, "x" * 100, "%F0%9F%92%A9" * 40, "a%22b"])
+async def test_what_cannot_be_the_name_of_a_job_is_refused_with_a_reason(
+    door: Front, name: str
+) -> None:
+    """Also where the reason would be longer than a goodbye may be."""
+    async with connect(socket_url(door, f"/ws/jobs/{name}")) as socket, asyncio.timeout(PATIENCE):
+        with pytest.raises(ConnectionClosed) as closed:
+            await socket.recv()
+    assert closed.value.rcvd is not None
+    assert (closed.value.rcvd.code, closed.value.rcvd.reason[:15]) == (4404, "There is no job")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/ws/jobs/%00", 404), ("/ws?after=%00", 422), ("/ws/jobs/a%00b", 404)]
+)
+async def test_a_nul_in_a_sockets_address_is_refused_before_anything_is_read(
+    door: Front, path: str, status: int
+) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        await connect(socket_url(door, path))
+    assert refused.value.response.status_code == status
 
 
 async def test_a_log_reads_like_that_of_a_crawler(working: Front, site: Site) -> None:

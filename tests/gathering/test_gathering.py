@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from curtsy.errors import StoreAway
 from curtsy.gathering import Gathering
 
 
@@ -55,7 +56,7 @@ async def test_what_comes_while_one_is_answered_is_one_batch() -> None:
     assert [len(batch) for batch in oracle.batches] == [1, 10, 2]
 
 
-async def test_an_error_is_that_of_one_question_unless_the_batch_fails() -> None:
+async def test_an_error_is_that_of_one_question() -> None:
     gathering = Gathering(Oracle(), most=10, at_once=1)
     with pytest.raises(ValueError, match="7 is odd"):
         await gathering.ask(7)
@@ -63,9 +64,26 @@ async def test_an_error_is_that_of_one_question_unless_the_batch_fails() -> None
     two, three, four = await within_a_second(*asked)
     assert (two, four) == (4, 16)
     assert isinstance(three, ValueError)
-    asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 2_000)]
-    assert all(isinstance(e, OverflowError) for e in await within_a_second(*asked))
+
+
+async def test_a_batch_that_one_question_spoils_is_asked_one_by_one() -> None:
+    gathering = Gathering(oracle := Oracle(), most=10, at_once=1)
+    asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 2_000, 4)]
+    two, spoilt, four = await within_a_second(*asked)
+    assert (two, four) == (4, 16)
+    assert isinstance(spoilt, OverflowError)
+    assert oracle.batches == [[2, 2_000, 4], [2], [2_000], [4]]
     assert await gathering.ask(6) == 36
+
+
+async def test_a_store_that_is_away_is_not_asked_by_each() -> None:
+    async def away(questions: Sequence[int]) -> Sequence[int | Exception]:
+        raise StoreAway(f"asked {len(questions)} at once")
+
+    gathering = Gathering(away, most=10, at_once=1)
+    asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 4)]
+    errors = await within_a_second(*asked)
+    assert all("asked 2 at once" in str(error) for error in errors)
 
 
 async def test_who_gives_up_leaves_the_others_as_they_are() -> None:

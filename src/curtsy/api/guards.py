@@ -31,7 +31,7 @@ class CheckHead:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refused = _at_sight(scope) if scope["type"] == "http" else None
+        refused = _at_sight(scope) if scope["type"] in ("http", "websocket") else None
         await (refused or self._app)(scope, receive, send)
 
 

@@ -52,15 +52,20 @@ AS_LINES: dict[int | str, dict[str, Any]] = {
 
 
 async def _job(job_id: str, connection: HTTPConnection, desk: TheDesk) -> str:
-    """What cannot be an id, and so need not be asked for, is not found either; nor is a job of
+    """What cannot be an id, and so must not be asked for, is not found either; nor is a job of
     somebody else's."""
     if job_id in RESERVED:
         works = connection.url.path.endswith(f"/{job_id}") and RESERVED[job_id]
         raise HTTPException(405, headers={"Allow": works}) if works else HTTPException(404)
-    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", job_id):
-        raise NotFound("job", job_id[:100])
+    require_name(job_id)
     await require_own_job(connection, desk, job_id)
     return job_id
+
+
+def require_name(job_id: str) -> None:
+    """Raises `NotFound` for what cannot be an id."""
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", job_id):
+        raise NotFound("job", job_id[:100])
 
 
 JobId = Annotated[str, Depends(_job)]

@@ -19,5 +19,9 @@ async def refuse(error: CurtsyError, scope: Scope, receive: Receive, send: Send)
 def closing(error: KeyNeeded | NotAllowed) -> Message:
     """Of a WebSocket that is open."""
     code = NO_KEY if isinstance(error, KeyNeeded) else NOT_ALLOWED
-    reason = str(error).encode("ascii", "replace")[:LONGEST_REASON].decode()
-    return {"type": "websocket.close", "code": code, "reason": reason}
+    return {"type": "websocket.close", "code": code, "reason": in_short(str(error))}
+
+
+def in_short(sentence: str) -> str:
+    """As much of the sentence as a closing WebSocket may say."""
+    return sentence.encode(errors="replace")[:LONGEST_REASON].decode(errors="ignore")

@@ -6,6 +6,7 @@ from contextlib import aclosing, suppress
 
 from fastapi import WebSocket, WebSocketDisconnect
 
+from curtsy.api.refusing import in_short
 from curtsy.errors import StoreAway
 from curtsy.events import JobGone
 
@@ -62,4 +63,4 @@ async def _until_gone(socket: WebSocket) -> None:
 async def _close(socket: WebSocket, code: int, reason: str) -> None:
     with suppress(RuntimeError, OSError, TimeoutError, WebSocketDisconnect):
         async with asyncio.timeout(SEND_WITHIN_SECONDS):
-            await socket.close(code, reason)
+            await socket.close(code, in_short(reason))

@@ -23,7 +23,7 @@ from curtsy.api.event_pages import (
     log_page,
     wants_page,
 )
-from curtsy.api.jobs_door import JobId
+from curtsy.api.jobs_door import JobId, require_name
 from curtsy.api.listing import open_jobs
 from curtsy.api.ownership import require_own_job
 from curtsy.api.problems import problems
@@ -77,8 +77,9 @@ async def job_updates(
         await refuse(socket, BAD_PLACE, "after is not the seq of an event.")
         return
     try:
-        await require_own_job(socket, desk, job_id[:100])
-        row, _tags = await desk.job(job_id[:100])
+        require_name(job_id)
+        await require_own_job(socket, desk, job_id)
+        row, _tags = await desk.job(job_id)
     except NotFound as error:
         await refuse(socket, UNKNOWN_JOB, str(error))
         return
