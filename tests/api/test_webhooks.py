@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ HTML = "text/html"
 @dataclass
 class Receiver:
     url: str = ""
+    says: web.Response | None = None
+    """Instead of a status alone."""
     answers: list[int] = field(default_factory=list)
     """The statuses of the first answers; then 200."""
     heard: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
@@ -30,6 +32,8 @@ class Receiver:
     async def answer(self, request: web.Request) -> web.Response:
         self.asked.append(request.rel_url.raw_path_qs)
         self.heard.append((dict(request.headers), await request.read()))
+        if self.says is not None:
+            return self.says
         status = self.answers.pop(0) if self.answers else 200
         headers = {"Location": self.url} if status == 302 else {}
         return web.Response(status=status, headers=headers)
@@ -109,6 +113,24 @@ async def test_a_receiver_in_trouble_is_told_again(
     [delivery] = await until_ended(working, job)
     assert (delivery["state"], delivery["attempts"]) == ("delivered", 4)
     assert len({body for _headers, body in receiver.heard}) == 1
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        lambda: web.Response(status=202, body=b"x" * 100_000),
+        lambda: web.Response(status=202, body=b"words", headers={"Content-Encoding": "br"}),
+    ],
+    ids=["large", "unreadable"],
+)
+async def test_what_a_receiver_says_beside_its_status_does_not_matter(
+    working: Front, site: Site, receiver: Receiver, says: Callable[[], web.Response]
+) -> None:
+    receiver.says = says()
+    job = (await submit(working, site.fails("/a", 410), hook=receiver.url)).json["job_id"]
+    [delivery] = await until_ended(working, job)
+    assert (delivery["state"], delivery["status"], delivery["attempts"]) == ("delivered", 202, 1)
+    assert len(receiver.heard) == 1
 
 
 async def test_a_receiver_that_is_gone_is_told_no_more_until_asked(

@@ -90,7 +90,8 @@ class Fetcher:
         except TrustEnded:
             raise
         except Exception as error:
-            if incoming.is_error and not isinstance(error, ProxyFailed):
+            told_enough = incoming.is_error or (request.only_status and incoming.status)
+            if told_enough and not isinstance(error, ProxyFailed):
                 told = incoming.status, request.url, incoming.headers
                 return Reply(*told, b"", 0, incoming.answered_ms)
             return failure(error, host=request.url.partition("://")[2].partition("/")[0])

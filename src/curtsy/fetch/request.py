@@ -36,6 +36,8 @@ class Request:
     """For the whole attempt, instead of the usual limit."""
     proxy: str | None = field(default=None, repr=False)
     """As `parse_proxy` reads it. It is the operator's: its own address is not guarded."""
+    only_status: bool = False
+    """Nobody wants the answer's body: trouble with it must not hide the status."""
 
 
 @dataclass(frozen=True, slots=True)

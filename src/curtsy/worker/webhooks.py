@@ -57,7 +57,8 @@ class WebhookSender:
             ("Curtsy-Delivery", str(delivery.id)),
             ("Curtsy-Signature", await self._signature(delivery.body)),
         )
-        request = Request(as_given(delivery.url).text, headers, body=delivery.body)
+        url = as_given(delivery.url).text
+        request = Request(url, headers, body=delivery.body, only_status=True)
         reply = await self._fetcher.fetch(request, lambda: True)
         if isinstance(reply, Failed):
             return reply.status, reply.error
