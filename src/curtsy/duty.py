@@ -3,11 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import TypeVar
 
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.logs import logger
 
 log = logger("duty")
+
+T = TypeVar("T")
 
 AFTER_FAILURE_SECONDS = 1.0
 
@@ -37,12 +40,16 @@ async def run(name: str, step: Callable[[], Awaitable[float]], wake: Wake | None
     """Run the step for ever: it returns seconds until the next time; a failure only delays it."""
     wake = wake or Wake()
     while True:
-        try:
-            pause = await step()
-        except (StoreAway, StoreFull) as away:
-            log.warning("duty_waits_for_store", duty=name, reason=str(away))
-            pause = AFTER_FAILURE_SECONDS
-        except Exception:
-            log.exception("duty_failed", duty=name)
-            pause = AFTER_FAILURE_SECONDS
-        await wake.wait(pause)
+        pause = await once(name, step)
+        await wake.wait(AFTER_FAILURE_SECONDS if pause is None else pause)
+
+
+async def once(name: str, step: Callable[[], Awaitable[T]]) -> T | None:
+    """What the step returns; None where it failed, which is logged and harms nothing else."""
+    try:
+        return await step()
+    except (StoreAway, StoreFull) as away:
+        log.warning("duty_waits_for_store", duty=name, reason=str(away))
+    except Exception:
+        log.exception("duty_failed", duty=name)
+    return None

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from aiohttp import web
 from api.conftest import Site
 from api.front import Front, assert_problem
 from curtsy.events import webhooks
+from curtsy.worker.webhooks import AT_ONE_RECEIVER
 from support.engine import until
 
 HTML = "text/html"
@@ -26,12 +28,21 @@ class Receiver:
     """Instead of a status alone."""
     answers: list[int] = field(default_factory=list)
     """The statuses of the first answers; then 200."""
+    held: asyncio.Event | None = None
+    """Answers nobody until it is set."""
+    under_way: int = 0
+    most_under_way: int = 0
     heard: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
     async def answer(self, request: web.Request) -> web.Response:
         self.asked.append(request.rel_url.raw_path_qs)
         self.heard.append((dict(request.headers), await request.read()))
+        if self.held is not None:
+            self.under_way += 1
+            self.most_under_way = max(self.most_under_way, self.under_way)
+            await self.held.wait()
+            self.under_way -= 1
         if self.says is not None:
             return self.says
         status = self.answers.pop(0) if self.answers else 200
@@ -45,8 +56,8 @@ class Receiver:
         await until(enough, 20, lambda: f"heard {len(self.heard)} times")
 
 
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
+@asynccontextmanager
+async def listening() -> AsyncIterator[Receiver]:
     listens = Receiver()
     app = web.Application()
     app.router.add_post("/hook", listens.answer)
@@ -55,8 +66,16 @@ async def receiver() -> AsyncIterator[Receiver]:
     await (place := web.TCPSite(runner, "127.0.0.1", 0)).start()
     assert place
     listens.url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
-    yield listens
-    await runner.cleanup()
+    try:
+        yield listens
+    finally:
+        await runner.cleanup()
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    async with listening() as listens:
+        yield listens
 
 
 @pytest.fixture(autouse=True)
@@ -145,6 +164,26 @@ async def test_a_receiver_that_is_gone_is_told_no_more_until_asked(
     [again] = await until_ended(working, job)
     assert again["state"] == "delivered"
     assert_problem(await working.ask("POST", f"/jobs/{job}/webhooks/999/replay"), 404, "not_found")
+
+
+async def test_a_receiver_that_lets_its_webhooks_hang_holds_up_nobody_elses(
+    working: Front, site: Site, receiver: Receiver
+) -> None:
+    page = site.fails("/a", 410)
+    many = 2 * AT_ONE_RECEIVER
+    async with listening() as hanging:
+        hanging.held = asyncio.Event()
+        jobs = [(await submit(working, page, hook=hanging.url)).json["job_id"] for _ in range(many)]
+        await hanging.has_heard(AT_ONE_RECEIVER)
+        await submit(working, page, hook=receiver.url)
+        await receiver.has_heard(1)
+        found = [one for job in jobs for one in await deliveries(working, job)]
+        assert {(one["state"], one["error"]) for one in found} == {("waiting", None)}
+        hanging.held.set()
+        await hanging.has_heard(many)
+        ends = [one for job in jobs for one in await until_ended(working, job)]
+        assert [(one["state"], one["attempts"]) for one in ends] == [("delivered", 1)] * many
+    assert hanging.most_under_way == AT_ONE_RECEIVER
 
 
 async def test_every_end_of_a_job_is_told_once(

@@ -8,7 +8,8 @@ never not at all.
 import hashlib
 import hmac
 import secrets
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +27,12 @@ MOST_ATTEMPTS = 20
 
 _DUE = Statement(
     """
-    SELECT id FROM webhook_deliveries WHERE state = 'waiting' AND next_at <= :now
+    SELECT id, {receiver} AS receiver FROM webhook_deliveries
+    WHERE state = 'waiting' AND next_at <= :now
+      AND {receiver} NOT IN (SELECT receiver FROM {busy})
     ORDER BY next_at LIMIT :most {lock_skip}
-    """
+    """,
+    busy={"receiver": "text"},
 )
 _IS_ANY_DUE = Statement(
     """
@@ -44,7 +48,8 @@ _BEGIN = Statement(
 )
 _BEGUN = Statement(
     """
-    SELECT d.id, d.url, d.round, d.attempts, d.job_id, j.public_id, j.door FROM {due}
+    SELECT d.id, d.url, {receiver} AS receiver, d.round, d.attempts, d.job_id, j.public_id, j.door
+    FROM {due}
     JOIN webhook_deliveries d ON d.id = due.id JOIN jobs j ON j.id = d.job_id
     """,
     due={"id": "bigint"},
@@ -93,6 +98,8 @@ _MAKE_SECRET = Statement(
 class Delivery:
     id: int
     url: str
+    receiver: str
+    """The host and port that the URL names."""
     attempt: int
     body: bytes
 
@@ -101,19 +108,35 @@ def is_any_due(connection: Connection, *, now: int) -> bool:
     return _IS_ANY_DUE(connection, now=now).scalar() is not None
 
 
-def begin_deliveries(connection: Connection, *, most: int, now: int) -> list[Delivery]:
-    """Some that are due; they are this caller's for a while."""
-    due = [(i,) for i in _DUE(connection, most=most, now=now).scalars()]
-    if not due:
-        return []
-    _BEGIN(connection, due=due, until=now + HOLD)
-    rows = list(_BEGUN(connection, due=due))
+def begin_deliveries(
+    connection: Connection, *, most: int, each: int, under_way: Mapping[str, int], now: int
+) -> list[Delivery]:
+    """Some that are due; they are this caller's for a while. Of one receiver there are at most
+    `each`, with those that are under way."""
+    begun: list[tuple[int]] = []
+    of_receiver = Counter(under_way)
+    while len(begun) < most:
+        busy = [(receiver,) for receiver, open_ in of_receiver.items() if open_ >= each]
+        due = list(_DUE(connection, most=most - len(begun), busy=busy, now=now))
+        fitting = [row for row in due if _has_room(of_receiver, row.receiver, each)]
+        _BEGIN(connection, due=[(row.id,) for row in fitting], until=now + HOLD)
+        begun += [(row.id,) for row in fitting]
+        if len(fitting) == len(due):
+            break
+    rows = list(_BEGUN(connection, due=begun))
     ends = _ends(connection, [(row.job_id, row.round) for row in rows])
     return [
-        Delivery(row.id, row.url, row.attempts, _body(row, ends[row.job_id, row.round]))
+        Delivery(row.id, row.url, row.receiver, row.attempts,
+                 _body(row, ends[row.job_id, row.round]))
         for row in rows
         if (row.job_id, row.round) in ends
-    ]
+    ]  # fmt: skip
+
+
+def _has_room(of_receiver: Counter[str], receiver: str, each: int) -> bool:
+    """It takes the room, too."""
+    of_receiver[receiver] += 1
+    return of_receiver[receiver] <= each
 
 
 def _ends(connection: Connection, wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Any]:

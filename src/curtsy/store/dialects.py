@@ -35,6 +35,7 @@ class Postgres:
         "behind_place": "(e.xid, e.seq) > (CAST(:xid AS bigint), CAST(:seq AS bigint))",
         "by_place": "e.xid, e.seq",
         "by_place_desc": "e.xid DESC, e.seq DESC",
+        "receiver": "lower(split_part(url, '/', 3))",  # the host and port that a URL names
     }
 
     @staticmethod
@@ -61,6 +62,8 @@ class Sqlite:
         "behind_place": "e.seq > :seq",  # one writer at a time: the sequence alone is in order
         "by_place": "e.seq",
         "by_place_desc": "e.seq DESC",
+        "receiver": "lower(substr(url, instr(url, '//') + 2,"
+        " instr(substr(url || '/', instr(url, '//') + 2), '/') - 1))",
     }
 
     MOST_VALUES = 1_024

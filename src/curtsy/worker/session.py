@@ -83,7 +83,6 @@ class Session:
         """Until declared dead or drained."""
         duties: dict[str, Callable[[], Awaitable[float]]] = {
             "tick": self._tick, "control": self._control, "observe": self._observer.step,
-            "webhooks": self._sender.step,
         }  # fmt: skip
         try:
             await self._heartbeat.start()
@@ -96,6 +95,7 @@ class Session:
                 group.create_task(duty.run("links", self._follow_links, self._links_found))
                 group.create_task(self._crew.taker.run())
                 group.create_task(self._flusher.run())
+                group.create_task(self._sender.run())
                 group.create_task(self._end_all_when_over())
         except* _Over:
             pass

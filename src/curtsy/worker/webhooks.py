@@ -1,8 +1,15 @@
-"""Webhooks are delivered by whatever worker is first at it, guarded like any fetch."""
+"""Webhooks are delivered by whatever worker is first at it, guarded like any fetch.
+
+Each delivery goes its own way, and few at a time go to one receiver: one that lets them hang holds
+up its own.
+"""
 
 import asyncio
 import random
+from collections import Counter
+from functools import partial
 
+from curtsy import duty
 from curtsy.clock import Clock
 from curtsy.events.webhooks import (
     Delivery,
@@ -21,25 +28,44 @@ from curtsy.store import Store
 
 log = logger("worker")
 
-AT_ONCE = 20
+AT_ONCE, AT_ONE_RECEIVER = 40, 4
 LOOK_EVERY_SECONDS = 2.0
 LIMITS = Limits(connect_seconds=5, total_seconds=15, body_bytes=64 * 2**10, wire_bytes=64 * 2**10)
 
 
 class WebhookSender:
-    """A duty of a worker, whose `fetcher` follows no redirects and refuses private addresses."""
+    """A worker's; its `fetcher` follows no redirects and refuses private addresses."""
 
     def __init__(self, *, store: Store, clock: Clock, fetcher: Fetcher) -> None:
         self._store, self._clock, self._fetcher = store, clock, fetcher
         self._secret: str | None = None
+        self._under_way: Counter[str] = Counter()
+        """Deliveries, by receiver."""
+        self._ended = duty.Wake()
 
-    async def step(self) -> float:
-        now = self._clock.now()
-        if not await self._store.read(lambda c: is_any_due(c, now=now)):
-            return LOOK_EVERY_SECONDS * random.uniform(0.8, 1.2)
-        due = await self._store.write(lambda c: begin_deliveries(c, most=AT_ONCE, now=now))
-        await asyncio.gather(*(self._deliver(delivery) for delivery in due))
-        return 0.0
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            await duty.run("webhooks", partial(self._begin, group), self._ended)
+
+    async def _begin(self, group: asyncio.TaskGroup) -> float:
+        now, room = self._clock.now(), AT_ONCE - self._under_way.total()
+        if room and await self._store.read(lambda c: is_any_due(c, now=now)):
+            under_way = dict(self._under_way)
+            due = await self._store.write(
+                lambda c: begin_deliveries(c, most=room, each=AT_ONE_RECEIVER,
+                                           under_way=under_way, now=now)
+            )  # fmt: skip
+            for delivery in due:
+                self._under_way[delivery.receiver] += 1
+                group.create_task(self._attempt(delivery))
+        return LOOK_EVERY_SECONDS * random.uniform(0.8, 1.2)
+
+    async def _attempt(self, delivery: Delivery) -> None:
+        try:
+            await duty.once("webhook", partial(self._deliver, delivery))
+        finally:
+            self._under_way -= Counter([delivery.receiver])
+            self._ended()
 
     async def _deliver(self, delivery: Delivery) -> None:
         status, error = await self._sent(delivery)
