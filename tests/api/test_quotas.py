@@ -9,6 +9,7 @@ from api.front import Answer, Front, assert_problem, front
 from api.visitors import MovableClock, Visitor, visitor
 from curtsy.clock import HOUR
 from curtsy.errors import OverLimit
+from curtsy.model.roles import Role
 from curtsy.store import Store
 from curtsy.submit import JobRequest, PageRequest, Submitted
 from curtsy.submit import submit as submit_module
@@ -149,3 +150,58 @@ async def test_a_crawl_counts_with_all_the_pages_it_may_come_to(
     assert (await crawl(f"{PAGE}2", max_pages=30)).status == 429
     assert (await crawl(PAGE, max_pages=30)).json["cached"]
     assert await spent(guarded) == 30
+
+
+async def fail_all(door: Front, job: str) -> None:
+    """Every page of the job has failed, and it has ended."""
+    tell = door.engine.tell
+    of_job = "job_id = (SELECT id FROM jobs WHERE public_id = :job)"
+    await tell(f"UPDATE items SET state = 2, kind = 'timeout' WHERE {of_job}", job=job)
+    await tell(
+        "UPDATE jobs SET state = 'failed', failed = total, finished_at = 1 WHERE public_id = :job",
+        job=job,
+    )
+
+
+async def test_pages_that_are_tried_again_count_in_the_hour(
+    guarded: Front, movable: MovableClock
+) -> None:
+    begin_an_hour(movable)
+    ann = await visitor(guarded, pages_per_hour=7)
+    job = await ann.job(*pages(1, 3))
+    for retried, sum_spent in ((202, 6), (429, 6)):
+        await fail_all(guarded, job)
+        answer = await ann.ask("POST", f"/jobs/{job}/retry")
+        assert answer.status == retried, answer
+        assert await spent(guarded) == sum_spent
+    assert_problem(answer, 429, "over_limit")
+    assert (await ann.get(f"/jobs/{job}")).json["state"] == "failed", "nothing was begun"
+    movable.advance(HOUR)
+    assert (await ann.ask("POST", f"/jobs/{job}/retry")).status == 202
+
+
+async def test_a_job_that_is_tried_again_counts_as_open(guarded: Front) -> None:
+    ann = await visitor(guarded, open_jobs=2)
+    job = await ann.job(*pages(1, 3))
+    await fail_all(guarded, job)
+    others = [await ann.job(*pages(n, 1)) for n in (2, 3)]
+    answer = await ann.ask("POST", f"/jobs/{job}/retry")
+    assert_problem(answer, 429, "over_limit")
+    assert "2 jobs open" in answer.json["detail"]
+    await ann.ask("DELETE", f"/jobs/{others[0]}")
+    assert (await ann.ask("POST", f"/jobs/{job}/retry")).status == 202
+    await guarded.engine.tell("UPDATE items SET state = 2 WHERE position = 1")
+    answer = await ann.ask("POST", f"/jobs/{job}/retry")
+    assert answer.status == 202, "it is open already"
+
+
+async def test_who_may_retry_anything_spends_of_its_own_hour(
+    guarded: Front, movable: MovableClock
+) -> None:
+    begin_an_hour(movable)
+    ann = await visitor(guarded, pages_per_hour=3)
+    operator = await visitor(guarded, "bob", Role.OPERATE)
+    job = await ann.job(*pages(1, 3))
+    await fail_all(guarded, job)
+    assert (await operator.ask("POST", f"/jobs/{job}/retry")).status == 202
+    assert await spent(guarded) == 3

@@ -23,6 +23,7 @@ from curtsy.events import Feed
 from curtsy.events.webhooks import replay_delivery, signing_secret
 from curtsy.frontier.describing import Surroundings
 from curtsy.gathering import Gathering
+from curtsy.model.roles import Caller
 from curtsy.operations.keys import Presented, note_use
 from curtsy.operations.plan import Plan, look_for_plan, make_plan
 from curtsy.operations.sessions import Session, close_session, open_session
@@ -150,9 +151,10 @@ class Desk:
         """How many pending pages were removed."""
         return await self.write(lambda c: cancel(c, job, now=self.clock.now()))
 
-    async def retry(self, job: str) -> int:
+    async def retry(self, job: str, caller: Caller) -> int:
         """How many failed pages wait again."""
-        pages = await self.write(lambda c: retry_failures(c, job, now=self.clock.now()))
+        now, key_id = self.clock.now(), caller.key_id
+        pages = await self.write(lambda c: retry_failures(c, job, now=now, key_id=key_id))
         self._on_work()
         return pages
 

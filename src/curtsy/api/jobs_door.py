@@ -193,10 +193,10 @@ async def _unscheduled(desk: Desk, job: str) -> Cancelled:
     return Cancelled(job_id=job, status=await _word(desk, job), message=message)
 
 
-@router.post("/jobs/{job_id}/retry", status_code=202, responses=problems(404, 409, 507))
-async def retry_job(job: JobId, desk: TheDesk) -> Changed:
+@router.post("/jobs/{job_id}/retry", status_code=202, responses=problems(404, 409, 429, 507))
+async def retry_job(job: JobId, desk: TheDesk, caller: TheCaller) -> Changed:
     """Try again what failed, and only that; 409 when nothing did."""
-    pages = await desk.retry(job)
+    pages = await desk.retry(job, caller)
     message = f"Job retried. {pages} failed pages wait again."
     return Changed(job_id=job, status=await _word(desk, job), message=message, pages=pages)
 

@@ -1,4 +1,5 @@
-"""Quotas of keys: pages in a clock hour, and jobs that are open, counted as jobs come in.
+"""Quotas of keys: pages in a clock hour, and jobs that are open, counted as jobs come in or open
+again.
 
 A key's row is locked before anything else of the transaction, so that what comes in at the same
 time is counted one after the other. A key without quotas costs no lock.
@@ -56,8 +57,9 @@ class Quotas:
         rows = list(_LOCK(connection, wanted=wanted)) if wanted else []
         self._accounts = {row.id: _account(connection, row, now // HOUR) for row in rows}
 
-    def spend(self, key_id: int | None, pages: int) -> None:
-        """For one more job with so many pages; raises `OverLimit`, and then nothing is spent."""
+    def spend(self, key_id: int | None, pages: int, *, opens: bool = True) -> None:
+        """For so many pages of a job that `opens`, or is open already; raises `OverLimit`, and then
+        nothing is spent."""
         account = self._accounts.get(key_id) if key_id is not None else None
         if account is None:
             return
@@ -68,10 +70,11 @@ class Quotas:
                 f"{account.pages} of this hour's are spent: no {pages} are left.",
                 -(-left // SECOND),
             )
-        if account.most_open_jobs is not None and account.open_jobs >= account.most_open_jobs:
-            raise OverLimit(f"The key may have {account.most_open_jobs} jobs open at once.")
+        most = account.most_open_jobs
+        if opens and most is not None and account.open_jobs >= most:
+            raise OverLimit(f"The key may have {most} jobs open at once.")
         account.pages += pages
-        account.open_jobs += 1
+        account.open_jobs += opens
 
     def record(self, connection: Connection) -> None:
         if self._accounts:

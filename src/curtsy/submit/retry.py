@@ -1,7 +1,9 @@
 """Only a job's failures, again: it opens for another round, its other results stay as they are."""
 
 from curtsy.errors import NotFound, WrongState
+from curtsy.model.jobs import OPEN_STATES
 from curtsy.store import Connection, Statement
+from curtsy.submit.quota import Quotas
 from curtsy.submit.reopening import OldItem, reopen
 
 _FIND = Statement("SELECT id, state FROM jobs WHERE public_id = :job")
@@ -14,8 +16,10 @@ _FAILED = Statement(
 )
 
 
-def retry_failures(connection: Connection, job: str, *, now: int) -> int:
-    """How many pages wait again. Raises when the job has no failures."""
+def retry_failures(connection: Connection, job: str, *, now: int, key_id: int | None = None) -> int:
+    """How many pages wait again; they count in the quotas of the key. Raises when the job has no
+    failures."""
+    quotas = Quotas(connection, [] if key_id is None else [key_id], now=now)
     found = _FIND(connection, job=job).one_or_none()
     if found is None:
         raise NotFound("job", job)
@@ -23,4 +27,6 @@ def retry_failures(connection: Connection, job: str, *, now: int) -> int:
     reopened = reopen(connection, failed, now=now)
     if not reopened.items:
         raise WrongState(f"Job {job}", f"{found.state} without failures", "retried")
+    quotas.spend(key_id, reopened.items, opens=found.state not in OPEN_STATES)
+    quotas.record(connection)
     return reopened.items
