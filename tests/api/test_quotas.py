@@ -8,7 +8,7 @@ import pytest
 from api.front import Answer, Front, assert_problem, front
 from api.visitors import MovableClock, Visitor, visitor
 from curtsy.clock import HOUR
-from curtsy.errors import OverLimit
+from curtsy.errors import BadRequest
 from curtsy.model.roles import Role
 from curtsy.store import Store
 from curtsy.submit import JobRequest, PageRequest, Submitted
@@ -74,6 +74,15 @@ async def test_a_new_hour_begins_with_nothing_spent(guarded: Front, movable: Mov
     assert await spent(guarded) == 5
 
 
+async def test_what_no_hour_has_pages_for_is_not_put_off_to_the_next(guarded: Front) -> None:
+    ann = await visitor(guarded, pages_per_hour=5)
+    answer = await ann.submit(*pages(1, 6), Idempotency_Key="first")
+    assert_problem(answer, 422, "bad_request")
+    assert "5 pages an hour: never for 6 at once" in answer.json["detail"]
+    assert "retry-after" not in answer.headers
+    assert (await ann.submit(*pages(1, 5), Idempotency_Key="first")).status == 201
+
+
 async def test_one_job_over_its_quota_takes_no_other_of_its_batch_with_it(
     store: Store, movable: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,7 +109,7 @@ async def test_one_job_over_its_quota_takes_no_other_of_its_batch_with_it(
         )
     assert max(sizes) >= 3, "they were one transaction"
     assert [type(answer) for answer in answers] == [
-        Submitted, Submitted, OverLimit, Submitted, Submitted,
+        Submitted, Submitted, BadRequest, Submitted, Submitted,
     ]  # fmt: skip
 
 
@@ -145,7 +154,10 @@ async def test_a_crawl_counts_with_all_the_pages_it_may_come_to(
         body = {"spider": "raw", "start_urls": [start], "depth": 2, "params": params}
         return await ann.ask("POST", "/crawl", json=body)
 
-    assert (await crawl(PAGE)).status == 429, "10,000 by default"
+    never = await crawl(PAGE)
+    assert_problem(never, 422, "bad_request")
+    assert "never for 10000 at once. Say fewer in params.max_pages." in never.json["detail"]
+    assert "retry-after" not in never.headers
     assert (await crawl(PAGE, max_pages=30)).status == 200
     assert (await crawl(f"{PAGE}2", max_pages=30)).status == 429
     assert (await crawl(PAGE, max_pages=30)).json["cached"]

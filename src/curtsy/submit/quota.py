@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curtsy.clock import HOUR, SECOND
-from curtsy.errors import OverLimit
+from curtsy.errors import BadRequest, OverLimit
 from curtsy.store import Connection, Statement
 
 _LOCK = Statement(
@@ -58,23 +58,28 @@ class Quotas:
         self._accounts = {row.id: _account(connection, row, now // HOUR) for row in rows}
 
     def spend(self, key_id: int | None, pages: int, *, opens: bool = True) -> None:
-        """For so many pages of a job that `opens`, or is open already; raises `OverLimit`, and then
-        nothing is spent."""
+        """For so many pages of a job that `opens`, or is open already; raises `OverLimit`, or
+        `BadRequest` where no hour has so many, and then nothing is spent."""
         account = self._accounts.get(key_id) if key_id is not None else None
         if account is None:
             return
-        if account.most_pages is not None and account.pages + pages > account.most_pages:
-            left = HOUR - self._now % HOUR
-            raise OverLimit(
-                f"The key may ask for {account.most_pages} pages an hour, and "
-                f"{account.pages} of this hour's are spent: no {pages} are left.",
-                -(-left // SECOND),
-            )
+        self._require_pages(account, pages)
         most = account.most_open_jobs
         if opens and most is not None and account.open_jobs >= most:
             raise OverLimit(f"The key may have {most} jobs open at once.")
         account.pages += pages
         account.open_jobs += opens
+
+    def _require_pages(self, account: _Account, pages: int) -> None:
+        most = account.most_pages
+        if most is None or account.pages + pages <= most:
+            return
+        may = f"The key may ask for {most} pages an hour"
+        if pages > most:
+            raise BadRequest([f"{may}: never for {pages} at once."])
+        spent = f"{account.pages} of this hour's are spent: no {pages} are left."
+        left = HOUR - self._now % HOUR
+        raise OverLimit(f"{may}, and {spent}", -(-left // SECOND))
 
     def record(self, connection: Connection) -> None:
         if self._accounts:

@@ -110,17 +110,23 @@ def _answered(
         _limit_new_sources(connection, one.wanted, limits.new_sources)
         first = winner(connection, one.request, one.job, lifetime=limits.key_lifetime, now=now)
         if first is None:
-            quotas.spend(one.request.key_id, _most_pages(one))
+            _spend(quotas, one)
     except (BadRequest, OtherHook, OverLimit) as refused:
         give_back(connection, one.request, one.job)
         return refused
     return first
 
 
-def _most_pages(one: Asked) -> int:
+def _spend(quotas: Quotas, one: Asked) -> None:
     """A crawl counts with all the pages that it may come to."""
-    crawl = one.request.crawl
-    return crawl.max_pages if crawl is not None and crawl.depth else len(one.wanted)
+    crawl, key_id = one.request.crawl, one.request.key_id
+    if crawl is None or not crawl.depth:
+        quotas.spend(key_id, len(one.wanted))
+        return
+    try:
+        quotas.spend(key_id, crawl.max_pages)
+    except BadRequest as refused:
+        raise BadRequest([f"{refused} Say fewer in params.max_pages."]) from None
 
 
 def _limit_new_sources(connection: Connection, wanted: Sequence[Wanted], most: int) -> None:
