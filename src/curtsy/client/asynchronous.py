@@ -44,6 +44,10 @@ class AsyncClient:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Once or more often."""
         await self._http.aclose()
 
     async def submit(

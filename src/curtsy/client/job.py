@@ -25,6 +25,9 @@ class Status:
     state: str
     door_says: dict[str, Any]
 
+    def __str__(self) -> str:
+        return str(self.door_says["status"])
+
     @property
     def is_over(self) -> bool:
         return self.state not in OPEN_STATES
@@ -84,18 +87,22 @@ class AsyncJob:
 
         A store that is away meanwhile comes back, and so does a server that was there before.
         """
-        patience = Patience(self._talk, timeout=timeout)
-        return await Until(timeout, self.id).comes(self._ended(patience, progress))
+        async with aclosing(self.looks(timeout)) as looks:
+            async for status in looks:
+                if progress is not None:
+                    progress(status)
+        return status
 
-    async def _ended(self, patience: Patience, progress: Progress | None) -> Status:
+    async def looks(self, timeout: float | None = None) -> AsyncGenerator[Status]:
+        """How it stands, again and again, until it has ended."""
+        patience, until = Patience(self._talk, timeout=timeout), Until(timeout, self.id)
         pause = FIRST_PAUSE
         while True:
-            status = await patience.ask(self.status)
-            if progress is not None:
-                progress(status)
+            status = await until.comes(patience.ask(self.status))
+            yield status
             if status.is_over:
-                return status
-            await asyncio.sleep(pause)
+                return
+            await until.comes(asyncio.sleep(pause))
             pause = min(pause * 1.5, LONGEST_LOOK)
 
     async def results(self) -> AsyncGenerator[dict[str, Any]]:

@@ -1,58 +1,20 @@
 """The same client for programs without an event loop: each call waits for its answer."""
 
-import asyncio
-import threading
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator, Sequence
+import atexit
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from contextlib import closing
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from curtsy.client.asynchronous import AsyncClient
 from curtsy.client.bodies import Page
 from curtsy.client.following import Message
 from curtsy.client.job import AsyncJob, Progress, Status
-
-T = TypeVar("T")
-
-
-class _Loop:
-    """An event loop in a thread of its own, for as long as the client lives."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="curtsy", daemon=True)
-        self._thread.start()
-        self._open: set[AsyncGenerator[Any]] = set()
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    def each(self, found: AsyncGenerator[T]) -> Iterator[T]:
-        self._open.add(found)
-        try:
-            while True:
-                try:
-                    yield self.run(anext(found))
-                except StopAsyncIteration:
-                    return
-        finally:
-            self._let_go(found)
-
-    def _let_go(self, found: AsyncGenerator[Any]) -> None:
-        """Once: at the end of its reader, or with the client, whatever comes first."""
-        if found in self._open:
-            self._open.discard(found)
-            self.run(found.aclose())
-
-    def close(self) -> None:
-        for found in list(self._open):
-            self._let_go(found)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+from curtsy.client.loop import Loop
 
 
 class Job:
-    def __init__(self, loop: _Loop, job: AsyncJob) -> None:
+    def __init__(self, loop: Loop, job: AsyncJob) -> None:
         self._loop, self._job = loop, job
         self.id = job.id
 
@@ -67,8 +29,12 @@ class Job:
         return self._loop.run(self._job.why())
 
     def wait(self, timeout: float | None = None, *, progress: Progress | None = None) -> Status:
-        """Until it has ended; `progress` is told how it stands, from another thread."""
-        return self._loop.run(self._job.wait(timeout, progress=progress))
+        """Until it has ended; `progress` is told how it stands whenever that was looked at."""
+        with closing(self._loop.each(self._job.looks(timeout))) as looks:
+            for status in looks:
+                if progress is not None:
+                    progress(status)
+        return status
 
     def get(self, timeout: float | None = None) -> list[dict[str, Any]]:
         """Wait for its end, then all results and failures."""
@@ -106,7 +72,8 @@ class Client:
         self, url: str | None = None, *, key: str | None = None, timeout: float = 30.0
     ) -> None:
         self._client = AsyncClient(url, key=key, timeout=timeout)
-        self._loop = _Loop()
+        self._loop = Loop()
+        atexit.register(self.close)  # later, nobody would end what its thread still waits for
 
     def __enter__(self) -> Self:
         return self
@@ -120,8 +87,11 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        self._loop.run(self._client.__aexit__(None, None, None))
-        self._loop.close()
+        """Once or more often."""
+        atexit.unregister(self.close)
+        if not self._loop.is_closed:
+            self._loop.run(self._client.close())
+            self._loop.close()
 
     def submit(self, pages: Iterable[Page], **job: Any) -> Job:
         """A batch of articles. `job` may have the fields of `POST /jobs/submit`."""

@@ -1,0 +1,70 @@
+"""An event loop for programs that have none: their calls wait for its answers."""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Loop:
+    """An event loop in a thread of its own, for as long as the client lives."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="curtsy", daemon=True)
+        self._thread.start()
+        self._open: set[AsyncGenerator[Any]] = set()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._loop.is_closed()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Who is interrupted meanwhile leaves nothing of the work behind."""
+        ended: Future[asyncio.Task[T]] = Future()
+        begun: list[asyncio.Task[T]] = []
+
+        def begin() -> None:
+            task = self._loop.create_task(work)
+            task.add_done_callback(ended.set_result)
+            begun.append(task)
+
+        self._loop.call_soon_threadsafe(begin)
+        try:
+            return ended.result().result()
+        except BaseException:
+            if not ended.done():
+                self._loop.call_soon_threadsafe(lambda: begun[0].cancel())
+                ended.result()
+            raise
+
+    def each(self, found: AsyncGenerator[T]) -> Generator[T]:
+        self._open.add(found)
+        try:
+            while True:
+                try:
+                    yield self.run(anext(found))
+                except StopAsyncIteration:
+                    return
+        finally:
+            if found in self._open:  # the client may have been closed before its reader
+                self._open.discard(found)
+                self.run(found.aclose())
+
+    def close(self) -> None:
+        """Whatever is still waited for ends, in whichever thread that is."""
+        self.run(self._end_all())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _end_all(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        while self._open:
+            await self._open.pop().aclose()
