@@ -15,6 +15,7 @@ from api.visitors import visitor
 from curtsy import AsyncClient, Client
 from curtsy.client import AsyncJob, Declined, Job, NotInTime, Unanswered
 from curtsy.clock import Clock
+from curtsy.errors import BadSetting
 from curtsy.frontier.timekeeping import synchronise
 from curtsy.store import Store
 from support.engine import engine, until
@@ -190,3 +191,27 @@ async def test_a_quota_says_when_to_ask_again(idle: Front) -> None:
             await client.fetch("http://nobody.invalid/2")
     assert refused.value.status == 429
     assert 1 <= (refused.value.retry_after or 0) <= 3600
+
+
+@pytest.mark.parametrize("spelled", ["{host}", " {host}/ ", "http://{host}", "HTTP://{host}"])
+async def test_the_address_and_the_key_are_read_as_the_command_line_reads_them(
+    idle: Front, monkeypatch: pytest.MonkeyPatch, spelled: str
+) -> None:
+    ann = await visitor(idle)
+    monkeypatch.setenv("CURTSY_URL", spelled.format(host=idle.url.removeprefix("http://")))
+    monkeypatch.setenv("CURTSY_KEY", f"{ann.key}\n")
+    async with AsyncClient() as client:
+        assert (await client.submit(["http://a.invalid/"])).id
+        await client.close()
+    with pytest.raises(BadSetting, match="must begin with http"):
+        AsyncClient("ftp://a.example")
+    with pytest.raises(BadSetting, match="which is none"):
+        AsyncClient("http://a.example:port")
+
+
+@pytest.mark.parametrize("face", [Client, AsyncClient])
+@pytest.mark.parametrize("key", ["curtsy_1_se\ncret", "curtsy_1_sécret", "curtsy 1 secret"])
+def test_what_is_no_key_is_refused_and_never_said(face: Callable[..., Any], key: str) -> None:
+    with pytest.raises(BadSetting, match="holds no key") as refused:
+        face("http://127.0.0.1:9", key=key)
+    assert "cret" not in str(refused.value)

@@ -1,6 +1,5 @@
 """Where a command's questions go: to an API elsewhere, or to the local database."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
@@ -11,8 +10,8 @@ import typer
 from curtsy.cli.local_file import require_file
 from curtsy.cli.starting import settings_for
 from curtsy.cli.telling import WrongUsage
-from curtsy.client import Declined, Talk
-from curtsy.errors import CurtsyError
+from curtsy.client import Declined, Talk, way_to
+from curtsy.errors import BadSetting, CurtsyError
 
 Url = Annotated[
     str | None,
@@ -67,18 +66,8 @@ async def _here(*, makes: bool) -> AsyncIterator[httpx.AsyncClient]:
         yield http
 
 
-def _key() -> dict[str, str]:
-    key = os.environ.get("CURTSY_KEY", "").strip()
-    if not key.isascii():
-        raise WrongUsage("CURTSY_KEY holds no key: one begins with curtsy_ and is plain ASCII.")
-    return {"Authorization": f"Bearer {key}"} if key else {}
-
-
 def elsewhere(url: str) -> httpx.AsyncClient:
-    address = url if "://" in url else f"http://{url}"
-    if not address.startswith(("http://", "https://")):
-        raise WrongUsage(f"--url is '{url}': it must begin with http:// or https://.")
     try:
-        return httpx.AsyncClient(base_url=address, timeout=ANSWER_SECONDS, headers=_key())
-    except httpx.InvalidURL as error:
-        raise WrongUsage(f"--url is '{url}', which is no address ({error}).") from None
+        return way_to(url, key=None, timeout=ANSWER_SECONDS)
+    except BadSetting as wrong:
+        raise WrongUsage(str(wrong)) from None

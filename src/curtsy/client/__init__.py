@@ -1,5 +1,6 @@
 """Talking to a curtsy API, wherever it runs."""
 
+from curtsy.client.address import way_to
 from curtsy.client.asynchronous import AsyncClient
 from curtsy.client.job import AsyncJob, Status
 from curtsy.client.pages import pages
@@ -19,4 +20,5 @@ __all__ = [
     "Talk",
     "Unanswered",
     "pages",
+    "way_to",
 ]

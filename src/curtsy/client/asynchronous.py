@@ -6,8 +6,7 @@ from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
 
-import httpx
-
+from curtsy.client.address import way_to
 from curtsy.client.bodies import Page, articles, crawl
 from curtsy.client.following import Message, follow
 from curtsy.client.job import AsyncJob
@@ -27,12 +26,8 @@ class AsyncClient:
     def __init__(
         self, url: str | None = None, *, key: str | None = None, timeout: float = 30.0
     ) -> None:
-        key = key or os.environ.get("CURTSY_KEY")
-        self._http = httpx.AsyncClient(
-            base_url=url or os.environ.get("CURTSY_URL") or DEFAULT_URL,
-            headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=timeout,
-        )
+        url = url or os.environ.get("CURTSY_URL") or DEFAULT_URL
+        self._http = way_to(url, key=key, timeout=timeout)
         self._talk = Talk(self._http)
 
     async def __aenter__(self) -> Self:
