@@ -24,6 +24,8 @@ LOCAL = {
     "curtsy worker": "is a service itself",
     "curtsy scheduler": "is a service itself",
     "curtsy demo": "is about this machine alone",
+    "curtsy process-dlq": "is done where the database is",
+    "curtsy cleanup": "is done where the database is",
     "curtsy keys add": "is done where the database is",
     "curtsy keys list": "is done where the database is",
     "curtsy keys rotate": "is done where the database is",

@@ -9,6 +9,7 @@ from curtsy.cli.exits import FAILED
 from curtsy.cli.local_file import require_file
 from curtsy.cli.saying import note, say, say_json
 from curtsy.cli.starting import run, settings_for
+from curtsy.cli.table import facts
 from curtsy.cli.talking import AsJson, Url, talk
 
 if TYPE_CHECKING:
@@ -58,9 +59,7 @@ def _doctor_elsewhere(url: str, *, as_json: bool) -> None:
     if as_json:
         say_json(found)
     else:
-        facts = [(name.replace("_", " ").capitalize(), str(value)) for name, value in found.items()]
-        width = max(len(name) for name, _ in facts)
-        say("\n".join(f"{name:<{width}}  {value}" for name, value in facts))
+        say("\n".join(facts(found)))
     if found["store"] != "ok":
         note("The API answers, but its database does not: look at its machine.")
         raise typer.Exit(FAILED)

@@ -133,6 +133,19 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "curtsy doctor": "of the database",
         "curtsy doctor --url http://host:8000": "of a service elsewhere",
     },
+    "curtsy health": {
+        "curtsy health": "of the database here",
+        "curtsy health --url http://host:8000": "of a service elsewhere",
+    },
+    "curtsy metrics": {"curtsy metrics": "what waits, and how fast it goes"},
+    "curtsy process-dlq": {"curtsy process-dlq": "now, not only on a schedule"},
+    "curtsy cleanup": {
+        "curtsy cleanup": "what is older than RESULT_DAYS",
+        "curtsy cleanup --days 90 --yes": "of what ended 90 days ago; it does not ask",
+    },
+    "curtsy generate-report": {"curtsy generate-report --hours 6": "of the last six hours"},
+    "curtsy export": {"curtsy export job_0d45a0376e21": "as a table"},
+    "curtsy discover": {"curtsy discover https://example.com/": "its feeds, maps and lists"},
     "curtsy keys add": {
         "curtsy keys add --user ann": "for one who submits jobs and sees her own",
         "curtsy keys add --user ann --pages-per-hour 10000 --days 90": "with a quota and an end",

@@ -4,6 +4,8 @@ FAILED = 1
 WRONG_USAGE = 2
 SOME_FAILED = 3
 ALL_FAILED = 4
+NOT_BUILT = 5
+"""A command that is named already, and comes later."""
 INTERRUPTED = 130
 READER_GONE = 141
 """Who read the output went away, as `head` does: what shells show for SIGPIPE."""

@@ -11,11 +11,13 @@ from curtsy.cli import (
     crawl,
     demo,
     doctor,
+    health,
     jobs,
     keys,
     letters,
     limits,
     listing,
+    not_yet,
     plan,
     processes,
     receipt,
@@ -27,6 +29,7 @@ from curtsy.cli import (
     streams,
     trying,
     up,
+    upkeep,
     why,
 )
 from curtsy.cli.saying import say
@@ -39,10 +42,11 @@ COMMANDS: dict[str, Functions] = {
     "Start here": (demo.demo, scrape.scrape, trying.try_, up.up, up.stop),
     "Jobs": (plan.plan, jobs.submit, crawl.crawl, jobs.status, why.why, streams.logs,
              streams.watch, jobs.results, listing.jobs, letters.dead_letters, jobs.retry,
-             jobs.pause, jobs.resume, jobs.cancel),
+             jobs.pause, jobs.resume, jobs.cancel, not_yet.export, not_yet.discover),
     "Schedules": (schedule_now.schedule,),
-    "Operation": (doctor.doctor, limits.rate_limits, processes.api, processes.worker,
-                  processes.scheduler),
+    "Operation": (doctor.doctor, health.health, health.metrics, limits.rate_limits,
+                  upkeep.process_dlq, upkeep.cleanup, not_yet.generate_report, processes.api,
+                  processes.worker, processes.scheduler),
 }  # fmt: skip
 GROUPS: dict[str, tuple[str, Functions]] = {
     "schedules": ("Jobs that come at their time: make them, see what came of them.",

@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len, set_cell_size
 
@@ -26,6 +26,14 @@ def table(headings: Sequence[str], rows: Rows, *, cut: Sequence[str] = ()) -> li
         if not _narrowed(widths, [headings.index(heading) for heading in cut], room):
             return _records(headings, clean)
     return [_row(row, widths) for row in (headings, *clean)]
+
+
+def facts(found: Mapping[str, object]) -> list[str]:
+    """A line for each that is known."""
+    known = {name.replace("_", " ").capitalize(): value for name, value in found.items()
+             if value is not None}  # fmt: skip
+    width = max(map(len, known))
+    return [f"{name:<{width}}  {value}" for name, value in known.items()]
 
 
 def _narrowed(widths: list[int], cut: Sequence[int], room: int) -> bool:

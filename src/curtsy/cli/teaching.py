@@ -16,6 +16,7 @@ EXIT_CODES = {
     "1": "an error, told in a sentence on stderr",
     "2": "wrong arguments",
     "3, 4": "some pages failed, all did (scrape, submit --wait)",
+    "5": "not built yet (generate-report, export, discover)",
     "130": "interrupted; what was done is kept",
     "141": "who read the output went away, as `head` does",
 }

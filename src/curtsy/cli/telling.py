@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from curtsy.cli.exits import FAILED, INTERRUPTED, READER_GONE, WRONG_USAGE
+from curtsy.cli.exits import FAILED, INTERRUPTED, NOT_BUILT, READER_GONE, WRONG_USAGE
 from curtsy.cli.saying import CannotWrite, forget, note
 from curtsy.errors import CurtsyError
 
@@ -18,6 +18,12 @@ class WrongUsage(CurtsyError):
     """The command was called in a way that makes no sense."""
 
     code = "wrong_usage"
+
+
+class NotBuilt(CurtsyError):
+    """The command is named already, and comes later."""
+
+    code = "not_built"
 
 
 def told(command: typer.Typer) -> None:
@@ -34,6 +40,8 @@ def _outcome(command: typer.Typer) -> int:
         sys.stdout.flush()
     except WrongUsage as error:
         return _tell(str(error), WRONG_USAGE)
+    except NotBuilt as error:
+        return _tell(str(error), NOT_BUILT)
     except CurtsyError as error:
         return _tell(str(error), FAILED)
     except typer.TyperException as error:

@@ -1,0 +1,95 @@
+"""The operations document at the command line: what its engine cannot do yet is named here, with
+the part that will remove it."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Curtsy
+from cli.running import running
+from cli.test_help import LEAVES
+from curtsy.cli.not_yet import NOT_YET
+from curtsy.demo.process import PracticeProcess
+
+COMMANDS = {
+    "schedule", "jobs", "metrics", "health", "dead-letters", "rate-limits", "cleanup",
+    "generate-report", "process-dlq", "up", "api", "worker", "scheduler", "stop", "scrape",
+    "submit", "crawl", "status", "results", "cancel", "retry", "logs", "watch", "sources",
+    "schedules", "why", "plan", "export", "try", "discover", "keys", "doctor", "db", "demo",
+}  # fmt: skip
+EXPECTED_LATER = {"generate-report": "monitoring", "export": "export", "discover": "discovery"}
+"""Only ever taken from: what is built leaves this list and the program's."""
+
+
+def test_every_command_of_the_contract_is_there() -> None:
+    assert {path.split()[1] for path in LEAVES} >= COMMANDS
+
+
+def test_what_comes_later_is_known_by_name() -> None:
+    assert NOT_YET == EXPECTED_LATER
+
+
+@pytest.mark.parametrize(
+    "asked", [["generate-report", "--hours", "6"], ["export", "job_1"], ["discover", "http://a/"]]
+)
+def test_what_comes_later_says_so_and_with_what(curtsy: Curtsy, asked: list[str]) -> None:
+    for more in ([], ["--json"], ["--url", "http://127.0.0.1:9"]):
+        sentence = curtsy(*asked, *more).sentence(5)
+        part = EXPECTED_LATER[asked[0]]
+        assert sentence == (f"curtsy: `curtsy {asked[0]}` is not built yet: "
+                            f"it comes with the part {part!r}.")  # fmt: skip
+
+
+@pytest.mark.parametrize("remote", [False, True], ids=["local", "remote"])
+def test_health_is_a_word_and_an_exit_code(
+    quick: Curtsy, pages: PracticeProcess, tmp_path: Path, remote: bool
+) -> None:
+    with running(tmp_path, "up") as up:
+        where = ("--url", up.url) if remote else ()
+        quick("submit", pages.url(0, "/page/1"), "--wait", *where)
+        told = quick("health", "--json", *where)
+        assert told.exit_code == 0, told
+        facts = {name: told.json[name] for name in ("status", "store", "workers", "success_rate")}
+        assert facts == {"status": "ok", "store": "ok", "workers": 1, "success_rate": 1.0}
+        assert quick("health", *where).out.splitlines()[0].split() == ["Status", "ok"]
+        found = quick("metrics", "--json", *where).json
+        assert (found["workers"], found["attempts"]) == (1, 1)
+        shown = quick("metrics", "--hours", "24", *where)
+        assert {"high", "medium", "low"} <= {line.split()[0] for line in shown.out.split("\n")[:4]
+                                             if line}  # fmt: skip
+        assert "of the last 24 hours is not built yet" in shown.err
+        assert shown.exit_code == 0
+
+
+def test_where_no_worker_lives_health_is_an_error(curtsy: Curtsy) -> None:
+    curtsy("submit", "http://a.invalid/")
+    told = curtsy("health", "--json")
+    assert (told.exit_code, told.json["status"], told.json["waiting"]) == (1, "degraded", 1)
+
+
+def test_a_cleanup_forgets_what_is_older_than_it_is_told(
+    quick: Curtsy, pages: PracticeProcess
+) -> None:
+    quick("scrape", pages.url(0, "/page/1"), "-q")
+    with sqlite3.connect("curtsy.db") as database:
+        a_while_ago = "finished_at - 10 * 86400000, created_at = created_at - 10 * 86400000"
+        database.execute(f"UPDATE jobs SET finished_at = {a_while_ago}")
+    database.close()
+    kept = quick("cleanup", "--days", "11", "--json").json["message"]
+    assert kept.startswith("0 jobs older than 11 days were forgotten")
+    assert quick("cleanup").out.startswith("0 jobs older than 30 days")
+    assert quick("cleanup", "--days", "9").out.startswith("1 jobs older than 9 days were forgotten")
+    assert quick("jobs", "--json").json["jobs"] == []
+
+
+def test_what_was_given_up_for_a_passing_reason_is_tried_again(
+    quick: Curtsy, pages: PracticeProcess
+) -> None:
+    assert quick("scrape", pages.url(0, "/flaky/1/1"), "-q").exit_code == 4
+    [job] = quick("jobs", "--json").json["jobs"]
+    told = quick("process-dlq", "--json")
+    assert told.json == {"message": "1 pages that were given up are tried again."}
+    assert quick("process-dlq").out == "0 pages that were given up are tried again.\n"
+    status = quick("status", job["job_id"], "--json").json
+    assert (status["failed"], status["status"]) == (0, "IN_PROGRESS")
