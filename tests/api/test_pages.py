@@ -6,7 +6,9 @@ import pytest
 
 from api.conftest import Site
 from api.front import Front, assert_problem
+from api.visitors import visitor
 from curtsy.clock import HOUR
+from curtsy.model.roles import Role
 from curtsy.politeness.policy import Policy
 from support.engine import settings, until
 
@@ -70,3 +72,26 @@ async def test_a_page_that_nobody_waits_for_any_more(door: Front, site: Site) ->
 @pytest.mark.parametrize("name", ["art_1", "art_", "1", "art_xyz", "art_ffffffffffffffffff", "%00"])
 async def test_a_page_that_does_not_exist(plain_door: Front, name: str) -> None:
     assert_problem(await plain_door.get(f"/pages/{name}"), 404, "not_found")
+
+
+async def test_who_sees_only_their_own_sees_nothing_of_others_in_a_page(
+    door: Front, site: Site
+) -> None:
+    """Not how many asked for it, nor what was tried before they did."""
+    url = site.fails("/page", 410)
+    ann, bob = await visitor(door, "ann"), await visitor(door, "bob")
+    operator = await visitor(door, "eve", Role.OPERATE)
+    name = None
+    async with door.engine.worker():
+        for one in (ann, bob, bob):
+            job = await one.job(url)
+            await door.engine.ended(job)
+            name = name or await page_of(door, url)
+    seen = [(await one.get(f"/pages/{name}")).json for one in (ann, bob, operator)]
+    assert [[a["turn"] for a in page["history"]] for page in seen] == [[3, 2, 1], [3, 2], [3, 2, 1]]
+    hers, his, all_of_it = seen
+    assert all_of_it["reference_count"] == 3
+    assert all(attempt["worker"] for attempt in all_of_it["history"])
+    for page in (hers, his):
+        assert "reference_count" not in page
+        assert not [a for a in page["history"] if "worker" in a or "traceback" in a]

@@ -1,5 +1,6 @@
 """A page, as it is shown."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -39,7 +40,8 @@ class Attempt(BaseModel):
     """The most that the process that parsed the page has had."""
     error: str | None = None
     traceback: str | None = None
-    worker: str
+    worker: str | None = None
+    """As the traceback, not for those who see only their own."""
     started_at: str
     ended_at: str
 
@@ -55,8 +57,8 @@ class Page(BaseModel):
     error_message: str | None = None
     error_kind: Kind | None = None
     retry_count: int
-    reference_count: int
-    """How many items of jobs have asked for it."""
+    reference_count: int | None = None
+    """How many items of jobs have asked for it; not for those who see only their own."""
     etag: str | None = None
     last_modified: str | None = None
     document_version: int
@@ -69,7 +71,7 @@ class Page(BaseModel):
     current_url: str | None = None
     """Where it moved to, while it is on its way there."""
     history: list[Attempt]
-    """The newest first, at most 200."""
+    """The newest first, at most 200; for those who see only their own, since they asked."""
 
 
 def page_of(story: PageStory) -> Page:
@@ -83,6 +85,15 @@ def page_of(story: PageStory) -> Page:
         fetched_at=as_told(page.fetched_at), due_at=as_told(page.due_at),
         current_url=page.current_url, history=[attempt_of(a) for a in story.attempts],
     )  # fmt: skip
+
+
+def own_page_of(story: PageStory, since: int) -> Page:
+    """As one sees it who asked for it then: nothing of what it is to others."""
+    theirs = [attempt for attempt in story.attempts if attempt.ended_at >= since]
+    page = page_of(replace(story, attempts=theirs))
+    bare = [attempt.model_copy(update={"worker": None, "traceback": None})
+            for attempt in page.history]  # fmt: skip
+    return page.model_copy(update={"reference_count": None, "history": bare})
 
 
 def attempt_of(row: Any) -> Attempt:

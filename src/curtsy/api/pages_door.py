@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from curtsy.api.desk import TheDesk
-from curtsy.api.ownership import require_own_page
-from curtsy.api.page_shapes import Page, page_of
+from curtsy.api.ownership import page_is_theirs_since
+from curtsy.api.page_shapes import Page, own_page_of, page_of
 from curtsy.api.problems import problems
 from curtsy.errors import NotFound
 from curtsy.operations.pages import page_story
@@ -29,5 +29,6 @@ PageId = Annotated[str, Depends(_page)]
 async def get_page(request: Request, page: PageId, desk: TheDesk) -> Page:
     """A page, how it stands, and its history."""
     number = int(page.removeprefix("art_"), 16)
-    await require_own_page(request, desk, number, page)
-    return page_of(await desk.read(lambda c: page_story(c, number, page)))
+    since = await page_is_theirs_since(request, desk, number, page)
+    story = await desk.read(lambda c: page_story(c, number, page))
+    return page_of(story) if since is None else own_page_of(story, since)
