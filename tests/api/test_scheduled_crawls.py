@@ -145,3 +145,12 @@ async def test_what_is_changed_may_be_called_and_be_as_large_as_what_is_made(
     assert "bytes; at most 2000 may be" in refused.json["detail"]
     unnamed = await change(stage.door, made["schedule_id"], overlap="allow")
     assert unnamed.json["name"] == made["schedule_id"], "one that is called by its id may stay so"
+
+
+async def test_the_zone_that_goes_without_saying_may_be_said(stage: Stage) -> None:
+    stage.at(NOON)
+    first = await crawl(stage.door, HOURLY)
+    again = await crawl(stage.door, HOURLY | {"timezone": "UTC"})
+    assert (again["schedule_id"], again["cached"]) == (first["schedule_id"], True)
+    other = await crawl(stage.door, HOURLY | {"timezone": "Asia/Tokyo"})
+    assert other["schedule_id"] != first["schedule_id"]

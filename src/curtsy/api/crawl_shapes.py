@@ -30,6 +30,7 @@ from curtsy.submit.request import MAX_URLS
 from curtsy.timetable import BadRule, Cron, Once, Rule, checked, checked_zone
 
 DOOR = "crawl"
+UTC = "UTC"
 MOST_PATTERNS = 50
 MOST_DEPTH = 100
 MOST_PAGES = 1_000_000
@@ -170,7 +171,7 @@ def _hash(asked: CrawlRequest, user_id: str | None) -> str:
     what: list[Any] = [user_id, asked.spider, urls, asked.depth, params]
     if asked.schedule_at is not None or asked.interval is not None:
         at = asked.schedule_at
-        what.append([at and int(at.timestamp() * 1000), asked.interval, asked.timezone])
+        what.append([at and int(at.timestamp() * 1000), asked.interval, asked.timezone or UTC])
     packed = orjson.dumps(what, option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(packed, digest_size=16).hexdigest()
 
@@ -198,7 +199,7 @@ def schedule_plan(asked: CrawlRequest, caller: Caller, *, fresh: bool, now: int)
     if asked.finish_by is not None:
         raise BadRequest(["finish_by is not for a crawl that a schedule makes."])
     at = yet_to_come(asked.schedule_at, "schedule_at", now)
-    zone = asked.timezone or "UTC"
+    zone = asked.timezone or UTC
     try:
         if asked.interval is not None:
             rule: Rule = checked(Cron(asked.interval, zone))
