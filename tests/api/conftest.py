@@ -8,6 +8,7 @@ from api.front import Front, front
 from api.stage import Stage, staged
 from api.visitors import MovableClock
 from curtsy.clock import Clock
+from curtsy.demo.site import PracticeSite
 from curtsy.store import Store
 from support.engine import Engine, engine
 from support.patience import the_api_has_time  # noqa: F401
@@ -52,6 +53,12 @@ async def stage(store: Store) -> AsyncIterator[Stage]:
     """The API on either engine, at a time that stands, before a network that is a script."""
     async with staged(store) as set_up:
         yield set_up
+
+
+@pytest.fixture
+async def board() -> AsyncIterator[PracticeSite]:
+    async with PracticeSite(hosts=4) as opened:
+        yield opened
 
 
 class Site:

@@ -67,7 +67,9 @@ async def test_the_answers_to_come_have_the_documents_fields(plain_door: Front) 
     assert schemas["Run"]["properties"].keys() == STARTED | AUDITED | {"site_name", "changes"}
     assert schemas["Envelope_RunStarted_"]["properties"].keys() == {"status", "data"}
     asked = schemas["ScrapeRequest"]
-    assert asked["properties"].keys() == ASYNC_EXAMPLE.keys() | {"country", "priority"}
+    assert asked["properties"].keys() == ASYNC_EXAMPLE.keys() | {
+        "country", "priority", "webhook_url",
+    }  # fmt: skip
     assert asked["examples"] == [ASYNC_EXAMPLE, SYNC_EXAMPLE]
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import tomllib
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +25,6 @@ PATIENCE = 90.0
 """Seconds: a source that was just found empty may be left alone for ten of them."""
 COUNTED = {name: value for name, value in BOARD["recipe"].items() if name != "next"}
 """Its pages are asked for by their numbers, and not found by following."""
-
-
-@pytest.fixture
-async def board() -> AsyncIterator[PracticeSite]:
-    async with PracticeSite(hosts=4) as site:
-        yield site
 
 
 def at(site: PracticeSite, template: str, host: int = 0) -> str:

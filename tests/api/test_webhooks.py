@@ -14,6 +14,8 @@ from aiohttp import web
 
 from api.conftest import Site
 from api.front import Front, assert_problem
+from api.test_sites import declare, ended, scrape
+from curtsy.demo.site import PracticeSite
 from curtsy.events import webhooks
 from curtsy.worker.webhooks import AT_ONE_RECEIVER
 from support.engine import until
@@ -234,6 +236,41 @@ async def test_a_name_that_leads_to_a_refused_address_is_not_called(
     [delivery] = await until_ended(working, job)
     assert delivery["state"] == "failed"
     assert delivery["status"] is None
+
+
+async def test_every_door_that_makes_a_job_takes_a_hook(
+    working: Front, site: Site, board: PracticeSite, receiver: Receiver
+) -> None:
+    fetched = await working.submit(site.has("/a", b"words", HTML), webhook_url=receiver.url)
+    assert fetched.status == 201, fetched
+    assert (await declare(working, board)).status == 201
+    run = await scrape(working, "async", webhook_url=receiver.url)
+    jobs = {fetched.json["id"], run.json["data"]["run_id"]}
+    await receiver.has_heard(2)
+    assert {json.loads(body)["job_id"] for _headers, body in receiver.heard} == jobs
+    assert {json.loads(body)["door"] for _headers, body in receiver.heard} == {"fetch", "runs"}
+    await ended(working, run.json["data"]["run_id"])
+    again = (await scrape(working)).json["data"]
+    assert {record["_change"] for record in again["results"]} == {"same"}, "it is the same search"
+
+
+@pytest.mark.parametrize("hook", ["http://10.0.0.1/", "ftp://a.example"])
+async def test_every_door_guards_its_hooks(
+    plain_door: Front, board: PracticeSite, hook: str
+) -> None:
+    await declare(plain_door, board)
+    fetched = await plain_door.submit("http://a.example/", webhook_url=hook)
+    for answer in (fetched, await scrape(plain_door, "async", webhook_url=hook)):
+        assert_problem(answer, 422, "bad_request")
+        assert "webhook_url" in answer.json["detail"]
+
+
+async def test_a_hook_is_part_of_what_an_idempotency_key_stands_for(plain_door: Front) -> None:
+    page, hook = "http://a.example/", "http://b.example/"
+    first = await plain_door.submit(page, key="one", webhook_url=hook)
+    again = await plain_door.submit(page, key="one", webhook_url=hook)
+    assert (again.status, again.json["id"]) == (201, first.json["id"])
+    assert (await plain_door.submit(page, key="one")).status == 422
 
 
 async def crawl(door: Front, url: str, **more: Any) -> Any:

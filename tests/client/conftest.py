@@ -2,9 +2,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from api.conftest import site  # noqa: F401
+from api.conftest import (
+    board,  # noqa: F401
+    site,  # noqa: F401
+)
 from api.front import Front, front
-from api.test_sites import board  # noqa: F401
 from curtsy.clock import Clock
 from curtsy.store import Store
 from support.engine import engine

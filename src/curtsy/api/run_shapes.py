@@ -34,9 +34,12 @@ class ScrapeRequest(BaseModel):
     country: str | None = Field(None, min_length=1, max_length=100, pattern=r"^[\w .'-]+$")
     """Of a site of countries: that one's page alone."""
     priority: int | None = Field(None, ge=1, le=10)
+    webhook_url: str | None = Field(None, max_length=8_000)
+    """Is told of the run's end, with a signature."""
 
     def search(self) -> dict[str, Any]:
-        """What is said of the search; the rest is as the site has it."""
+        """What is said of the search, and who is told of its end; the rest is as the site has
+        it."""
         return self.model_dump(exclude={"site_name", "priority"}, exclude_none=True)
 
 

@@ -147,15 +147,18 @@ def require_idle(connection: Connection, held: Site, *, confined_to: str | None)
 def run_request(
     of: Site, said: Mapping[str, Any], *, priority: int | None = None, mode: str = "async"
 ) -> JobRequest:
-    """The job of one run. What it is not told is as the site's defaults have it."""
-    search = of.words.defaults.told() | {k: v for k, v in said.items() if v is not None}
+    """The job of one run. What it is not told is as the site's defaults have it; who is told of its
+    end (`webhook_url`) makes it no other search."""
+    hook = said.get("webhook_url")
+    said = {k: v for k, v in said.items() if v is not None and k != "webhook_url"}
+    search = of.words.defaults.told() | said
     wanted = int(search.get("results_wanted") or RESULTS_WANTED)
     search["results_wanted"] = wanted
     _require_known(of, search)
     priority = priority or of.words.priority
     origin = Origin(site_id=of.id, search=_hash(of.name, search))
     common: dict[str, Any] = {
-        "door": DOOR, "origin": origin, "name": of.name,
+        "door": DOOR, "origin": origin, "name": of.name, "webhook_url": hook,
         "params": orjson.dumps({"site_name": of.name, "mode": mode} | search).decode(),
     }  # fmt: skip
     _require_whole(of, search)
