@@ -139,11 +139,26 @@ async def test_a_rotation_may_leave_the_old_secret_a_while(
     new = await rotate(old, grace=HOUR)
     for one in (old, new):
         assert (await one.get("/jobs")).status == 200
-    newest = await rotate(new, grace=HOUR)
-    movable.advance(SECOND)
+    with pytest.raises(WrongState, match="within the grace of its last rotation until 20"):
+        await rotate(new, grace=HOUR)
+    movable.advance(HOUR - SECOND)
+    assert (await old.get("/jobs")).status == 200, "it was promised"
+    movable.advance(2 * SECOND)
     assert_problem(await old.get("/jobs"), 401, "key_needed")
-    movable.advance(HOUR)
-    assert_problem(await new.get("/jobs"), 401, "key_needed")
+    newest = await rotate(new, grace=HOUR)
+    for one in (new, newest):
+        assert (await one.get("/jobs")).status == 200
+
+
+async def test_a_rotation_without_a_grace_ends_all_secrets_before_it(
+    guarded: Front, movable: MovableClock
+) -> None:
+    old = await visitor(guarded)
+    new = await rotate(old, grace=HOUR)
+    newest = await rotate(new)
+    movable.advance(SECOND)
+    for one in (old, new):
+        assert_problem(await one.get("/jobs"), 401, "key_needed")
     assert (await newest.get("/jobs")).status == 200
 
 

@@ -143,6 +143,21 @@ def test_who_is_asked_for_no_key_is_described_so() -> None:
         assert ("401" in described["responses"]) or needs_none
 
 
+async def test_a_browsers_cookie_and_its_token_are_described(plain_door: Front) -> None:
+    document = (await plain_door.get("/openapi.json")).json
+    schemes = document["components"]["securitySchemes"]
+    assert (schemes["cookie"]["in"], schemes["cookie"]["name"]) == ("cookie", "curtsy_session")
+    assert (schemes["csrf_token"]["in"], schemes["csrf_token"]["name"]) == (
+        "header", "X-CSRF-Token",
+    )  # fmt: skip
+    assert document["security"] == [{"key": []}, {"cookie": []}, {}]
+    for path in document["paths"].values():
+        for method, described in path.items():
+            ways = described.get("security", document["security"])
+            with_cookie = [way for way in ways if "cookie" in way]
+            assert all(("csrf_token" in way) == (method != "get") for way in with_cookie)
+
+
 async def test_who_is_told_to_wait_is_told_for_how_long(plain_door: Front) -> None:
     for _method, _path, described in OPERATIONS:
         for status in described["responses"].keys() & {"429", "503"}:

@@ -154,3 +154,14 @@ async def test_the_zone_that_goes_without_saying_may_be_said(stage: Stage) -> No
     assert (again["schedule_id"], again["cached"]) == (first["schedule_id"], True)
     other = await crawl(stage.door, HOURLY | {"timezone": "Asia/Tokyo"})
     assert other["schedule_id"] != first["schedule_id"]
+
+
+@pytest.mark.parametrize("asked", ["pause", "resume"])
+async def test_a_job_that_waits_for_its_slot_is_not_paused_and_says_why(
+    stage: Stage, asked: str
+) -> None:
+    stage.at(NOON)
+    job = (await crawl(stage.door, AT_ONE))["job_id"]
+    answer = await stage.door.ask("POST", f"/jobs/{job}/{asked}")
+    assert_problem(answer, 409, "wrong_state")
+    assert answer.json["detail"] == f"Job {job} is scheduled: it cannot be {asked.rstrip('e')}ed."

@@ -202,6 +202,23 @@ async def test_guessing_keys_is_made_slow(guarded: Front, movable: MovableClock)
     assert (await come_in(guarded, ann.key)).status == 201
 
 
+async def test_many_who_come_at_once_with_the_right_key_all_come_in(guarded: Front) -> None:
+    ann = await visitor(guarded)
+    answers = await asyncio.gather(*(come_in(guarded, ann.key) for _ in range(3 * MOST_WRONG)))
+    assert {answer.status for answer in answers} == {201}
+
+
+async def test_many_guesses_at_once_get_no_further_than_one_by_one(
+    guarded: Front, movable: MovableClock
+) -> None:
+    ann = await visitor(guarded)
+    movable.advance(MINUTE - movable.monotonic() % MINUTE)
+    guesses = [f"curtsy_{ann.key_id}_{wrong:064x}" for wrong in range(3 * MOST_WRONG)]
+    answers = await asyncio.gather(*(come_in(guarded, guessed) for guessed in guesses))
+    statuses = sorted(answer.status for answer in answers)
+    assert statuses == [401] * MOST_WRONG + [429] * 2 * MOST_WRONG
+
+
 @pytest.mark.parametrize("body", [{}, {"key": 1}, {"key": "x" * 201}, {"key": "x", "more": 1}])
 async def test_what_is_no_key_is_refused(guarded: Front, body: dict[str, Any]) -> None:
     assert_problem(await guarded.ask("POST", "/session", json=body), 422, "bad_request")

@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
+from curtsy.api.access import CHANGES_NOTHING, COOKIE
 from curtsy.api.needs import role_needed
 from curtsy.api.problems import Problem, problem_responses
 
@@ -18,6 +19,15 @@ WITH_A_KEY = (401, 403, 503)
 WITH_A_BODY = (408, 413)
 """Too slow, too large."""
 
+SCHEMES = {
+    "key": {"type": "http", "scheme": "bearer"},
+    "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+    "csrf_token": {"type": "apiKey", "in": "header", "name": "X-CSRF-Token"},
+}
+LOOKS: list[dict[str, list[str]]] = [{"key": []}, {"cookie": []}, {}]
+CHANGES: list[dict[str, list[str]]] = [{"key": []}, {"cookie": [], "csrf_token": []}, {}]
+"""Without any where nobody is asked."""
+
 
 def describe(app: FastAPI) -> None:
     _, schemas = models_json_schema(
@@ -28,8 +38,8 @@ def describe(app: FastAPI) -> None:
     def openapi() -> dict[str, Any]:
         document = described()
         document["components"]["schemas"] |= schemas["$defs"]
-        document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        document["security"] = [{"key": []}, {}]  # without one where nobody is asked
+        document["components"]["securitySchemes"] = SCHEMES
+        document["security"] = LOOKS
         for path, operations in document["paths"].items():
             for method, operation in operations.items():
                 _complete(operation, method.upper(), path)
@@ -43,6 +53,8 @@ def _complete(operation: Operation, method: str, path: str) -> None:
     if role_needed(method, path) is None:
         operation["security"] = []
     else:
+        if method not in CHANGES_NOTHING:
+            operation["security"] = CHANGES
         statuses |= {*WITH_A_KEY}
     if "requestBody" in operation:
         statuses |= {*WITH_A_BODY}

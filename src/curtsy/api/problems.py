@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from curtsy.errors import (
     BadRequest,
@@ -157,12 +158,25 @@ async def _bad_state(_request: Request, error: Exception) -> Response:
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = CODES.get(error.status_code, "refused")
-    detail = str(error.detail)
+    detail, headers = str(error.detail), dict(error.headers or {})
     if error.status_code == 404:
         detail = f"There is nothing at {request.url.path}."
     elif error.status_code == 405:
         detail = f"{request.method} does not work at {request.url.path}."
-    return problem(error.status_code, detail, code, headers=error.headers)
+        headers |= _allow(request)
+    return problem(error.status_code, detail, code, headers=headers)
+
+
+def _allow(request: Request) -> dict[str, str]:
+    """All that works there: what the framework says is what the first of several routes knows. A
+    door that refused by itself has said it already."""
+    routes = [route for route in request.app.router.routes if isinstance(route, Route)]
+    fits = [(route, route.matches(request.scope)[0]) for route in routes]
+    if any(match is Match.FULL for _route, match in fits):
+        return {}
+    path = next((route.path for route, match in fits if match is Match.PARTIAL), None)
+    known = {method for route in routes if route.path == path for method in route.methods or ()}
+    return {"Allow": ", ".join(sorted(known))} if known else {}
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:

@@ -50,18 +50,17 @@ async def _porter(request: Request) -> Porter:
 ThePorter = Annotated[Porter, Depends(_porter)]
 
 
-@router.post("/session", status_code=201, responses=problems(401, 429))
+@router.post("/session", status_code=201, responses=problems(401, 429, 507))
 async def open_session(
     given: KeyGiven, request: Request, response: Response, desk: TheDesk, porter: ThePorter
 ) -> WhoYouAre:
     """Exchange a key for a cookie, for twelve hours."""
     address = request.client.host if request.client else ""
-    porter.wrong_keys.count_try(address, desk.clock)
-    key = presented(given.key.strip())
-    opened = await desk.open_session(key) if key is not None else None
-    if opened is None:
-        raise KeyNeeded
-    porter.wrong_keys.forgive(address)
+    async with porter.wrong_keys.one_try(address, desk.clock):
+        key = presented(given.key.strip())
+        opened = await desk.open_session(key) if key is not None else None
+        if opened is None:
+            raise KeyNeeded
     session, cookie = opened
     response.set_cookie(
         COOKIE, cookie, max_age=LIFETIME // SECOND, httponly=True, samesite="strict",
@@ -76,7 +75,7 @@ async def get_session(request: Request, response: Response, caller: TheCaller) -
     return _who(caller, session_of(request), response)
 
 
-@router.delete("/session", status_code=204, responses=problems(401, 403))
+@router.delete("/session", status_code=204, responses=problems(401, 403, 507))
 async def close_session(request: Request, desk: TheDesk, porter: ThePorter) -> Response:
     """End the cookie's session."""
     cookie = request.cookies.get(COOKIE)

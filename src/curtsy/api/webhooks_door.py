@@ -56,7 +56,7 @@ async def list_webhook_deliveries(job: JobId, desk: TheDesk) -> Deliveries:
 
 
 @router.post("/jobs/{job_id}/webhooks/{delivery}/replay", status_code=202,
-             responses=problems(404, 409))  # fmt: skip
+             responses=problems(404, 409, 507))  # fmt: skip
 async def replay_webhook_delivery(job: JobId, delivery: DeliveryId, desk: TheDesk) -> Replayed:
     """Deliver it once more; 409 while it is still being tried."""
     await desk.job(job)
@@ -64,7 +64,7 @@ async def replay_webhook_delivery(job: JobId, delivery: DeliveryId, desk: TheDes
     return Replayed(delivery=delivery, message="It is delivered once more.")
 
 
-@router.get("/webhooks/secret", responses=problems())
+@router.get("/webhooks/secret", responses=problems(507))
 async def get_webhook_secret(desk: TheDesk) -> SigningSecret:
     """With what this installation signs its webhooks."""
     return SigningSecret(secret=await desk.signing_secret())

@@ -1,7 +1,12 @@
 """Guessing keys is made slow: so many wrong ones from one address in a minute, and no more."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
+
 from curtsy.clock import MINUTE, SECOND, Clock
-from curtsy.errors import OverLimit
+from curtsy.errors import KeyNeeded, OverLimit
 
 MOST_WRONG = 10
 MOST_ADDRESSES = 10_000
@@ -10,22 +15,27 @@ MOST_ADDRESSES = 10_000
 class WrongKeys:
     def __init__(self) -> None:
         self._minute = 0
-        self._tries: dict[str, int] = {}
+        self._wrong: dict[str, int] = {}
+        self._trying: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    def count_try(self, address: str, clock: Clock) -> None:
-        """Before it is known whether the key holds, so that many at once get no further."""
+    @asynccontextmanager
+    async def one_try(self, address: str, clock: Clock) -> AsyncIterator[None]:
+        """One after the other from each address, so that many at once get no further and right
+        ones hinder nobody. `KeyNeeded` counts."""
+        async with self._trying.setdefault(address, asyncio.Lock()):
+            self._require_few(address, clock)
+            try:
+                yield
+            except KeyNeeded:
+                if address in self._wrong or len(self._wrong) < MOST_ADDRESSES:
+                    self._wrong[address] = self._wrong.get(address, 0) + 1
+                raise
+
+    def _require_few(self, address: str, clock: Clock) -> None:
         now = clock.monotonic()
         if now // MINUTE != self._minute:
             self._minute = now // MINUTE
-            self._tries.clear()
-        tries = self._tries.get(address, 0)
-        if tries >= MOST_WRONG:
+            self._wrong.clear()
+        if self._wrong.get(address, 0) >= MOST_WRONG:
             left = (self._minute + 1) * MINUTE - now
             raise OverLimit("Too many wrong keys from this address.", -(-left // SECOND))
-        if tries or len(self._tries) < MOST_ADDRESSES:
-            self._tries[address] = tries + 1
-
-    def forgive(self, address: str) -> None:
-        """The key held: the try does not count."""
-        if address in self._tries:
-            self._tries[address] -= 1

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from curtsy.clock import HOUR
+from curtsy.clock import HOUR, rfc3339
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.model.roles import ROLES, Caller, Role
 from curtsy.store import Connection, Statement
@@ -123,8 +123,10 @@ def keys_exist(connection: Connection) -> bool:
 
 def rotate_key(connection: Connection, public_id: str, *, grace: int, now: int) -> tuple[Key, str]:
     """The same key with a new secret. The old one, and what was opened with it, ends after the
-    grace (milliseconds)."""
+    grace (milliseconds). While one has its grace, no other gets one."""
     row = _locked(connection, public_id, "rotated", now)
+    if grace:
+        _require_no_grace(row, now)
     secret = secrets.token_hex(32)
     old = f" {_newest(row.hash)} {now + grace}" if grace else ""
     _SET_HASH(connection, id=row.id, hash=f"{_hash(secret)}{old}")
@@ -197,6 +199,14 @@ def _hashes(stored: str, now: int) -> Sequence[str]:
         return (newest,)
     old, until = older
     return (newest, old) if now < int(until) else (newest,)
+
+
+def _require_no_grace(row: Any, now: int) -> None:
+    if len(_hashes(row.hash, now)) > 1:
+        until = rfc3339(int(row.hash.split()[-1]))
+        state = f"within the grace of its last rotation until {until}"
+        asked = "rotated with another one before; without one, both old secrets end at once"
+        raise WrongState(f"Key {row.public_id}", state, asked)
 
 
 def _newest(stored: str) -> str:

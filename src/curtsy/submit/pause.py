@@ -7,7 +7,7 @@ from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.counting import Changes, Event, count
 from curtsy.frontier.crawling import hold_crawl
 from curtsy.frontier.recording import lock_pages
-from curtsy.model.jobs import OPEN_STATES
+from curtsy.model.jobs import OPEN_STATES, JobState
 from curtsy.store import Connection, Statement
 from curtsy.submit.dropping import drop_visits
 from curtsy.submit.reopening import OldItem, visit_again, wake_and_lock
@@ -72,7 +72,7 @@ def _found(connection: Connection, job: str) -> Any:
 
 def _wrong_state(connection: Connection, job: str, asked: str) -> WrongState:
     found = _found(connection, job)
-    if found.state in OPEN_STATES:
+    if found.state in OPEN_STATES and found.state != JobState.SCHEDULED:
         return WrongState(f"Job {job}", "paused" if found.paused_at else "not paused", asked)
     return WrongState(f"Job {job}", found.state, asked)
 
