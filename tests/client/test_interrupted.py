@@ -42,7 +42,7 @@ except KeyboardInterrupt:
 
 async def started(door: Front, program: str) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
-    command = (sys.executable, "-X", "dev", "-c", PROGRAM + program, door.url)
+    command = (sys.executable, "-W", "always", "-c", PROGRAM + program, door.url)
     return await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
 
 
