@@ -1,8 +1,11 @@
 """Scrapers as somebody may write them, on a bad day or with bad intent."""
 
 import builtins
+import ctypes
+import fcntl
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -101,6 +104,37 @@ def _secrets(rest: str) -> None:
     assert not [name for name in os.environ if "CURTSY" in name or "DATABASE" in name]
 
 
+def _call(name: str, *arguments: int) -> None:
+    """Of the C library, which raises nothing."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if getattr(libc, name)(*arguments) < 0:
+        raise OSError(ctypes.get_errno(), name)
+
+
+def _ioprio(rest: str) -> None:
+    number = {"x86_64": 251, "aarch64": 30}[os.uname().machine]
+    _call("syscall", number, 1, 0, 3 << 13)
+
+
+def _own(rest: str) -> None:
+    """What there is to read is told to the parent, with a signal that ends it."""
+    reading, writing = os.pipe()
+    fcntl.fcntl(reading, fcntl.F_SETOWN, os.getppid())
+    fcntl.fcntl(reading, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(reading, fcntl.F_SETFL, os.O_ASYNC)
+    os.write(writing, b"x")
+
+
+def _own_socket(rest: str) -> None:
+    for file in range(3, 256):
+        try:
+            fcntl.ioctl(file, 0x8901, os.getppid().to_bytes(4, sys.byteorder))
+        except PermissionError:
+            raise
+        except OSError:
+            continue
+
+
 deeds = {
     "raise": _raise,
     "broken": _broken,
@@ -124,6 +158,19 @@ deeds = {
     # Signal 0 harms nobody: were these not refused, a real one would end the whole machine.
     "signal-all": lambda rest: os.kill(-1, 0),
     "signal-group": lambda rest: os.kill(0, 0),
+    "own": _own,
+    "own-socket": _own_socket,
+    # As it is already; with the number of files a parent could be ended.
+    "limit-parent": lambda rest: resource.prlimit(os.getppid(), resource.RLIMIT_CORE, (0, 0)),
+    "limit-itself": lambda rest: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)),
+    # Refused of others as of itself; of others of root's the kernel would refuse it anyway.
+    "slow": lambda rest: os.setpriority(os.PRIO_PROCESS, 0, 19),
+    "bind": lambda rest: os.sched_setaffinity(0, os.sched_getaffinity(0)),
+    "schedule": lambda rest: os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0)),
+    "schedule-anew": lambda rest: os.sched_setparam(0, os.sched_param(0)),
+    "slow-reading": _ioprio,
+    "share-memory": lambda rest: _call("shmget", 0, 4_096, 0o600),
+    "queue-messages": lambda rest: _call("msgget", 0, 0o600),
     "abort": lambda rest: os.abort(),
     "recurse": lambda rest: deeds["recurse"](rest),
 }

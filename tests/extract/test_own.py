@@ -73,6 +73,16 @@ HARM = {
     "kill-parent": (Kind.EXTRACT_FAILED, "PermissionError"),
     "signal-all": (Kind.EXTRACT_FAILED, "PermissionError"),
     "signal-group": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "own": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "own-socket": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "limit-parent": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "slow": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "bind": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "schedule": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "schedule-anew": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "slow-reading": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "share-memory": (Kind.EXTRACT_FAILED, "PermissionError"),
+    "queue-messages": (Kind.EXTRACT_FAILED, "PermissionError"),
     "abort": (Kind.EXTRACT_FAILED, "SIGABRT"),
     "recurse": (Kind.EXTRACT_FAILED, "RecursionError"),
     "patch orjson": (Kind.EXTRACT_FAILED, "crashed"),
@@ -115,7 +125,7 @@ async def test_one_that_takes_longer_than_it_may_harms_only_its_page() -> None:
         await until_alone(nursery_of(readers))
 
 
-@pytest.mark.parametrize("order", ["write", "patch exit", "thread", "secrets"])
+@pytest.mark.parametrize("order", ["write", "patch exit", "thread", "secrets", "limit-itself"])
 async def test_what_does_no_harm_is_no_failure(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CURTSY_KEY", "secret")
     monkeypatch.setenv("DATABASE_URL", "postgresql://u:secret@h/d")

@@ -4,7 +4,7 @@ import ctypes
 import os
 import platform
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
@@ -18,6 +18,10 @@ _CLONE_THREAD = 0x10000
 _TMPFILE = 0x400000
 CHANGES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | _TMPFILE
 """With any of these a file is not only read."""
+_OWNERS = (8, 15)
+"""F_SETOWN, F_SETOWN_EX: who is sent a signal, of any kind, when there is something to read."""
+_OWNERS_OF_SOCKETS = (0x8901, 0x8902)
+"""FIOSETOWN, SIOCSPGRP: likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,15 @@ class _Machine:
     clone: int
     signals: tuple[int, ...]
     """kill, tgkill: to oneself alone."""
+    owning: tuple[int, int]
+    """fcntl, ioctl: not to make others the owners of files."""
+    limits: int
+    """prlimit64: of oneself alone."""
+    standing: tuple[int, ...]
+    """setpriority, sched_setaffinity, sched_setscheduler, sched_setparam, sched_setattr,
+    ioprio_set: what a process gets of the machine, also another one."""
+    lasting: tuple[int, ...]
+    """shmget, msgget, semget, mq_open: memory that stays when its maker is gone."""
     opening: tuple[tuple[int, int], ...]
     """open and openat, each with the place of its flags among the arguments."""
     files: tuple[int, ...]
@@ -48,7 +61,8 @@ _NEW_FILES = (452, 463, 466, 438)
 _MACHINES = {
     "x86_64": _Machine(
         0xC000003E, (41, 53, 425, 101, 311), (57, 58, 59, 322, 200, 129, 297, 424), 56, (62, 234),
-        opening=((2, 1), (257, 2)),
+        owning=(72, 16), limits=302, standing=(141, 203, 144, 142, 314, 251),
+        lasting=(29, 68, 64, 240), opening=((2, 1), (257, 2)),
         files=(
             85, 76, 77, 285, 86, 265, 88, 266, 82, 264, 316, 87, 263, 83, 258, 84, 133, 259, 90, 91,
             268, 92, 93, 94, 260, 132, 235, 261, 280, 188, 189, 190, 197, 198, 199, 165, 166, 155,
@@ -57,7 +71,8 @@ _MACHINES = {
     ),
     "aarch64": _Machine(
         0xC00000B7, (198, 199, 425, 117, 271), (221, 281, 130, 138, 240, 424), 220, (129, 131),
-        opening=((56, 2),),
+        owning=(25, 29), limits=261, standing=(140, 122, 119, 118, 274, 30),
+        lasting=(194, 186, 190, 180), opening=((56, 2),),
         files=(
             45, 46, 47, 37, 36, 38, 276, 35, 34, 33, 52, 53, 54, 55, 88, 5, 6, 7, 14, 15, 16, 40,
             39, 41, 51, 224, 225, 89, 265, 270, *_NEW_FILES,
@@ -85,14 +100,18 @@ def forbid_changing_files() -> None:
 
 
 def forbid_processes() -> None:
-    """No new ones, and no signals to others; threads are allowed."""
+    """No new ones, nothing that is felt by others, and nothing that stays behind; threads are
+    allowed."""
     if (machine := _MACHINES.get(platform.machine())) is None:
         return
-    steps = _refused(machine.processes)
+    steps = _refused((*machine.processes, *machine.standing, *machine.lasting))
     steps += _no_such_call(machine.clone3)  # likewise
     steps += _decided(machine.clone, 0, _ANY_BIT, _CLONE_THREAD, _ALLOW, _NOT_PERMITTED)
     for call in machine.signals:
         steps += _decided(call, 0, _EQUAL, os.getpid(), _ALLOW, _NOT_PERMITTED)
+    steps += _decided(machine.limits, 0, _EQUAL, 0, _ALLOW, _NOT_PERMITTED)
+    for call, owners in zip(machine.owning, (_OWNERS, _OWNERS_OF_SOCKETS), strict=True):
+        steps += _without(call, 1, owners)
     _install(machine, steps)
 
 
@@ -122,6 +141,13 @@ def _decided(
         _step(_RETURN, 0, 0, if_true),
         _step(_RETURN, 0, 0, if_false),
     ]
+
+
+def _without(call: int, place: int, values: Sequence[int]) -> list[bytes]:
+    """The call is allowed, but not with one of these as that argument."""
+    steps = [_step(_LOAD, 0, 0, _FIRST_ARGUMENT + place * _ARGUMENT_BYTES), *_refused(values),
+             _step(_RETURN, 0, 0, _ALLOW)]  # fmt: skip
+    return [_step(_EQUAL, 0, len(steps), call), *steps]
 
 
 class _Program(ctypes.Structure):
