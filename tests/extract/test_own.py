@@ -84,6 +84,7 @@ HARM = {
     "share-memory": (Kind.EXTRACT_FAILED, "PermissionError"),
     "queue-messages": (Kind.EXTRACT_FAILED, "PermissionError"),
     "abort": (Kind.EXTRACT_FAILED, "SIGABRT"),
+    "real-time": (Kind.EXTRACT_FAILED, "signal 40"),
     "recurse": (Kind.EXTRACT_FAILED, "RecursionError"),
     "patch orjson": (Kind.EXTRACT_FAILED, "crashed"),
     "patch builtins": (Kind.EXTRACT_FAILED, "disturbed"),
@@ -123,6 +124,22 @@ async def test_one_that_takes_longer_than_it_may_harms_only_its_page() -> None:
             assert "not done" in outcome.error
         assert all(isinstance(other, Record) for other in others)
         await until_alone(nursery_of(readers))
+
+
+async def test_scrapers_that_hang_hold_up_no_page_of_others() -> None:
+    async with pool(processes=1) as readers:
+        await ok(readers)
+        hanging = [asyncio.ensure_future(told(readers, "hang")) for _ in range(5)]
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while len(psutil.Process(nursery_of(readers)).children()) < 2:
+                    await asyncio.sleep(0.01)  # the second reads since the first stepped aside
+            assert isinstance(await told(readers, "x", "raw"), Record)
+            assert not any(one.done() for one in hanging)
+        finally:
+            for one in hanging:
+                one.cancel()
+            await asyncio.gather(*hanging, return_exceptions=True)
 
 
 @pytest.mark.parametrize("order", ["write", "patch exit", "thread", "secrets", "limit-itself"])

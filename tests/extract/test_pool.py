@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from curtsy.extract import ExtractLimits, Pool
-from curtsy.extract import pool as pool_module
+from curtsy.extract import ExtractLimits, Pool, places
+from curtsy.extract.link import NurseryGone
 from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from support.patience import PATIENCE
@@ -61,7 +61,7 @@ async def test_pages_are_read_one_after_the_other_by_the_same_process() -> None:
 async def test_pages_are_read_side_by_side_by_no_more_processes_than_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pool_module, "ASIDE_AFTER_SECONDS", PATIENCE)
+    monkeypatch.setattr(places, "ASIDE_AFTER_SECONDS", PATIENCE)
     async with pool(processes=3) as readers:
         await ok(readers)
         records = await asyncio.gather(*(told(readers, "span 0.3") for _ in range(9)))
@@ -117,7 +117,7 @@ async def test_the_time_limit_does_not_count_the_wait_for_a_reader() -> None:
 async def test_pages_that_take_long_do_not_hold_up_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pool_module, "ASIDE_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(places, "ASIDE_AFTER_SECONDS", 0.1)
     async with pool(processes=2, seconds=PATIENCE) as readers:
         await ok(readers)
         slow = [asyncio.ensure_future(told(readers, "hang")) for _ in range(2)]
@@ -132,18 +132,19 @@ async def test_pages_that_take_long_do_not_hold_up_the_others(
 async def test_however_many_take_long_each_has_its_end_and_leaves_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pool_module, "ASIDE_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(places, "ASIDE_AFTER_SECONDS", 0.1)
     async with pool(processes=2, seconds=1) as readers:
         outcomes = await asyncio.gather(*(told(readers, "hang") for _ in range(11)))
         assert {kind_of(one) for one in outcomes} == {Kind.EXTRACT_TIMEOUT}
-        assert readers._aside == 2
-        assert not readers._places.locked()
+        free = readers._places[readers._built_in]
+        assert free._aside == 2
+        assert not free._free.locked()
 
 
 async def test_there_are_never_more_than_twice_as_many_readers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pool_module, "ASIDE_AFTER_SECONDS", 0.05)
+    monkeypatch.setattr(places, "ASIDE_AFTER_SECONDS", 0.05)
     async with pool(processes=2, seconds=PATIENCE) as readers:
         await ok(readers)
         hanging = [asyncio.ensure_future(told(readers, "hang")) for _ in range(10)]
@@ -256,6 +257,18 @@ async def test_when_the_nursery_dies_its_readers_do_and_the_next_page_has_anothe
         assert kind_of(await reading) is Kind.INTERNAL
         assert await ok(readers) != number
         await until_gone(number)
+
+
+async def test_a_nursery_whose_death_is_not_yet_known_is_gone_all_the_same() -> None:
+    async with pool(processes=1) as readers:
+        await ok(readers)
+        link, reader = await readers._built_in.reader()
+        os.kill(link._process.pid, signal.SIGKILL)
+        link._process.wait(PATIENCE)  # meanwhile nothing is heard of it
+        assert not link.gone
+        link.end(reader)
+        with pytest.raises(NurseryGone):
+            await link.make()
 
 
 async def test_a_nursery_that_died_has_one_successor_however_many_pages_wait() -> None:

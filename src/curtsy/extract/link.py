@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 
 from curtsy.errors import CurtsyError
 from curtsy.extract.confinement import without_secrets
@@ -55,10 +56,13 @@ class Link:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         made: asyncio.Future[int] = self._loop.create_future()
+        order = f"make {self._memory_bytes}".encode()
         with theirs:
-            socket.send_fds(
-                self._channel, [f"make {self._memory_bytes}".encode()], [theirs.fileno()]
-            )
+            try:
+                socket.send_fds(self._channel, [order], [theirs.fileno()])
+            except ConnectionError:
+                ours.close()
+                raise NurseryGone from None
         self._made.append(made)
         _, reader = await self._loop.create_unix_connection(Reader, sock=ours)
         try:
@@ -73,7 +77,11 @@ class Link:
         """Now, in the middle of whatever it does."""
         reader.close()
         if not self.gone:
-            self._channel.send(f"end {reader.number}".encode())
+            self._end(reader.number)
+
+    def _end(self, number: int) -> None:
+        with suppress(ConnectionError):  # the nursery has just died, and its children with it
+            self._channel.send(f"end {number}".encode())
 
     def kill(self) -> None:
         """The nursery and all its children: it does not answer."""
@@ -103,7 +111,7 @@ class Link:
                 if not made.done():
                     made.set_result(int(number))
                 else:
-                    self._channel.send(f"end {number}".encode())  # nobody waits for it any more
+                    self._end(int(number))  # nobody waits for it any more
             case ["ended", number, status]:
                 if (reader := self._readers.pop(int(number), None)) is not None:
                     reader.ended(int(status))

@@ -3,8 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -14,6 +13,7 @@ from curtsy.extract.brood import Brood
 from curtsy.extract.child import OUT_OF_MEMORY
 from curtsy.extract.frames import frame
 from curtsy.extract.link import Link, NurseryGone
+from curtsy.extract.places import Places
 from curtsy.extract.reader import Garbled, Reader, ReaderGone
 from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
@@ -21,7 +21,6 @@ from curtsy.scrapers import NAMES
 from curtsy.scrapers.known import OwnScrapers
 
 NURSERY = "curtsy.extract.nursery"
-ASIDE_AFTER_SECONDS = 1.0
 DISTURBED = "The scraper disturbed the process that ran it: what came back is no answer."
 NURSERY_SECONDS = 60.0
 """Until it has loaded the scrapers and made a child."""
@@ -41,11 +40,8 @@ class ExtractLimits:
 
 
 class Pool:
-    """Starts nothing before the first page. A page waits here while all children are busy.
-
-    One that takes long steps aside, so that a few of them cannot hold up everybody: as many again
-    may be read beside the others.
-    """
+    """Starts nothing before the first page. A page waits here while all children are busy; those
+    for scrapers of your own are counted apart."""
 
     def __init__(
         self, limits: ExtractLimits, *, nursery: str = NURSERY, own: OwnScrapers | None = None
@@ -57,8 +53,8 @@ class Pool:
         # What one page has made of the process must not be met by the next.
         self._of_own = Brood(partial(start, own=self._own.files), pages_per_process=1,
                              keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
-        self._places = asyncio.Semaphore(limits.processes)
-        self._aside = limits.processes
+        # Those whose scraper hangs must not hold up everybody else's.
+        self._places = {brood: Places(limits.processes) for brood in (self._built_in, self._of_own)}
 
     async def __aenter__(self) -> Self:
         return self
@@ -96,7 +92,7 @@ class Pool:
             reply.body,
         )
         brood = self._brood(scraper)
-        async with self._place():
+        async with self._places[brood].one():
             made = await self._reader(brood)
             return made if isinstance(made, Failed) else await self._read(brood, *made, question)
 
@@ -108,28 +104,6 @@ class Pool:
 
     def _brood(self, scraper: str) -> Brood:
         return self._of_own if scraper in self._own.docs else self._built_in
-
-    @asynccontextmanager
-    async def _place(self) -> AsyncIterator[None]:
-        is_aside = False
-
-        def step_aside() -> None:
-            nonlocal is_aside
-            if self._aside > 0:
-                is_aside = True
-                self._aside -= 1
-                self._places.release()
-
-        await self._places.acquire()
-        later = asyncio.get_running_loop().call_later(ASIDE_AFTER_SECONDS, step_aside)
-        try:
-            yield
-        finally:
-            later.cancel()
-            if is_aside:
-                self._aside += 1
-            else:
-                self._places.release()
 
     async def _reader(self, brood: Brood) -> tuple[Link, Reader] | Failed:
         try:
@@ -189,5 +163,11 @@ def _cause_of_death(status: int | None) -> Failed:
         return Failed(Kind.INTERNAL, "The page's reader ended with the process that made it.")
     if status in (OUT_OF_MEMORY, -signal.SIGKILL):  # we kill only those that we gave up before
         return Failed(Kind.EXTRACT_MEMORY, "The scraper needed more memory than it may have.")
-    how = signal.Signals(-status).name if status < 0 else f"status {status}"
-    return Failed(Kind.EXTRACT_FAILED, f"The page crashed the scraper ({how}).")
+    return Failed(Kind.EXTRACT_FAILED, f"The page crashed the scraper ({_how(status)}).")
+
+
+def _how(status: int) -> str:
+    if status >= 0:
+        return f"status {status}"
+    named = {sign.value: sign.name for sign in signal.Signals}
+    return named.get(-status, f"signal {-status}")  # most real-time signals have no name
