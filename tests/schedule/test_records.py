@@ -1,5 +1,6 @@
 """What runs of sites found, whatever their scrapers gave back; and what is called removed."""
 
+import tracemalloc
 from typing import Any
 
 import orjson
@@ -7,9 +8,14 @@ import pytest
 
 from curtsy.app.scheduling import Scheduler
 from curtsy.clock import MINUTE
+from curtsy.operations import run_pages
+from curtsy.scrapers.keys import packed
+from curtsy.submit import retry_failures
 from support.frontier import Bench
 from support.schedules import ticker
 from support.sites import Board
+
+MEGABYTE = 10**6
 
 ODD: dict[str, dict[str, Any]] = {
     "a number": {"title": "x", "records": 12},
@@ -25,6 +31,12 @@ async def found(board: Board, run: str) -> list[Any]:
         run=run,
     )
     return [orjson.loads(row.data) for row in rows]
+
+
+def as_listing(**records: int) -> str:
+    """A page with these, by their keys."""
+    keyed = [{"key": key, "fields": {"id": key, "price": price}} for key, price in records.items()]
+    return packed(keyed, following=None, is_empty=False).decode()
 
 
 @pytest.mark.parametrize("record", ODD.values(), ids=ODD)
@@ -126,3 +138,90 @@ async def test_pages_that_were_followed_end_where_none_leads_on(bench: Bench) ->
     assert "removed" not in (await run("xa", "bc", leads_on=True)).values()
     seen = await run("xa", "b", leads_on=False)
     assert [key for key, change in seen.items() if change == "removed"] == ["c"]
+
+
+async def test_gathering_takes_the_memory_of_a_page_however_many_there_are(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_pages, "BYTES_AT_ONCE", MEGABYTE)
+    run = await board.run(results_wanted=20)
+    for page in range(10):
+        fields = {"text": "x" * (MEGABYTE // 2)}
+        records = [{"key": f"{page}.{n}", "fields": fields} for n in range(6)]
+        await board.fetch_alone(packed(records, following=None, is_empty=False).decode())
+    tracemalloc.start()
+    try:
+        await board.gather()
+        _now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (await board.told(run)).message.startswith("60 records: 60 new")
+    assert peak < 15 * MEGABYTE, "all of them are 30"
+
+
+async def test_a_run_has_so_many_records_and_says_that_there_were_more(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await board.whole_run("abcde")
+    monkeypatch.setattr(run_pages, "MOST_RECORDS", 4)
+    monkeypatch.setattr(run_pages, "BYTES_AT_ONCE", 1)
+    run = await board.whole_run("bcdefg")
+    assert await board.seen(run) == dict.fromkeys("bcde", "same"), "and nothing is called removed"
+    assert (await board.told(run)).message.endswith(
+        "There were more than 4: the rest was left out."
+    )
+
+
+async def retried(board: Board, run: str) -> None:
+    await board.bench.store.write(lambda c: retry_failures(c, run, now=board.bench.time()) and None)
+
+
+async def test_what_a_later_run_saw_stays_when_an_old_runs_failures_are_retried(
+    board: Board,
+) -> None:
+    first = await board.run(results_wanted=4)
+    await board.fetch_alone(as_listing(a=1))
+    await board.fail()
+    await board.gather()
+    second = await board.run(results_wanted=4)
+    await board.fetch_alone(as_listing(a=2, c=1))
+    await board.fetch("")
+    await board.gather()
+    await retried(board, first)
+    await board.fetch("")
+    await board.gather()
+    assert await board.seen(first) == {"a": "new"}, "what the second saw was not removed before it"
+    third = await board.run(results_wanted=4)
+    await board.fetch_alone(as_listing(a=2, c=1))
+    await board.fetch("")
+    await board.gather()
+    assert [await board.seen(run) for run in (second, third)] == [
+        {"a": "changed", "c": "new"}, {"a": "same", "c": "same"},
+    ]  # fmt: skip
+
+
+async def test_an_old_run_tells_of_what_its_retried_pages_brought(board: Board) -> None:
+    """Of what is gone, the later run has told."""
+    await board.whole_run("abx")
+    first = await board.run()
+    await board.fetch("ab")
+    await board.fail()
+    await board.fetch("", "")
+    await board.gather()
+    await board.whole_run("ab")
+    await retried(board, first)
+    await board.fetch("cd")
+    await board.gather()
+    assert await board.seen(first) == {"a": "same", "b": "same", "c": "new", "d": "new"}
+
+
+async def test_what_was_removed_and_comes_back_is_new_again(board: Board) -> None:
+    runs = [await board.whole_run(keys) for keys in ("ab", "a", "a", "ab", "ab")]
+    told = [(await board.seen(run)).get("b") for run in runs]
+    assert told == ["new", "removed", None, "new", "same"]
+
+
+async def test_what_another_search_saw_is_not_new_where_it_was_never_removed(board: Board) -> None:
+    await board.whole_run("ab")
+    other = await board.whole_run("a", search_term="waiter")
+    assert await board.seen(other) == {"a": "same"}

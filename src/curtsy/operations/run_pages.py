@@ -1,6 +1,7 @@
 """The pages of a run as they were stored: their records, and whether they are the whole listing."""
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,36 +14,63 @@ from curtsy.scrapers.keys import KEY, is_listing
 from curtsy.store import Connection, Statement
 
 LARGEST_DOCUMENT = 64 * 2**20
+LARGE_DOCUMENT = 2**20
+"""From here on it is read by Python's own json: orjson takes twelve times its size for that."""
+MOST_RECORDS = 100_000
+"""Of one run: their keys are remembered until all its pages are read."""
+BYTES_AT_ONCE = 4 * 2**20
+"""Of records that are in hand together."""
 _A_KEY = re.compile(r"[\w-]{22}")
 
-_DOCUMENTS = Statement(
+_ITEMS = Statement(
     """
-    SELECT d.content, d.bytes, p.url FROM items i
-    JOIN documents d ON d.page_id = i.page_id AND d.version = i.document_version
+    SELECT i.page_id, i.document_version AS version, p.url FROM items i
     JOIN pages p ON p.id = i.page_id
     WHERE i.job_id = :job_id AND i.state = 1 ORDER BY i.position
     """
 )
+_DOCUMENT = Statement(
+    "SELECT content, bytes FROM documents WHERE page_id = :page_id AND version = :version"
+)
 _CRAWL = Statement("SELECT admitted, max_pages FROM crawls WHERE job_id = :job_id")
+
+
+Records = list[tuple[str, str]]
+"""Keys, each with its record as JSON."""
 
 
 @dataclass(slots=True)
 class RunPages:
-    records: dict[str, str] = field(default_factory=dict)
-    """By key, as JSON, in the order of the pages; a key that came again was seen already."""
+    """What is known of a run's pages as they are read one after the other."""
+
+    keys: set[str] = field(default_factory=set)
     unreadable: int = 0
     """Documents in which no records can be looked for."""
+    has_more: bool = False
+    """There were more records than a run may have."""
     urls: list[str] = field(default_factory=list)
     _following: list[str] = field(default_factory=list)
     _added_last: int = 0
     """Records that only the last page had."""
 
-    def add(self, url: str, page: Any) -> None:
-        before = len(self.records)
+    def add(self, url: str, page: Any) -> Iterator[Records]:
+        """The page's records, some at a time; a key that came again was seen already."""
+        before, some, size = len(self.keys), Records(), 0
         for key, fields in _on_page(page, url):
-            if key not in self.records:
-                self.records[key] = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()
-        self._added_last = len(self.records) - before
+            if key in self.keys:
+                continue
+            if len(self.keys) == MOST_RECORDS:
+                self.has_more = True
+                break
+            self.keys.add(key)
+            some.append((key, orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()))
+            size += len(some[-1][1])
+            if size >= BYTES_AT_ONCE:
+                yield some
+                some, size = [], 0
+        if some:
+            yield some
+        self._added_last = len(self.keys) - before
         self.urls.append(url)
         if is_listing(page) and page["next"] is not None:
             self._following.append(page["next"])
@@ -53,7 +81,7 @@ class RunPages:
         Pages that were counted end with one that has nothing to add. Pages that were followed end
         where none leads on, and none was left out because there were enough.
         """
-        if self.unreadable:
+        if self.unreadable or self.has_more:
             return False
         if crawl is None:
             return self._added_last == 0
@@ -64,16 +92,20 @@ class RunPages:
         return not (chosen_otherwise and crawl.admitted >= crawl.max_pages)
 
 
-def pages_of(connection: Connection, job_id: int) -> RunPages:
-    found = RunPages()
+def records_of(connection: Connection, job_id: int, pages: RunPages) -> Iterator[Records]:
+    """In the order of the pages, some at a time: all of them may be more than there is memory.
+    What is known of the pages is complete when there are no more."""
     unpack = zstandard.ZstdDecompressor()
-    for row in _DOCUMENTS(connection, job_id=job_id):
-        page = _read(unpack, row)
+    for item in _ITEMS(connection, job_id=job_id).all():
+        stored = _DOCUMENT(connection, page_id=item.page_id, version=item.version).one_or_none()
+        if stored is None:
+            continue
+        page = _read(unpack, stored)
         if isinstance(page, dict):
-            found.add(row.url, page)
+            yield from pages.add(item.url, page)
         else:
-            found.unreadable += 1
-    return found
+            pages.unreadable += 1
+        del stored, page  # else they are there until the next ones are
 
 
 def is_whole(connection: Connection, job_id: int, pages: RunPages) -> bool:
@@ -84,13 +116,14 @@ def hash_of(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _read(unpack: zstandard.ZstdDecompressor, row: Any) -> Any:
+def _read(unpack: zstandard.ZstdDecompressor, stored: Any) -> Any:
     """None: nobody can."""
-    if row.bytes > LARGEST_DOCUMENT:
+    if stored.bytes > LARGEST_DOCUMENT:
         return None
     try:
-        return orjson.loads(unpack.decompress(row.content, max_output_size=LARGEST_DOCUMENT))
-    except (zstandard.ZstdError, orjson.JSONDecodeError):
+        content = unpack.decompress(stored.content, max_output_size=LARGEST_DOCUMENT)
+        return (orjson if len(content) < LARGE_DOCUMENT else json).loads(content)
+    except (zstandard.ZstdError, ValueError, RecursionError):
         return None
 
 
