@@ -112,6 +112,23 @@ async def test_what_is_said_of_its_schedule_is_what_the_list_of_sites_says(door:
     assert (site["interval_minutes"], site["cron"]) == (None, "@daily")
 
 
+async def test_a_declaration_that_does_not_say_when_leaves_a_timetable_that_was_changed(
+    door: Front,
+) -> None:
+    await declared(door)
+    for changed in ({"cron": "0 6 * * *", "timezone": "Europe/Berlin"}, {"every_minutes": 120}):
+        await door.ask("PATCH", "/schedules/board", json=changed)
+        await declared(door, max_retries=1)
+        kept = (await door.get("/schedules/board")).json
+        assert {name: kept[name] for name in changed} == changed
+    await declared(door, interval_minutes=90)
+    assert (await listed(door))["board"]["interval_minutes"] == 90, "what it says holds"
+    await declared(door)
+    assert (await listed(door))["board"]["interval_minutes"] == 60, (
+        "and so does that it says no more"
+    )
+
+
 async def test_a_declaration_takes_nobody_elses_schedule_that_has_the_name(door: Front) -> None:
     await declared(door, interval_minutes=0)
     mine = {"name": "board", "cron": "@daily", "payload": {"run": {"site_name": "board"}}}

@@ -1,6 +1,7 @@
 """Sites and their schedules: declared together, run one at a time, forgotten together."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,7 +34,7 @@ from curtsy.submit import SubmitLimits, Submitted
 from curtsy.submit.pending import Pending
 from curtsy.submit.request import check
 from curtsy.submit.taking_in import Asked, take_in
-from curtsy.timetable import Every
+from curtsy.timetable import Every, Rule
 
 _SCHEDULE = Statement(  # held before the site, as whoever fires it does
     "SELECT public_id, site_id, of_site FROM schedules WHERE owner = '' AND name = :name {lock}"
@@ -87,9 +88,29 @@ def declare(
     elif own is None:
         create(connection, plan, now=around.now)
     else:
-        turned = before is None or before.words.enabled != words.enabled
-        _keep(connection, find(connection, own.public_id), plan, check, around.now, turned=turned)
+        row = find(connection, own.public_id)
+        kept = _kept(plan_of(row), plan, words, before)
+        if words.enabled:
+            kept = _searchable(connection, kept, plan, check, around.now)
+        change(connection, row.public_id, kept, now=around.now)
     return declared
+
+
+def _kept(was: Plan, plan: Plan, words: SiteWords, before: Site | None) -> Plan:
+    """What somebody said of the site's schedule stays: when its slots come, unless the words say
+    that, and whether they do, unless the words say that otherwise than before."""
+    kept = replace(was, site_id=plan.site_id)
+    if words.says_when or (before is not None and _rule(before.words) == was.rule):
+        kept = replace(kept, rule=plan.rule, timezone=plan.timezone)
+    if before is None or before.words.enabled != words.enabled:
+        kept = replace(kept, enabled=plan.enabled)
+    return kept
+
+
+def _rule(words: SiteWords) -> Rule | None:
+    with suppress(ValueError):  # its zone was known when it was declared
+        return words.rule()
+    return None
 
 
 def _check_runs(
@@ -106,20 +127,15 @@ def _check_runs(
         check(connection, {"run": run}, plan, now)
 
 
-def _keep(
-    connection: Connection, row: Any, plan: Plan, check: Check, now: int, *, turned: bool
-) -> None:
-    """What somebody said of the site's schedule stays; what it is told to look for, if the site
-    can still be searched by that."""
-    before = plan_of(row)
-    kept = replace(before, rule=plan.rule, timezone=plan.timezone, site_id=plan.site_id,
-                   enabled=plan.enabled if turned else before.enabled)  # fmt: skip
-    if plan.enabled:
-        try:
-            check(connection, kept.payload, kept, now)
-        except BadRequest:
-            kept = replace(kept, payload=plan.payload)
-    change(connection, row.public_id, kept, now=now)
+def _searchable(
+    connection: Connection, kept: Plan, plan: Plan, check: Check, now: int
+) -> Plan:  # fmt: skip
+    """With what it is told to look for, if the site can still be searched by that."""
+    try:
+        check(connection, kept.payload, kept, now)
+    except BadRequest:
+        return replace(kept, payload=plan.payload)
+    return kept
 
 
 def _pace(
