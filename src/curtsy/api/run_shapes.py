@@ -30,7 +30,7 @@ class ScrapeRequest(BaseModel):
     location: str | None = Field(None, min_length=1, max_length=300)
     is_remote: bool | None = None
     results_wanted: int | None = Field(None, ge=1, le=MOST_RESULTS)
-    """15, where the site says nothing else; with `mode=sync` at most 25."""
+    """15, where the site says nothing else; with `mode=sync` at most 25, whatever the site says."""
     country: str | None = Field(None, min_length=1, max_length=100, pattern=r"^[\w .'-]+$")
     """Of a site of countries: that one's page alone."""
     priority: int | None = Field(None, ge=1, le=10)

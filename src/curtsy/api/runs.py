@@ -68,13 +68,22 @@ def wrapped(data: BaseModel, status: int = 200) -> Response:
     return Response(body, status, media_type="application/json")
 
 
-def require_few(connection: Connection, asked: ScrapeRequest) -> None:
-    """Who waits for the results waits for a few of them."""
-    wanted = asked.results_wanted
-    if wanted is None:
-        wanted = sites.site(connection, asked.site_name).words.defaults.results_wanted
-    if (wanted or sites.RESULTS_WANTED) > MOST_RESULTS_IN_SYNC:
+def in_sync(connection: Connection, asked: ScrapeRequest) -> ScrapeRequest:
+    """Who waits for the results waits for a few of them, also where the site has more by itself;
+    the page of a country is one page."""
+    known = sites.known_site(connection, asked.site_name)
+    if (
+        known is not None
+        and known.words.country_url
+        and (asked.country or known.words.defaults.country)
+    ):
+        return asked
+    if (asked.results_wanted or 0) > MOST_RESULTS_IN_SYNC:
         raise BadRequest([f"With mode=sync results_wanted is at most {MOST_RESULTS_IN_SYNC}."])
+    if known is None or asked.results_wanted is not None:
+        return asked
+    wanted = known.words.defaults.results_wanted or sites.RESULTS_WANTED
+    return asked.model_copy(update={"results_wanted": min(wanted, MOST_RESULTS_IN_SYNC)})
 
 
 def site_shown(found: sites.Site, last_run_at: int | None) -> Site:

@@ -24,7 +24,7 @@ from curtsy.api.run_shapes import (
     scheduler_status,
     tick_of,
 )
-from curtsy.api.runs import require_few, site_shown, started, wrapped
+from curtsy.api.runs import in_sync, site_shown, started, wrapped
 from curtsy.operations import sites
 from curtsy.operations.queue_report import queue_report
 from curtsy.schedule.reading import read_status
@@ -51,9 +51,8 @@ async def scrape_site(
 ) -> Response:
     """Scrape a site now; with `mode=sync` the answer waits for the results, at most 25 of them,
     and is 202 when they take too long. 409 while another run of the site goes on."""
-    if mode == "sync":
-        await desk.read(lambda c: require_few(c, asked))
-    run = await desk.schedules.start_run(asked, caller, mode)
+    wanted = asked if mode == "async" else await desk.read(lambda c: in_sync(c, asked))
+    run = await desk.schedules.start_run(wanted, caller, mode)
     if mode == "async":
         return wrapped(started(run, mode))
     if not await desk.schedules.has_ended(run, within=desk.sync_timeout):
