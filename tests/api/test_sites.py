@@ -469,3 +469,25 @@ async def test_a_site_whose_zone_is_not_known_any_more_can_be_seen(plain_door: F
     [site] = (await plain_door.get("/jobs/sites")).json["data"]["sites"]
     assert site["site_name"] == "board"
     assert (await plain_door.get("/sites/board")).json["declared"]["timezone"] == "Europe/Nowhere"
+
+
+async def test_a_site_that_is_not_understood_any_more_is_refused_until_it_is_declared_again(
+    plain_door: Front,
+) -> None:
+    """By an upgrade, say. The others are listed and run."""
+    for name in ("board", "other"):
+        said = BOARD | {"search_url": f"https://{name}.example/?q={{search_term}}"}
+        await plain_door.ask("PUT", f"/sites/{name}", json=said)
+    old = '{"search_url": 1}'
+    await plain_door.engine.tell("UPDATE sites SET declared = :old WHERE name = 'board'", old=old)
+    sites = (await plain_door.get("/jobs/sites")).json["data"]["sites"]
+    assert [site["site_name"] for site in sites] == ["other"]
+    assert (await plain_door.get("/sites/board")).json["declared"] == {"search_url": 1}
+    for door in ("/jobs/scrape", "/jobs/scrape?mode=sync"):
+        refused = await plain_door.ask("POST", door, json={"site_name": "board"})
+        assert_problem(refused, 422, "bad_request")
+        assert "is not understood any more" in refused.json["detail"]
+    assert_problem(await plain_door.ask("POST", "/schedules/board/run"), 422, "bad_request")
+    said = BOARD | {"search_url": "https://board.example/?q={search_term}"}
+    assert (await plain_door.ask("PUT", "/sites/board", json=said)).status == 200
+    assert (await plain_door.ask("POST", "/schedules/board/run")).status == 202

@@ -84,7 +84,7 @@ async def test_what_fires_is_found_with_its_runs_without_a_look_at_others(
     await crowded.tell(f"UPDATE jobs SET finished_at = 1 WHERE id <= {DUE}")
 
     def fire(connection: Connection) -> list[Fired]:
-        return firer(crowded.clock).fire_due(connection, now=now)
+        return firer(crowded.clock).fire_due(connection, now=now).fired
 
     with watching(monkeypatch) as plans:
         fired = await crowded.store.write(fire)

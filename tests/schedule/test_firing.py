@@ -11,7 +11,7 @@ from curtsy.errors import StoreAway, WrongState
 from curtsy.schedule import firing
 from curtsy.schedule.changing import change, plan_of, remove, run_now, set_enabled
 from curtsy.schedule.finding import find
-from curtsy.schedule.firing import Fired
+from curtsy.schedule.firing import Look
 from curtsy.schedule.owed import Owed
 from curtsy.schedule.reading import newest_lags, read_status
 from curtsy.schedule.verdict import CatchUp, Overlap
@@ -410,6 +410,23 @@ async def test_what_is_too_much_for_one_transaction_fires_in_several(
     assert (sum(sizes), max(sizes) < 5) == (5, True)
 
 
+async def test_many_slots_that_are_skipped_hold_up_no_others(
+    store: Store, hand: Hand, ask: Engine
+) -> None:
+    """There is another look at once."""
+    for n in range(3):
+        await made(store, hand.clock, MINUTELY, name=f"s{n}")
+    due = "UPDATE schedules SET next_fire_at = :at, look_at = :at"
+    hand.forward(-MINUTE)
+    await ask.tell(due, at=hand.at)
+    scheduler = ticker(store, hand.clock)
+    assert await scheduler.step() == 0.0
+    hand.forward(MINUTE)
+    assert await scheduler.step() == 0.0
+    assert [outcome for outcome, _at in await firings(ask)] == ["fired", "skipped"] * 3
+    assert await scheduler.step() > 0.0
+
+
 async def test_what_the_store_cannot_bear_together_is_tried_apart(
     store: Store, hand: Hand, ask: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -421,7 +438,7 @@ async def test_what_the_store_cannot_bear_together_is_tried_apart(
     scheduler = ticker(store, hand.clock)
     whole = scheduler._firer.fire_due
 
-    def fire_due(connection: Connection, *, now: int, only: int | None = None) -> list[Fired]:
+    def fire_due(connection: Connection, *, now: int, only: int | None = None) -> Look:
         if only is None:
             raise StoreAway("it took too long")
         return whole(connection, now=now, only=only)

@@ -231,6 +231,21 @@ async def test_a_run_does_not_give_way_to_a_slot_that_would_be_refused(
     assert [job.state for job in await ask.ask("SELECT state FROM jobs")] == ["queued"]
 
 
+async def test_a_schedule_that_cannot_be_read_keeps_no_other_from_firing(
+    store: Store, hand: Hand, ask: Engine
+) -> None:
+    """Not even where runs have to give way first."""
+    broken = await made(store, hand.clock, MINUTELY, name="a", overlap=Overlap.CANCEL_RUNNING)
+    await made(store, hand.clock, MINUTELY, name="b", overlap=Overlap.ALLOW)
+    hand.forward(MINUTE)
+    assert len(await ticker(store, hand.clock).tick()) == 2
+    await ask.tell("UPDATE schedules SET payload = 'x' WHERE id = :id", id=broken.id)
+    hand.forward(MINUTE)
+    fired = {one.schedule.name: one for one in await ticker(store, hand.clock).tick()}
+    assert {name: one.outcome for name, one in fired.items()} == {"a": "refused", "b": "fired"}
+    assert "An error of our own" in (fired["a"].message or "")
+
+
 async def test_slots_that_are_caught_up_on_one_by_one_cancel_no_run(
     store: Store, hand: Hand, ask: Engine
 ) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from pydantic import ValidationError
 
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.frontier.crawling import Crawl
@@ -66,7 +67,15 @@ _REMOVE = tuple(
 @dataclass(frozen=True, slots=True)
 class Site:
     row: Any
-    words: SiteWords
+    said: SiteWords | BadRequest
+    """Or why it cannot be understood any more: another version of curtsy stored it."""
+
+    @property
+    def words(self) -> SiteWords:
+        """Raises `BadRequest`."""
+        if isinstance(self.said, BadRequest):
+            raise self.said
+        return self.said
 
     @property
     def id(self) -> int:
@@ -108,15 +117,21 @@ def known_site(connection: Connection, name: str) -> Site | None:
 
 
 def of_row(row: Any) -> Site:
-    return Site(row, SiteWords.stored(orjson.loads(row.declared)))
+    try:
+        return Site(row, SiteWords.stored(orjson.loads(row.declared)))
+    except ValidationError as wrong:
+        problem = wrong.errors(include_url=False)[0]["msg"][:300]
+        sentence = f"What was declared of the site {row.name} is not understood any more"
+        return Site(row, BadRequest([f"{sentence} ({problem}): declare it again."]))
 
 
 def list_sites(connection: Connection, *, after: str, most: int) -> list[tuple[Site, int | None]]:
-    """Each with when it was last run."""
+    """Each with when it was last run; of those whose words are understood."""
     rows = list(_LIST(connection, after=after, most=most))
     last = {row.site_id: row.at for row in
             _LAST_RUNS(connection, wanted=[(row.id,) for row in rows])} if rows else {}  # fmt: skip
-    return [(of_row(row), last.get(row.id)) for row in rows]
+    found = [(of_row(row), last.get(row.id)) for row in rows]
+    return [(one, at) for one, at in found if isinstance(one.said, SiteWords)]
 
 
 def remove_site(connection: Connection, name: str) -> Site:

@@ -110,6 +110,14 @@ class Fired(NamedTuple):
     refusal: Exception | None = None
 
 
+class Look(NamedTuple):
+    """At schedules that are due."""
+
+    fired: list[Fired]
+    has_moved: bool
+    """Slots were dealt with, be it that they were skipped: there may be more that are due."""
+
+
 class Firer:
     def __init__(
         self, *, clock: Clock, limits: SubmitLimits, delay_ms: int, task_of: TaskOf,
@@ -126,7 +134,7 @@ class Firer:
         if not isinstance(task, Duty):
             check(task, self._limits)
 
-    def fire_due(self, connection: Connection, *, now: int, only: int | None = None) -> list[Fired]:
+    def fire_due(self, connection: Connection, *, now: int, only: int | None = None) -> Look:
         """What is due, a batch or this one, with all that follows from it."""
         if only is None:
             rows = _together(_DUE(connection, now=now, most=BATCH))
@@ -134,7 +142,7 @@ class Firer:
             rows = list(_THIS(connection, id=only, now=now))
         self.require_same_time(connection)  # a shift waits for what we hold
         if not rows:
-            return []
+            return Look([], has_moved=False)
         judged = verdicts(connection, rows, now)
         rows = [row for row in rows if not self._must_wait(connection, row, judged[row.id], now)]
         told = [line for row in rows for line in lines(row.id, judged[row.id], now)]
@@ -147,7 +155,7 @@ class Firer:
         for row in rows:
             if row.first_job and judged[row.id].look_at is None and row.id not in takes:
                 call_off(connection, row.first_job, now=now)
-        return fired
+        return Look(fired, has_moved=bool(rows))
 
     def _must_wait(self, connection: Connection, row: Any, verdict: Verdict, now: int) -> bool:
         """For a run that is to give way to it, and goes on: it is looked at again when that was

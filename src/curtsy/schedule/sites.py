@@ -71,6 +71,8 @@ def declare(
     ALONE(connection)
     known = _SCHEDULE(connection, name=name).one_or_none()
     before = known_site(connection, name)
+    if before is not None and isinstance(before.said, BadRequest):
+        before = None  # nobody knows what it said
     declared = put_site(connection, name, words, as_in_file=as_in_file, now=around.now)
     _pace(connection, declared, before, around)
     plan = Plan(name=name, rule=words.rule() or _ANY, timezone=words.timezone,

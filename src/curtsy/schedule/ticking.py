@@ -13,7 +13,7 @@ from curtsy.clock import SECOND, Clock
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.frontier.fence import TimeShifted
 from curtsy.logs import logger
-from curtsy.schedule.firing import BATCH, Fired, Firer
+from curtsy.schedule.firing import BATCH, Fired, Firer, Look
 from curtsy.schedule.owed import Owed
 from curtsy.schedule.refusing import refuse
 from curtsy.schedule.replacing import give_way, in_the_way
@@ -75,21 +75,22 @@ class Ticker:
         if asked_at - due.told > AHEAD:
             return 0.2  # the database's clock was set back: by it, nothing may be due
         try:
-            fired = await self.tick()
+            look = await self._look()
         except TimeShifted:
             return 0.2  # another process saw the clock jump; ours is set right in a moment
-        return 0.0 if fired else 0.1  # whoever else holds what is due is about to fire it
+        return 0.0 if look.has_moved else 0.1  # whoever holds what is due is about to fire it
 
     async def tick(self) -> list[Fired]:
         """Fire what is due, a batch of it."""
+        return (await self._look()).fired
+
+    async def _look(self) -> Look:
         now = self._clock.now()
-        await self._make_room(now)
-        with suppress(StoreAway):  # better by an old count than not at all
-            await self._firer.pending.count(self._store)
         try:
-            fired = await self._store.write(
-                lambda c: self._firer.fire_due(c, now=now), durable=True
-            )
+            await self._make_room(now)
+            with suppress(StoreAway):  # better by an old count than not at all
+                await self._firer.pending.count(self._store)
+            look = await self._store.write(lambda c: self._firer.fire_due(c, now=now), durable=True)
             self._in_vain = 0
         except (StoreFull, TimeShifted):
             raise
@@ -98,27 +99,30 @@ class Ticker:
             if self._in_vain <= PATIENCE:
                 raise
             log.warning("slots_could_not_fire", meaning="they are tried one by one")
-            fired = await self._one_by_one(now)
+            look = await self._one_by_one(now)
         except Exception:
             log.exception("slots_could_not_fire", meaning="they are tried one by one")
-            fired = await self._one_by_one(now)
-        for one in fired:
+            look = await self._one_by_one(now)
+        for one in look.fired:
             self.tell(one)
             if one.duty is not None:
                 self.owed.add(one)
-        return fired
+        return look
 
-    async def _one_by_one(self, now: int) -> list[Fired]:
+    async def _one_by_one(self, now: int) -> Look:
         """One that cannot fire for a reason of its own does not keep the others from it."""
         fired: list[Fired] = []
+        has_moved = False
         for due in await self._store.read(
             lambda c: list(_DUE_IDS(c, now=now, most=BATCH).scalars())
         ):
             try:
-                fired += await self._store.write(
+                look = await self._store.write(
                     lambda c: self._firer.fire_due(c, now=now, only=due),  # noqa: B023
                     durable=True,
                 )
+                fired += look.fired
+                has_moved |= look.has_moved
             except (StoreFull, TimeShifted):
                 raise
             except StoreAway as away:
@@ -126,7 +130,7 @@ class Ticker:
             except Exception as error:
                 reason = f"An error of our own: {error!r}"
                 fired += await self._store.write(lambda c: refuse(c, due, reason, now=now))  # noqa: B023
-        return fired
+        return Look(fired, has_moved=has_moved or bool(fired))
 
     async def _make_room(self, now: int) -> None:
         """Runs that the next slot of their schedule is to replace, each in its own transaction."""
