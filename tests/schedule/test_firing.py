@@ -410,6 +410,18 @@ async def test_what_is_too_much_for_one_transaction_fires_in_several(
     assert (sum(sizes), max(sizes) < 5) == (5, True)
 
 
+async def test_of_many_that_were_missed_the_first_that_is_told_tells_of_the_others(
+    store: Store, hand: Hand, ask: Engine
+) -> None:
+    await made(store, hand.clock, MINUTELY)
+    hand.forward(5 * HOUR)
+    await ticker(store, hand.clock).tick()
+    rows = await ask.ask("SELECT message FROM firings WHERE outcome = 'missed' ORDER BY fire_at")
+    late = "Nobody kept the schedules at that moment"
+    assert rows[0].message == f"{late}, nor at the 199 slots before it."
+    assert [row.message for row in rows[1:]] == [f"{late}."] * 99
+
+
 async def test_many_slots_that_are_skipped_hold_up_no_others(
     store: Store, hand: Hand, ask: Engine
 ) -> None:

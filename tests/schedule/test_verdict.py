@@ -125,6 +125,30 @@ def test_an_interval_after_the_last_end_waits_for_that_end() -> None:
     assert judge(replace(s, next_fire_at=at), at + 5).fire == at
 
 
+@pytest.mark.parametrize(
+    ("catch_up", "late", "fires"),
+    [
+        (CatchUp.NONE, GRACE, True),
+        (CatchUp.NONE, GRACE + 1, False),
+        (CatchUp.LATEST, DAY, True),
+        (CatchUp.LATEST, DAY + 1, False),
+        (CatchUp.ALL, DAY + 1, False),
+    ],
+)
+def test_an_interval_after_the_last_end_is_caught_up_on_as_any_slot_is(
+    catch_up: CatchUp, late: int, fires: bool
+) -> None:
+    """One that stays missed is followed by another after its interval."""
+    rule = Every(10, jitter=False, after_end=True)
+    now = NOON + late
+    for s in (standing(rule=rule, next_fire_at=NOON, catch_up=catch_up),
+              standing(rule=rule, next_fire_at=None, ended_at=NOON - 10 * MINUTE,
+                       catch_up=catch_up)):  # fmt: skip
+        onward = now + 10 * MINUTE
+        missed = Verdict(onward, onward, missed=(NOON,))
+        assert judge(s, now) == (Verdict(None, now + LOOK_AGAIN, NOON) if fires else missed)
+
+
 @pytest.mark.parametrize("rule", [HOURLY, Every(60), Every(7, jitter=False)])
 def test_the_first_slot_is_not_before_the_moment_that_was_named(rule: Cron | Every) -> None:
     assert first_slot(rule, "s", now=NOON, not_before=None) == slot_after(rule, NOON, seed="s")

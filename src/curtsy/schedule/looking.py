@@ -10,7 +10,7 @@ from curtsy.store import Connection, Statement
 from curtsy.timetable import from_json
 
 MOST_MISSED_TOLD = 100
-"""Of one look at one schedule, with a row each; of more, the latest."""
+"""Of one look at one schedule, with a row each; of more, the latest, and how many were before."""
 
 COLUMNS = """s.id, s.public_id, s.name, s.user_id, s.key_id, s.rule, s.timezone, s.payload,
              s.overlap, s.catch_up, s.window_ms, s.not_before, s.enabled, s.next_fire_at,
@@ -86,9 +86,11 @@ def lines(schedule_id: int, verdict: Verdict, now: int) -> Iterable[_Line]:
         until = rfc3339(now)
         message = f"Nobody kept the schedules; so were all slots that were too old at {until}."
         yield schedule_id, verdict.long_missed, "schedule", "missed", message
-    late = "Nobody kept the schedules at that moment."
-    for at in verdict.missed[-MOST_MISSED_TOLD:]:
-        yield schedule_id, at, "schedule", "missed", late
+    untold = max(0, len(verdict.missed) - MOST_MISSED_TOLD)
+    late = "Nobody kept the schedules at that moment"
+    for n, at in enumerate(verdict.missed[untold:]):
+        others = f", nor at the {untold} slots before it" if untold and n == 0 else ""
+        yield schedule_id, at, "schedule", "missed", f"{late}{others}."
     if verdict.skipped is not None:
         yield schedule_id, verdict.skipped, "schedule", "skipped", "The run before still went on."
     if verdict.waiting is not None:

@@ -131,6 +131,7 @@ def _due(s: Standing, now: int) -> _Due:
 
 
 def _after_the_last_end(s: Standing, now: int) -> Verdict:
+    """One that is missed is followed by another after as long, as if it had run."""
     assert isinstance(s.rule, Every)
     if s.is_busy:
         return Verdict(None, now + LOOK_AGAIN)
@@ -139,6 +140,10 @@ def _after_the_last_end(s: Standing, now: int) -> Verdict:
         at = slot_after_end(s.rule, s.ended_at, seed=s.seed)
     if at > now:
         return Verdict(at, at)
+    is_late = at < now - s.window or (s.catch_up is CatchUp.NONE and now - at > GRACE)
+    if is_late:
+        onward = slot_after_end(s.rule, now, seed=s.seed)
+        return Verdict(onward, onward, missed=(at,))
     return Verdict(None, now + LOOK_AGAIN, fire=at)
 
 
