@@ -167,6 +167,18 @@ async def test_the_scheduler_tells_of_itself(stage: Stage) -> None:
     assert status["schedulers"] == 0, "nobody said so lately"
 
 
+async def test_what_is_due_is_queued_also_where_the_clock_has_just_jumped(door: Front) -> None:
+    """Another process has seen it, and this one has not."""
+    await make(door, cron="* * * * *")
+    await door.engine.tell(
+        "UPDATE schedules SET next_fire_at = next_fire_at - 60000, look_at = look_at - 60000"
+    )
+    await door.engine.tell("UPDATE clock SET version = version + 1")
+    answer = await door.ask("POST", "/scheduler/run")
+    assert answer.status == 200, answer
+    assert [fired["outcome"] for fired in answer.json["data"]["queued"]] == ["fired"]
+
+
 async def test_a_user_has_schedules_of_its_own_and_a_duty_is_not_for_everyone(
     guarded: Front,
 ) -> None:

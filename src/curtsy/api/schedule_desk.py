@@ -10,6 +10,8 @@ from curtsy.api.run_shapes import Mode, Run, ScrapeRequest
 from curtsy.api.runs import run_row, run_shown
 from curtsy.api.schedule_tasks import Tasks
 from curtsy.errors import StoreAway, StoreFull, WrongState
+from curtsy.frontier.fence import TimeShifted
+from curtsy.frontier.timekeeping import synchronise
 from curtsy.model.roles import Caller
 from curtsy.operations.records import gather_next
 from curtsy.schedule.changing import Plan, run_now
@@ -163,9 +165,16 @@ class ScheduleDesk:
 
     async def tick(self) -> list[Fired]:
         """Fire at once what is due; duties among it are begun."""
-        fired = await self._desk.in_time(self.ticker.tick(), SECONDS_FOR_A_DUTY)
+        fired = await self._desk.in_time(self._tick(), SECONDS_FOR_A_DUTY)
         self._desk.begin(self.settle())
         return fired
+
+    async def _tick(self) -> list[Fired]:
+        while True:
+            try:
+                return await self.ticker.tick()
+            except TimeShifted:  # another process saw the clock jump, and we have not yet
+                await synchronise(self._store, self._desk.clock)
 
     async def foretell(self, user: str | None, *, now: int, until: int) -> tuple[Ahead, Prospect]:
         """What the schedules will do, of everybody or of one user; nothing is written."""
