@@ -210,3 +210,17 @@ async def test_a_run_says_in_which_mode_it_was_asked_for(door: Front) -> None:
         run = started.json["data"]["run_id"]
         assert (await door.get(f"/jobs/scrape/{run}")).json["data"]["execution_mode"] == mode
         await door.delete(f"/jobs/{run}")
+
+
+async def test_what_is_searched_for_stays_in_its_place_in_the_path(door: Front) -> None:
+    url = "https://a.example/jobs/{location}{search_term}/list?q={search_term}"
+    await declared(door, search_url=url, interval_minutes=0)
+    asked = {"site_name": "board", "search_term": "../a b+c"}
+    run = (await door.ask("POST", "/jobs/scrape", json=asked)).json["data"]["run_id"]
+    [page] = await door.engine.ask("SELECT url FROM pages")
+    assert page.url == "https://a.example/jobs/..%2Fa%20b%2Bc/list?q=..%2Fa+b%2Bc"
+    await door.delete(f"/jobs/{run}")
+    for away in ({"search_term": ".."}, {"search_term": ".", "location": "."}):
+        refused = await door.ask("POST", "/jobs/scrape", json=asked | away)
+        assert_problem(refused, 422, "bad_request")
+        assert "cannot be '.' or '..'" in refused.json["detail"]

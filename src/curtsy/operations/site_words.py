@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from string import Formatter
 from typing import Annotated, Any, Self
-from urllib.parse import quote_plus
+from urllib.parse import quote, quote_plus
 
 from pydantic import (
     AfterValidator,
@@ -14,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from curtsy.errors import BadRequest
 from curtsy.model.urls import BadUrl, canonical
 from curtsy.scrapers.recipe import BadRecipe, recipe_from
 from curtsy.timetable import BadRule, Cron, Every, Rule, checked, checked_zone
@@ -51,10 +52,15 @@ def fields_of(template: str) -> set[str]:
 
 
 def filled(template: str, values: dict[str, Any]) -> str:
-    """Each value as it stands in a URL."""
-    return template.format_map(
-        {name: quote_plus(_as_text(value)) for name, value in values.items()}
-    )
+    """Each value as it stands in a URL. Raises `BadRequest` for one that would lead elsewhere."""
+    texts = {name: _as_text(value) for name, value in values.items()}
+    path, mark, query = template.partition("?")
+    quoted = {name: quote(text, safe="") for name, text in texts.items()}
+    parts = [(part, part.format_map(quoted)) for part in path.split("/")]
+    if away := [part for part, now in parts if now in (".", "..") and part != now]:
+        raise BadRequest([f"{away[0]} cannot be '.' or '..': that is another path."])
+    asked = query.format_map({name: quote_plus(text) for name, text in texts.items()})
+    return "/".join(now for _part, now in parts) + mark + asked
 
 
 def _as_text(value: Any) -> str:
