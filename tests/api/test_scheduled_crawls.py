@@ -118,6 +118,49 @@ async def test_asked_for_again_after_its_job_was_cancelled_there_is_one_schedule
     assert len((await stage.door.get("/schedules")).json["schedules"]) == 1
 
 
+@pytest.mark.parametrize("at", ["12:10:00", "12:40:00"], ids=["before its slot", "after it"])
+async def test_asked_for_again_after_its_job_was_purged_there_is_one_schedule(
+    stage: Stage, at: str
+) -> None:
+    stage.at(NOON)
+    asked = CRAWL | {"interval": "30 * * * *"}
+    first = await crawl(stage.door, asked)
+    stage.at(f"2026-03-27T{at}Z")
+    await stage.door.ask("POST", "/scheduler/run")
+    await stage.door.delete(f"/jobs/{first['job_id']}?purge=true")
+    again = await crawl(stage.door, asked)
+    assert again["schedule_id"] == first["schedule_id"]
+    assert (await stage.door.get(f"/jobs/{again['job_id']}")).json["state"] == "scheduled"
+    assert len((await stage.door.get("/schedules")).json["schedules"]) == 1
+
+
+async def test_while_it_is_paused_no_next_run_is_promised(stage: Stage) -> None:
+    stage.at(NOON)
+    first = await crawl(stage.door, HOURLY)
+    path = f"/schedules/{first['schedule_id']}"
+    await stage.door.ask("POST", f"{path}/pause")
+    again = await crawl(stage.door, HOURLY)
+    assert (again["job_id"], again["next_run"]) == (first["job_id"], None)
+    status = (await stage.door.get(f"/jobs/{first['job_id']}/status")).json
+    assert status.get("next_run") is None
+    await stage.door.ask("POST", f"{path}/resume")
+    assert (await crawl(stage.door, HOURLY))["next_run"] == first["next_run"]
+    status = (await stage.door.get(f"/jobs/{first['job_id']}/status")).json
+    assert status["next_run"] == first["next_run"]
+
+
+async def test_a_first_job_whose_slot_is_skipped_waits_for_the_next(stage: Stage) -> None:
+    stage.at(NOON)
+    first = await crawl(stage.door, HOURLY)
+    assert (await stage.door.ask("POST", f"/schedules/{first['schedule_id']}/run")).status == 202
+    stage.at("2026-03-27T13:00:01Z")
+    await stage.door.ask("POST", "/scheduler/run")
+    [slot, _by_hand] = await slots(stage.door, first["schedule_id"])
+    assert slot["outcome"] == "skipped"
+    status = (await stage.door.get(f"/jobs/{first['job_id']}/status")).json
+    assert status["next_run"] == "2026-03-27T14:00:00.000Z"
+
+
 @pytest.mark.parametrize("said", [{"cron": "@daily"}, {"enabled": False}], ids=str)
 async def test_one_that_is_not_as_it_was_asked_for_is_no_answer_to_the_same_question(
     stage: Stage, said: dict[str, Any]

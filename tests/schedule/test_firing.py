@@ -8,7 +8,7 @@ import pytest
 
 from curtsy.clock import DAY, HOUR, MINUTE, SECOND
 from curtsy.errors import StoreAway, WrongState
-from curtsy.schedule import firing
+from curtsy.schedule import looking
 from curtsy.schedule.changing import change, plan_of, remove, run_now, set_enabled
 from curtsy.schedule.finding import find
 from curtsy.schedule.firing import Look
@@ -399,7 +399,7 @@ async def test_after_an_absence_an_interval_after_the_end_of_a_duty_is_no_burst(
 async def test_what_is_too_much_for_one_transaction_fires_in_several(
     store: Store, hand: Hand, ask: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(firing, "MOST_BYTES_TOGETHER", 100)
+    monkeypatch.setattr(looking, "MOST_BYTES_TOGETHER", 100)
     for n in range(5):
         await made(
             store, hand.clock, MINUTELY, name=f"s{n}", payload=fetching(f"https://a.example/{n}")

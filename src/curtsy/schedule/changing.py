@@ -14,7 +14,7 @@ from curtsy.frontier.counting import record_events
 from curtsy.model.jobs import JobState
 from curtsy.operations.sites import hold_idle
 from curtsy.schedule.finding import find, locked
-from curtsy.schedule.firing import CLAIM, Fired, Firer, call_off
+from curtsy.schedule.firing import CLAIM, DUE_AT, Fired, Firer, call_off
 from curtsy.schedule.replacing import require_none_running
 from curtsy.schedule.verdict import DEFAULT_WINDOW, CatchUp, Overlap, first_slot
 from curtsy.store import Connection, Statement
@@ -80,7 +80,6 @@ _TAG = Statement(
     "INSERT INTO job_tags (tag, job_id) SELECT tag, :job_id FROM {made} WHERE true",
     made={"tag": "text"},
 )
-_DUE_AT = Statement("UPDATE jobs SET due_at = :at WHERE public_id = :job AND state = 'scheduled'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +183,8 @@ def change(connection: Connection, schedule: str, plan: Plan, *, now: int) -> An
     _UPDATE(connection, id=row.id, now=now, next_fire_at=onward, look_at=look_at,
             waiting_fire_at=waiting, first_job=first_job, key_id=plan.key_id,
             **_columns(plan))  # fmt: skip
-    if first_job and onward is not None:
-        _DUE_AT(connection, job=first_job, at=onward)
+    if first_job:
+        DUE_AT(connection, job=first_job, at=onward)
     return find(connection, row.public_id)
 
 

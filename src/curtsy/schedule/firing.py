@@ -15,7 +15,7 @@ from curtsy.clock import Clock
 from curtsy.errors import BadRequest, CurtsyError, NotFound, OverLimit, WrongState
 from curtsy.frontier.fence import require_same_time
 from curtsy.model.jobs import JobState, new_job_id
-from curtsy.schedule.looking import COLUMNS, lines, verdicts
+from curtsy.schedule.looking import COLUMNS, lines, together, verdicts
 from curtsy.schedule.verdict import Verdict
 from curtsy.store import Connection, Statement
 from curtsy.submit import JobRequest, Origin, SubmitLimits, cancel
@@ -24,7 +24,6 @@ from curtsy.submit.request import check
 from curtsy.submit.taking_in import Asked, take_in
 
 BATCH = 50
-MOST_BYTES_TOGETHER = 2**20
 KEY_GONE = "The key that made this schedule holds no more: change the schedule with one that does."
 
 _DUE = Statement(
@@ -83,6 +82,7 @@ _KEY_HOLDS = Statement(
     """
 )
 _STATE = Statement("SELECT state FROM jobs WHERE public_id = :job {lock}")
+DUE_AT = Statement("UPDATE jobs SET due_at = :at WHERE public_id = :job AND state = 'scheduled'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Firer:
     def fire_due(self, connection: Connection, *, now: int, only: int | None = None) -> Look:
         """What is due, a batch or this one, with all that follows from it."""
         if only is None:
-            rows = _together(_DUE(connection, now=now, most=BATCH))
+            rows = together(_DUE(connection, now=now, most=BATCH))
         else:
             rows = list(_THIS(connection, id=only, now=now))
         self.require_same_time(connection)  # a shift waits for what we hold
@@ -153,8 +153,8 @@ class Firer:
         takes = {row.id for row, _at in firing}
         _advance(connection, rows, judged, takes)
         for row in rows:
-            if row.first_job and judged[row.id].look_at is None and row.id not in takes:
-                call_off(connection, row.first_job, now=now)
+            if row.first_job and row.id not in takes:
+                _goes_on(connection, row.first_job, judged[row.id], now)
         return Look(fired, has_moved=bool(rows))
 
     def _must_wait(self, connection: Connection, row: Any, verdict: Verdict, now: int) -> bool:
@@ -242,18 +242,6 @@ class Firer:
                 yield Fired(row, at, "fired", job=job, message=paused.get(job))
 
 
-def _together(due: Iterable[Any]) -> list[Any]:
-    """As many as one transaction can bear: what their payloads say has to be read and taken in."""
-    taken: list[Any] = []
-    size = 0
-    for row in due:
-        size += len(row.payload)
-        if taken and size > MOST_BYTES_TOGETHER:
-            break
-        taken.append(row)
-    return taken
-
-
 def _paused_sources(connection: Connection, jobs: Sequence[str]) -> dict[str, str]:
     """By job, a sentence where the first of its pages will have to wait for somebody."""
     rows = _PAUSED(connection, wanted=[(job,) for job in jobs])
@@ -264,6 +252,14 @@ def call_off(connection: Connection, job: str, *, now: int, reason: str | None =
     """The job of a slot that will not come."""
     with suppress(NotFound, WrongState):
         cancel(connection, job, now=now, reason=reason)
+
+
+def _goes_on(connection: Connection, first_job: str, verdict: Verdict, now: int) -> None:
+    """A slot passed without the job that waits for it: it waits for the next."""
+    if verdict.look_at is None:
+        call_off(connection, first_job, now=now)
+    elif verdict.waiting is None:
+        DUE_AT(connection, job=first_job, at=verdict.next_fire_at)
 
 
 class _CalledOff(Exception):

@@ -12,6 +12,8 @@ from curtsy.timetable import from_json
 MOST_MISSED_TOLD = 100
 """Of one look at one schedule, with a row each; of more, the latest, and how many were before."""
 
+MOST_BYTES_TOGETHER = 2**20
+
 COLUMNS = """s.id, s.public_id, s.name, s.user_id, s.key_id, s.rule, s.timezone, s.payload,
              s.overlap, s.catch_up, s.window_ms, s.not_before, s.enabled, s.next_fire_at,
              s.waiting_fire_at, s.look_at, s.last_fire_at, s.first_job, s.site_id, s.described_as,
@@ -45,6 +47,18 @@ _LAST_ENDS = Statement(
     """,
     wanted={"id": "bigint"},
 )
+
+
+def together(due: Iterable[Any]) -> list[Any]:
+    """As many as one transaction can bear: what their payloads say has to be read and taken in."""
+    taken: list[Any] = []
+    size = 0
+    for row in due:
+        size += len(row.payload)
+        if taken and size > MOST_BYTES_TOGETHER:
+            break
+        taken.append(row)
+    return taken
 
 
 def verdicts(connection: Connection, rows: Sequence[Any], now: int) -> dict[int, Verdict]:

@@ -17,7 +17,7 @@ from curtsy.timetable import to_json
 
 _OF_JOB = Statement(
     """
-    SELECT j.public_id AS job, j.created_at, j.due_at, s.public_id AS schedule, s.next_fire_at
+    SELECT j.public_id AS job, j.created_at, s.public_id AS schedule, s.next_fire_at
     FROM jobs j LEFT JOIN schedules s ON s.id = j.schedule_id WHERE j.public_id = :job
     """
 )
@@ -30,6 +30,15 @@ _FORMER = Statement(
     JOIN schedules s ON s.id = j.schedule_id WHERE u.key = :key AND u.expires_at > :now
     """
 )
+_PURGED = Statement(  # no job and no key tells of it any more; it is called by its id, as ours are
+    """
+    SELECT s.public_id FROM schedules s
+    WHERE s.owner = :owner AND s.rule = :rule AND s.payload = :payload AND s.name = s.public_id
+      AND s.created_at > :since AND NOT EXISTS (
+        SELECT 1 FROM jobs j WHERE j.public_id = s.first_job AND j.state = 'scheduled')
+    ORDER BY s.id LIMIT 1
+    """
+)
 _TAKES = Statement("UPDATE schedules SET first_job = :job WHERE id = :id")
 
 
@@ -37,6 +46,7 @@ class Made(NamedTuple):
     job: str
     schedule: str
     next_at: int | None
+    """None: it is paused, or has no slot left."""
     repeated_at: int | None = None
     """When the same was asked for first."""
     replayed: bool = False
@@ -48,15 +58,14 @@ def make(
 ) -> Made:
     """Or the one that was made when the same was asked for a short while ago."""
     job, name = new_job_id(), new_schedule_id()
-    former = _former(connection, request, now)
+    former = _former(connection, plan, request, now)
     first = winner(connection, request, job, lifetime=limits.key_lifetime, now=now)
     if first is not None:
         row: Any = _OF_JOB(connection, job=first.job).one()
         if row.schedule is not None:
             _tell_later_slots(connection, row, request)
             adopt(connection, [(row.job, request)], now=now)
-            return Made(row.job, row.schedule, row.next_fire_at or row.due_at, row.created_at,
-                        first.replayed)  # fmt: skip
+            return Made(row.job, row.schedule, row.next_fire_at, row.created_at, first.replayed)
         _GIVE_UP(connection, job=first.job)  # its schedule was removed: this is another
         winner(connection, request, job, lifetime=limits.key_lifetime, now=now)
     row = _as_before(connection, former, plan) if former is not None else None
@@ -68,13 +77,18 @@ def make(
     return Made(job, row.public_id, row.next_fire_at)
 
 
-def _former(connection: Connection, request: JobRequest, now: int) -> str | None:
-    """The schedule that was made when the same was asked for, though its job failed or was
-    cancelled since. Asked before the key is claimed: that takes the old job's name away."""
+def _former(connection: Connection, plan: Plan, request: JobRequest, now: int) -> str | None:
+    """The schedule that was made when the same was asked for, though its job failed, was cancelled
+    or purged since. Asked before the key is claimed: that takes the old job's name away."""
     claim = request.same_as
     if claim is None or claim.renews:
         return None
     found: str | None = _FORMER(connection, key=claim.key, now=now).scalar()
+    if found is None:
+        found = _PURGED(
+            connection, owner=plan.user_id or "", rule=to_json(plan.rule),
+            payload=orjson.dumps(plan.payload).decode(), since=now - claim.lifetime,
+        ).scalar()  # fmt: skip
     return found
 
 
