@@ -46,6 +46,11 @@ def _broken(rest: str) -> None:
     raise Broken(rest)
 
 
+def _odd(rest: str) -> None:
+    print("said\0 \ud800")
+    raise {"broken": Broken, "error": ValueError}[rest]("No\0 prices \ud800.")
+
+
 def _hang(rest: str) -> None:
     while True:
         pass
@@ -138,6 +143,7 @@ def _own_socket(rest: str) -> None:
 deeds = {
     "raise": _raise,
     "broken": _broken,
+    "odd": _odd,
     "hang": _hang,
     "print": _print,
     "write": _write,

@@ -182,6 +182,15 @@ async def test_the_traceback_names_the_file_and_the_line_and_nothing_of_ours() -
             assert "scrapers/own.py" not in trace
 
 
+@pytest.mark.parametrize("order", ["odd broken", "odd error"])
+async def test_a_sentence_with_odd_characters_is_told_without_them(order: str) -> None:
+    async with pool() as readers:
+        outcome = failed(await told(readers, order))
+    assert "No prices ?." in outcome.error
+    assert "No prices ?." in (outcome.traceback or "")
+    assert outcome.lines == (("INFO", "said ?"),)
+
+
 async def test_records_have_the_form_of_a_listing_with_keys_and_chosen_links() -> None:
     async with pool() as readers:
         record = await told(readers, "x", "own_listing")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,19 @@ def test_a_scraper_may_yield_its_records() -> None:
     record = run(own, Reply(200, URL, {}, b"", 0), {})
     assert isinstance(record, Record)
     assert len(orjson.loads(record.content)["records"]) == 2
+
+
+def test_what_is_found_may_come_one_by_one_too() -> None:
+    def found() -> Found:
+        return Found(records=({"n": n} for n in range(2)), links=(f"/{n}" for n in range(3)))
+
+    assert [one["fields"] for one in stored(found())["records"]] == [{"n": 0}, {"n": 1}]
+    record = outcome(found())
+    assert isinstance(record, Record)
+    assert record.links == tuple(f"http://a.example/{n}" for n in range(3))
+    endless = Found(records=({"n": n} for n in count()))
+    assert f"more than {MOST_RECORDS} records" in why_not(endless)
+    assert "found nothing usable" in why_not(Found(records=iter(())))
 
 
 def test_the_key_is_the_one_declared_or_the_url_or_everything() -> None:

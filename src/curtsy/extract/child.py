@@ -61,7 +61,8 @@ def _links(record: Record, reply: Reply, asked: dict[str, Any]) -> tuple[str, ..
 def _frame(record: Record | Failed) -> bytes:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     if isinstance(record, Failed):
-        return frame({"kind": record.kind, "error": record.error, "traceback": record.traceback,
+        trace = None if record.traceback is None else _whole(record.traceback)
+        return frame({"kind": record.kind, "error": _whole(record.error), "traceback": trace,
                       "peak": peak, "lines": _short(record.lines)})  # fmt: skip
     if len(record.content) > LARGEST_RECORD:
         sentence = f"The scraper made a record of {len(record.content)} bytes of the page."
@@ -73,4 +74,9 @@ def _frame(record: Record | Failed) -> bytes:
 
 def _short(lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """As much of a scraper's lines as a log can bear."""
-    return [(level[:20], text[:LONGEST_LINE]) for level, text in lines[:MOST_LINES]]
+    return [(level[:20], _whole(text[:LONGEST_LINE])) for level, text in lines[:MOST_LINES]]
+
+
+def _whole(text: str) -> str:
+    """Halves of characters cannot be told."""
+    return text.encode(errors="replace").decode()

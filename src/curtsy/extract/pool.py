@@ -147,15 +147,22 @@ class Pool:
 
 def _outcome(header: dict[str, Any], body: bytes) -> Record | Failed:
     """Raises something where the answer is not one of ours."""
-    lines = tuple((level, text) for level, text in header["lines"])
+    lines = tuple((level, _storable(text)) for level, text in header["lines"])
     if "kind" in header:
-        return Failed(Kind(header["kind"]), header["error"], traceback=header["traceback"],
+        trace = header["traceback"]
+        return Failed(Kind(header["kind"]), _storable(header["error"]),
+                      traceback=None if trace is None else _storable(trace),
                       memory=header["peak"], lines=lines)  # fmt: skip
     links = header["links"]
     return Record(
         body, header["content_type"], header["charset"], header["peak"],
         links=None if links is None else tuple(links), lines=lines,
     )  # fmt: skip
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL has no text with the character of number zero."""
+    return text.replace("\0", "")
 
 
 def _cause_of_death(status: int | None) -> Failed:

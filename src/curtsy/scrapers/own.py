@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import TextIOBase
 from itertools import islice
 from typing import Any, TypeVar, overload
@@ -150,11 +150,11 @@ def _alone(record: Fields, key: tuple[str, ...] | None) -> Fields:
 
 def _found(returned: Any) -> Found:
     if isinstance(returned, Found):
-        found = returned
+        found = replace(returned, records=_listed(returned.records), links=_listed(returned.links))
     elif isinstance(returned, Mapping):
         found = Found(record=returned or None)
     elif isinstance(returned, list | tuple | Iterator):
-        found = Found(records=list(islice(returned, MOST_RECORDS + 1)))
+        found = Found(records=_listed(returned))
     elif returned is None:
         found = Found()
     else:
@@ -168,6 +168,11 @@ def _found(returned: Any) -> Found:
     if found.records is not None and len(found.records) > MOST_RECORDS:
         raise Broken(f"The scraper found more than {MOST_RECORDS} records on one page.")
     return found
+
+
+def _listed(things: Any) -> Any:
+    """What comes one by one, as a list."""
+    return list(islice(things, MOST_RECORDS + 1)) if isinstance(things, Iterator) else things
 
 
 def _fields(record: Any, where: str) -> dict[str, Any]:
