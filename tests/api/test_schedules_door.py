@@ -104,7 +104,10 @@ async def test_pause_resume_run_and_remove(stage: Stage) -> None:
                                 "interval": "@daily"}}}, "interval"),
         ({"payload": {"articles": {"articles": [{"url": "https://a.example/"}],
                                    "dry_run": True}}}, "dry_run"),
+        ({"cron": None, "at": "2020-01-01T00:00:00Z", "enabled": False}, "past"),
+        ({"cron": None, "at": "2020-01-01T00:00:00Z", "name": None}, "The schedule would never"),
         ({"name": ""}, "name"), ({"name": "a/b"}, "name"), ({"colour": "red"}, "colour"),
+        ({"name": "."}, "path of a URL"), ({"name": ".."}, "path of a URL"),
     ],
     ids=str,
 )  # fmt: skip
@@ -147,6 +150,20 @@ async def test_a_duty_that_is_not_built_says_so(plain_door: Front) -> None:
     assert "note" not in built
     ran = await plain_door.ask("POST", f"/schedules/{built['id']}/run")
     assert "forgotten" in ran.json["message"]
+
+
+async def test_one_that_is_done_may_be_paused_but_not_be_given_another_moment_that_is_past(
+    stage: Stage,
+) -> None:
+    stage.at("2026-03-27T12:00:00Z")
+    await make(stage.door, cron=None, at="2026-03-27T12:30:00Z")
+    stage.at("2026-03-27T12:30:01Z")
+    await stage.door.ask("POST", "/scheduler/run")
+    paused = await stage.door.ask("POST", "/schedules/daily/pause")
+    assert (paused.status, paused.json["state"]) == (200, "paused")
+    past = {"at": "2026-03-27T12:10:00Z"}
+    refused = await stage.door.ask("PATCH", "/schedules/daily", json=past)
+    assert_problem(refused, 422, "bad_request")
 
 
 async def test_the_scheduler_tells_of_itself(stage: Stage) -> None:

@@ -117,7 +117,8 @@ def create(
     _check_name(plan.name)
     _check_size(plan)
     _check_number(connection, plan.user_id)
-    onward = _next(plan, name, now)
+    first = _first_slot(plan, name, now)
+    onward = first if plan.enabled else None
     columns = _columns(plan) | {"name": plan.name or name}
     made = _INSERT(
         connection, public_id=name, first_job=first_job, now=now, user_id=plan.user_id,
@@ -147,6 +148,8 @@ def create_job(connection: Connection, job: str, request: JobRequest, row: Any, 
 def _check_name(name: str) -> None:
     if ID.fullmatch(name):
         raise BadRequest([f"{name!r} looks like the id of a schedule: call it otherwise."])
+    if name in (".", ".."):
+        raise BadRequest([f"{name!r} is no name: it would be lost from the path of a URL."])
 
 
 def _check_size(plan: Plan) -> None:
@@ -174,7 +177,7 @@ def change(connection: Connection, schedule: str, plan: Plan, *, now: int) -> An
              and plan.not_before == row.not_before)  # fmt: skip
     onward, look_at, waiting = row.next_fire_at, row.look_at, row.waiting_fire_at
     if not keeps:
-        onward = look_at = _next(plan, row.public_id, now)
+        onward = look_at = _next(row, plan, now)
         waiting = None
         _NO_LONGER_WAITS(connection, id=row.id, now=now, message=CHANGED)
         if row.next_fire_at is not None and row.next_fire_at <= now:
@@ -245,16 +248,23 @@ def plan_of(row: Any) -> Plan:
     )  # fmt: skip
 
 
-def _next(plan: Plan, seed: str, now: int) -> int | None:
-    if not plan.enabled:
+def _next(row: Any, plan: Plan, now: int) -> int | None:
+    """Of a schedule that is changed; one that is only paused may have no slot left."""
+    if not plan.enabled and to_json(plan.rule) == row.rule:
         return None
+    first = _first_slot(plan, row.public_id, now)
+    return first if plan.enabled else None
+
+
+def _first_slot(plan: Plan, seed: str, now: int) -> int:
     try:
-        onward = first_slot(plan.rule, seed, now=now, not_before=plan.not_before)
+        first = first_slot(plan.rule, seed, now=now, not_before=plan.not_before)
     except BadRule as wrong:  # its zone was known when it was made
         raise BadRequest([str(wrong)]) from None
-    if onward is None:
-        raise BadRequest([f"The schedule {plan.name!r} would never fire: {_why(plan, now)}."])
-    return onward
+    if first is None:
+        named = f"The schedule {plan.name!r}" if plan.name else "The schedule"
+        raise BadRequest([f"{named} would never fire: {_why(plan, now)}."])
+    return first
 
 
 def _why(plan: Plan, now: int) -> str:
