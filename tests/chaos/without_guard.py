@@ -61,7 +61,8 @@ def turn() -> None:
     ended = recording._END_VISITS.sql("postgresql")
     assert "(page_id, turn) IN (SELECT page_id, turn" in ended
     recording._END_VISITS = Statement(
-        "DELETE FROM visits WHERE page_id IN (SELECT page_id FROM {ended}) RETURNING page_id",
+        "DELETE FROM visits USING {ended} WHERE visits.page_id = ended.page_id "
+        "RETURNING visits.page_id, ended.turn",
         ended=recording._TURN,
     )
     recording._POSTPONE_VISITS = Statement(
@@ -72,7 +73,7 @@ def turn() -> None:
             current_url = coalesce(p.url, visits.current_url),
             progress = coalesce(p.progress, visits.progress)
         FROM (SELECT * FROM {postponed}) p WHERE visits.page_id = p.page_id
-        RETURNING visits.page_id
+        RETURNING visits.page_id, p.turn
         """,
         postponed=recording._POSTPONE_VISITS._row_sets["postponed"],
     )

@@ -168,3 +168,20 @@ async def test_a_failed_transaction_leaves_nothing(bench: Bench) -> None:
     with pytest.raises(LookupError):
         await bench.store.write(work)
     assert await bench.dump() == before
+
+
+@pytest.mark.parametrize("kind", BUILDERS)
+async def test_of_two_turns_of_a_page_in_one_batch_one_counts(bench: Bench, kind: str) -> None:
+    """As when its host moved to another source of the same worker, while it was under way."""
+    job = await bench.job("https://a.example/1")
+    worker = await bench.worker()
+    [first] = await worker.lease_and_take()
+    await worker.flush(retried(first, again_at=bench.time()))
+    [second] = await worker.take()
+    assert (first.turn, second.turn) == (1, 2)
+    batch = worker.batch(BUILDERS[kind](first), BUILDERS[kind](second))
+    assert (await worker.tell(batch)).recorded == 1
+    assert await bench.violations() == []
+    rows = await bench.rows("SELECT turn FROM attempts ORDER BY turn")
+    assert [row.turn for row in rows] == [1, 2]
+    assert (await bench.counts(job)).done == (kind == "fetched")

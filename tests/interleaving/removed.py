@@ -101,7 +101,8 @@ def fence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def turn_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     by_page = Statement(
-        "DELETE FROM visits WHERE page_id IN (SELECT page_id FROM {ended}) RETURNING page_id",
+        "DELETE FROM visits USING {ended} WHERE visits.page_id = ended.page_id "
+        "RETURNING visits.page_id, ended.turn",
         ended=_TURN,
     )
     monkeypatch.setattr(recording, "_END_VISITS", by_page)
@@ -113,7 +114,7 @@ def turn_guard(monkeypatch: pytest.MonkeyPatch) -> None:
             current_url = coalesce(p.url, visits.current_url),
             progress = coalesce(p.progress, visits.progress)
         FROM (SELECT * FROM {postponed}) p WHERE visits.page_id = p.page_id
-        RETURNING visits.page_id
+        RETURNING visits.page_id, p.turn
         """,
         postponed=recording._POSTPONE_VISITS._row_sets["postponed"],
     )

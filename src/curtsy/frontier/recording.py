@@ -27,11 +27,11 @@ _LOCK_PAGES = Statement(
 _END_VISITS = Statement(
     """
     DELETE FROM visits WHERE (page_id, turn) IN (SELECT page_id, turn FROM {ended})
-      AND (NOT links OR page_id IN (SELECT page_id FROM {followed}))
-    RETURNING page_id
+      AND (NOT links OR (page_id, turn) IN (SELECT page_id, turn FROM {followed}))
+    RETURNING page_id, turn
     """,
     ended=_TURN,
-    followed={"page_id": "bigint"},
+    followed=_TURN,
 )
 _POSTPONE_VISITS = Statement(
     """
@@ -44,7 +44,7 @@ _POSTPONE_VISITS = Statement(
         progress = coalesce(p.progress, visits.progress)
     FROM (SELECT * FROM {postponed}) p
     WHERE visits.page_id = p.page_id AND visits.turn = p.turn
-    RETURNING visits.page_id
+    RETURNING visits.page_id, visits.turn - 1 AS turn
     """,
     postponed=_TURN
     | {"due_at": "bigint", "spent": "smallint", "refused": "smallint", "priority": "smallint",
@@ -105,28 +105,33 @@ def lock_pages(connection: Connection, page_ids: Sequence[int]) -> dict[int, Any
 def move_visits(
     connection: Connection, results: Sequence[Result], source_of: Mapping[str, int]
 ) -> list[Result]:
-    """End or postpone the visits; returns the results that count."""
+    """End or postpone the visits; returns the results that count. Of several turns of one page, as
+    when it changed hands in between, one does."""
     ended = [r for r in results if r.again_at is None]
     goes_on = [r for r in results if r.again_at is not None]
     over = _end_visits(connection, ended)
-    goes_on += [_once_more(r) for r in ended if r.visit.page_id not in over and not _is_enough(r)]
+    goes_on += [_once_more(r) for r in ended if _turn(r) not in over and not _is_enough(r)]
     moved = {r.visit.source_id for r in goes_on if r.moved_to_host}
     times = virtual_times(connection, {*source_of.values(), *moved}) if moved else {}
     postponed = [_postponed(r, source_of, times) for r in goes_on]
-    later = set(_POSTPONE_VISITS(connection, postponed=postponed).scalars()) if postponed else set()
-    return [r for r in ended if r.visit.page_id in over] + [
-        r for r in goes_on if r.visit.page_id in later
-    ]
+    moved_on = _POSTPONE_VISITS(connection, postponed=postponed) if postponed else ()
+    later = {(row.page_id, row.turn) for row in moved_on}
+    return [r for r in ended if _turn(r) in over] + [r for r in goes_on if _turn(r) in later]
 
 
-def _end_visits(connection: Connection, ended: Sequence[Result]) -> set[int]:
-    """The pages whose visits are over. One of which somebody wants to know where it leads, and
-    whose result does not say so since it was asked for later, stays."""
+def _turn(result: Result) -> tuple[int, int]:
+    return result.visit.page_id, result.visit.turn
+
+
+def _end_visits(connection: Connection, ended: Sequence[Result]) -> set[tuple[int, int]]:
+    """The pages, and their turns, whose visits are over. One of which somebody wants to know where
+    it leads, and whose result does not say so since it was asked for later, stays."""
     if not ended:
         return set()
-    turns = [(r.visit.page_id, r.visit.turn) for r in ended]
-    followed = [(r.visit.page_id,) for r in ended if _is_enough(r)]
-    return set(_END_VISITS(connection, ended=turns, followed=followed).scalars())
+    turns = [_turn(r) for r in ended]
+    followed = [_turn(r) for r in ended if _is_enough(r)]
+    rows = _END_VISITS(connection, ended=turns, followed=followed)
+    return {(row.page_id, row.turn) for row in rows}
 
 
 def _is_enough(result: Result) -> bool:
