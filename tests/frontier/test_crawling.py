@@ -155,3 +155,21 @@ async def test_a_crawl_takes_turns_however_its_links_come_in(bench: Bench) -> No
     await bench.submit(*at(*(f"/other/{n}" for n in range(10))))
     first = [visit.url for visit in (await worker.take())[:12]]
     assert sum("/other/" in url for url in first) in (5, 6, 7), first
+
+
+async def test_what_was_in_the_store_counts_once_however_often_a_crawl_grows(bench: Bench) -> None:
+    known, new = f"{SITE}/known", f"{SITE}/new"
+    await bench.submit(known)
+    worker = await bench.worker()
+    await worker.flush(*(fetched(v, at=bench.time()) for v in await worker.lease_and_take()))
+    job = await bench.crawl(HOME, f"{SITE}/other", depth=1, max_age=LONG)
+    one, other = await worker.take()
+    await worker.flush(fetched(one, links=[known], at=bench.time()))
+    await bench.follow_links()
+    await worker.flush(fetched(other, links=[new], at=bench.time()))
+    await bench.follow_links()
+    counts = await bench.counts(job)
+    assert (counts.state, counts.done, counts.total) == ("running", 3, 4)
+    assert await bench.violations() == []
+    await worker.flush(*(fetched(v, at=bench.time()) for v in await worker.take()))
+    assert (await bench.counts(job)).done == 4

@@ -116,9 +116,9 @@ _INSERT_ITEMS = Statement(
 _COUNT_CACHED = Statement(
     """
     SELECT i.job_id, count(*) AS cached FROM {wanted} JOIN items i ON i.job_id = wanted.id
-    WHERE i.cached GROUP BY i.job_id
+    AND i.position >= wanted.first WHERE i.cached GROUP BY i.job_id
     """,
-    wanted={"id": "bigint"},
+    wanted={"id": "bigint", "first": "int"},
 )
 
 
@@ -207,7 +207,8 @@ def _add_items(connection: Connection, admissions: Sequence[Admission], now: int
     ]  # fmt: skip
     for chunk in _chunks(rows):
         _INSERT_ITEMS(connection, wanted=chunk, now=now)
-    takes_copies = [(a.job_id,) for a in admissions if a.max_age > 0]
+    takes_copies = [(a.job_id, min(p.position for p in a.wanted))
+                    for a in admissions if a.max_age > 0 and a.wanted]  # fmt: skip
     found = _COUNT_CACHED(connection, wanted=takes_copies) if takes_copies else ()
     return {row.job_id: row.cached for row in found}
 
