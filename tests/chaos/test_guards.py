@@ -72,14 +72,7 @@ async def test_without_trust_it_asks_too_soon(
 ) -> None:
     async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
         await taken_over(made, proxy, without="trust")
-        found: list[str] = []
-
-        async def noticed() -> bool:
-            found[:] = too_soon(made.entries(), fleet.delay, made.departures)
-            return bool(found)
-
-        await until(noticed, PATIENCE, made.tails)
-        print(f"{len(found)} hosts asked too soon, as {found[:1]}")
+        await made.hosts_asked_too_soon()
 
 
 async def test_without_the_epoch_it_tells_of_sources_that_are_anothers(

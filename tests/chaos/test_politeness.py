@@ -10,7 +10,6 @@ from chaos.reckoning import too_soon
 from chaos.world import World, world
 from curtsy.demo.process import PracticeProcess
 from support.engine import until
-from support.patience import PATIENCE
 from support.processes import Fleet
 from support.proxy import Proxy
 
@@ -47,14 +46,7 @@ async def test_the_same_is_noticed_where_the_paused_one_goes_on_as_if_nothing_ha
         async with world(postgres_url, fleet, practice) as made:
             urls = made.pages(HOSTS, 200, plain=True)
             await hard_day(made, urls, without="trust,hearing")
-            found: list[str] = []
-
-            async def noticed() -> bool:
-                found[:] = too_soon(made.entries(), fleet.delay, made.departures)
-                return bool(found)
-
-            await until(noticed, PATIENCE, made.tails)
-            print(f"{len(found)} hosts asked too soon, as {found[:1]}")
+            await made.hosts_asked_too_soon()
 
 
 async def test_bursts_and_the_spread_of_an_hour_hold_when_workers_are_killed_and_paused(

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 
 from sqlalchemy import text
 
-from chaos.reckoning import Reckoning, reckon
+from chaos.reckoning import Reckoning, reckon, too_soon
 from chaos.witness import call_witness
 from curtsy.clock import Clock
 from curtsy.demo.process import PracticeProcess
@@ -155,6 +155,17 @@ class World:
             return known == len(alive) and all(process.has_spoken for process in running)
 
         await until(fact, seconds, lambda: f"not {len(alive)} workers: {self.tails()}")
+
+    async def hosts_asked_too_soon(self) -> None:
+        """Some are, sooner or later, or it is a failure."""
+        found: list[str] = []
+
+        async def noticed() -> bool:
+            found[:] = too_soon(self.entries(), self.fleet.delay, self.departures)
+            return bool(found)
+
+        await until(noticed, PATIENCE, self.tails)
+        print(f"{len(found)} hosts asked too soon, as {found[:1]}")
 
     def entries(self) -> list[Entry]:
         """What the site saw since this world began."""
