@@ -12,9 +12,9 @@ from itertools import islice
 import orjson
 
 from curtsy.clock import DAY, Clock
+from curtsy.frontier.batch import Batch, Document, Release, Result, SourceReport
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease, LowWater, lease
-from curtsy.frontier.results import Batch, Document, Release, Result, SourceReport
 from curtsy.frontier.take import Visit, Wish, take
 from curtsy.frontier.workers import WorkerRow, leave, register
 from curtsy.model.jobs import Band
@@ -24,7 +24,7 @@ from curtsy.store import Store
 from curtsy.worker.flusher import MOST_RESULTS
 from curtsy.worker.session import LEASE_AT_ONCE
 from curtsy.worker.slots import SHARES
-from curtsy.worker.taker import WISHES_AT_ONCE
+from curtsy.worker.visit_taker import WISHES_AT_ONCE
 
 CONTENT = b"A few words stand for what was found on the page. " * 6
 LEASED_FOR = 3_600_000

@@ -7,12 +7,12 @@ from typing import Any
 
 from bench.setting_up import LOOPBACK
 from curtsy.clock import Clock
-from curtsy.operations.plan import look_for_plan, make_plan
-from curtsy.operations.why import eta
+from curtsy.explain.plan import look_for_plan, make_plan
+from curtsy.explain.why import eta
+from curtsy.jobs import JobRequest, SubmitLimits, Submitter
+from curtsy.jobs.request import check
 from curtsy.politeness.policy import Policy
 from curtsy.store import Statement, Store
-from curtsy.submit import JobRequest, SubmitLimits, Submitter
-from curtsy.submit.request import check
 
 LOOKS = {"eta at a tenth": 0.1, "eta half-way": 0.5}
 _JOB = Statement("SELECT id, created_at, finished_at FROM jobs WHERE public_id = :job")

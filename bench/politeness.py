@@ -25,9 +25,9 @@ from bench.manners import Manners, manners
 from bench.setting_up import LOOPBACK, opened
 from bench.sizes import Sizes
 from curtsy.demo.process import PracticeProcess
+from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.politeness.policy import Policy
 from curtsy.store.wakeups import Wakeups
-from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
 
 DELAY = 0.5
 HIGH, LOW = 2, 8

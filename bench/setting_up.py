@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import TextClause
 
 from curtsy import logs
-from curtsy.app.opening import collect_garbage_less_often
 from curtsy.clock import Clock
 from curtsy.fetch import parse_networks
-from curtsy.frontier.timekeeping import synchronise
+from curtsy.frontier.clock_sync import synchronise
+from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter
+from curtsy.processes.startup import collect_garbage_less_often
 from curtsy.store import Connection, Store
 from curtsy.store.upgrade import upgrade
-from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
 
 URLS_PER_JOB = 100_000
 

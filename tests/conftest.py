@@ -14,7 +14,7 @@ import pytest
 
 from curtsy import logs
 from curtsy.clock import Clock
-from curtsy.frontier.timekeeping import synchronise
+from curtsy.frontier.clock_sync import synchronise
 from curtsy.store import Store
 from curtsy.store.upgrade import upgrade
 from support.patience import PATIENCE

@@ -12,10 +12,10 @@ from fastapi import FastAPI, Response
 
 from bench.children import contestant
 from bench.setting_up import LOOPBACK, opened
-from curtsy.api.desk import Desk
-from curtsy.app.serving import Api
+from curtsy.api.backend import Desk
+from curtsy.jobs import SubmitLimits, Submitter
 from curtsy.politeness.policy import Policy
-from curtsy.submit import SubmitLimits, Submitter
+from curtsy.processes.http_server import Api
 from curtsy.worker import Worker, WorkerSettings
 
 CONSTANT = orjson.dumps({"job_id": "job_000000000000", "status": "IN_PROGRESS", "completed": 7})

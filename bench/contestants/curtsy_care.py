@@ -12,11 +12,11 @@ from bench.setting_up import LOOPBACK
 from curtsy.demo.process import PracticeProcess
 from curtsy.fetch import Fetcher, Limits, Request
 from curtsy.fetch.guard import refusal
-from curtsy.fetch.incoming import Caps, Incoming
-from curtsy.fetch.lookup import permitted
+from curtsy.fetch.resolver import permitted
+from curtsy.fetch.response_parser import Caps, Incoming
 from curtsy.model.outcome import Failed
 from curtsy.politeness.robots import robots_of
-from curtsy.worker.robots import path_of
+from curtsy.worker.robots_cache import path_of
 
 ADDRESS = "93.184.216.34"
 PATH = "https://news.example/2026/11/16/economy/a-story-with-a-name?page=2"

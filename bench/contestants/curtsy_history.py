@@ -11,9 +11,9 @@ from sqlalchemy import text
 
 from bench.children import contestant
 from bench.setting_up import execute, opened
-from curtsy.api.listing import FIRST, Wish, list_jobs
-from curtsy.api.reading import read_jobs
-from curtsy.api.words import FILTERS
+from curtsy.jobs.job import read_jobs
+from curtsy.jobs.listing import FIRST, Wish, list_jobs
+from curtsy.model.status_words import FILTERS
 from curtsy.store import Connection, Store
 
 PAGE = """

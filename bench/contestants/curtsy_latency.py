@@ -18,10 +18,10 @@ import uvloop
 from bench.children import contestant
 from bench.setting_up import LOOPBACK, opened
 from curtsy.clock import Clock
+from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store
 from curtsy.store.wakeups import Wakeups
-from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.worker import Worker, WorkerSettings
 
 WARM_UP_SECONDS = 2.5

@@ -8,7 +8,7 @@ import uvloop
 
 from bench.children import contestant
 from bench.setting_up import invented_urls, opened, submitter
-from curtsy.submit import JobRequest, PageRequest
+from curtsy.jobs import JobRequest, PageRequest
 
 
 def peak_megabytes() -> float:

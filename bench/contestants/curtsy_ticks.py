@@ -9,15 +9,15 @@ import uvloop
 
 from bench.children import contestant
 from bench.setting_up import opened
-from curtsy.api.schedule_tasks import Tasks
 from curtsy.clock import DAY, Clock
-from curtsy.schedule.duties import Duties
-from curtsy.schedule.firing import Firer
-from curtsy.schedule.owed import Owed
-from curtsy.schedule.ticking import Ticker
+from curtsy.jobs import SubmitLimits
+from curtsy.jobs.backlog import Pending
+from curtsy.maintenance.tasks import Duties
+from curtsy.requests.payloads import Tasks
+from curtsy.schedules.firer import Firer
+from curtsy.schedules.task_queue import Owed
+from curtsy.schedules.ticker import Ticker
 from curtsy.store import Connection, Statement, Store
-from curtsy.submit import SubmitLimits
-from curtsy.submit.pending import Pending
 
 WARM_UP = 10
 

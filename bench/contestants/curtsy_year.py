@@ -8,8 +8,8 @@ from typing import Any
 
 from bench.children import contestant
 from curtsy.clock import DAY
-from curtsy.schedule.looking import standing
-from curtsy.schedule.verdict import DEFAULT_WINDOW, first_slot, judge
+from curtsy.schedules.due import standing
+from curtsy.schedules.verdict import DEFAULT_WINDOW, first_slot, judge
 from curtsy.timetable import Cron, Every, Rule, from_json, slots, to_json
 
 NEW_YEAR = 1_767_225_600_000

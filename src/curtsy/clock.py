@@ -34,6 +34,10 @@ def rfc3339(instant: int) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def rfc3339_or_none(instant: int | None) -> str | None:
+    return rfc3339(instant) if instant is not None else None
+
+
 class Clock:
     """The engine's time: set by the database, moved on by a clock that cannot jump."""
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import aiohttp
 
-from curtsy.api.desk import Desk
-from curtsy.api.entrance import Entrance
-from curtsy.app.serving import Api, listen
+from curtsy.api.auth.access_rules import Entrance
+from curtsy.api.backend import Desk
 from curtsy.config import load
+from curtsy.jobs import SubmitLimits, Submitter
+from curtsy.processes.http_server import Api, listen
 from curtsy.store import Store
-from curtsy.submit import SubmitLimits, Submitter
 from support.engine import LOOPBACK, Engine, until
 
 

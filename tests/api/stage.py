@@ -13,12 +13,12 @@ from api.front import Front, front
 from curtsy.clock import Clock
 from curtsy.extract import ExtractLimits, Pool
 from curtsy.fetch import Request
-from curtsy.frontier.results import Result
+from curtsy.frontier.batch import Result
 from curtsy.frontier.take import Visit
 from curtsy.model.outcome import Reply
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store
-from curtsy.worker.links import LinkFollower
+from curtsy.worker.link_follower import LinkFollower
 from curtsy.worker.pipeline import Pipeline
 from support.engine import engine
 from support.frontier import ScriptedWorker, Time

@@ -1,7 +1,7 @@
 """Every route, each role, one's own and somebody else's: who may, and what the others learn.
 
 The table is a list of decisions. A route that is not in it fails the first test: decide who may
-use it, in `curtsy.api.needs` where the default will not do, and write it down here.
+use it, in `curtsy.api.auth.permissions` where the default will not do, and write it down here.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from websockets.frames import Close
 
 from api.front import Front, front
 from api.visitors import Visitor, visitor
-from curtsy.api.factory import create_app
+from curtsy.api.app import create_app
 from curtsy.clock import Clock
 from curtsy.model.roles import Role
 from curtsy.store import Store

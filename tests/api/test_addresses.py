@@ -5,8 +5,8 @@ import pytest
 from api.front import assert_problem, front
 from curtsy.clock import Clock
 from curtsy.fetch import parse_networks
+from curtsy.jobs import SubmitLimits
 from curtsy.store import Store
-from curtsy.submit import SubmitLimits
 from support.engine import engine
 
 

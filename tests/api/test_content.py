@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curtsy.api.content import as_text
+from curtsy.api.schemas.content import as_text
 from curtsy.model.outcome import Reply
 from curtsy.scrapers.raw import raw
 

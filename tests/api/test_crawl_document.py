@@ -12,7 +12,7 @@ import pytest
 
 from api.front import Answer, Front, assert_problem
 from api.stage import Stage, instant, same, story
-from curtsy.api.crawl_door import LATER
+from curtsy.api.routes.crawl import LATER
 from support.patience import PATIENCE
 
 AS_WRITTEN: dict[str, Any] = {

@@ -10,11 +10,11 @@ from sqlalchemy import event
 
 from api.front import Front, assert_problem, front
 from api.visitors import MovableClock, Visitor, revoke, rotate, visitor
-from curtsy.api.entrance import Entrance
+from curtsy.access.keys import NewKey, list_keys, make_key
+from curtsy.api.auth.access_rules import Entrance
 from curtsy.clock import HOUR, SECOND
 from curtsy.errors import BadRequest, WrongState
 from curtsy.model.roles import Role
-from curtsy.operations.keys import NewKey, list_keys, make_key
 from curtsy.store import Store
 from support.engine import engine, until
 

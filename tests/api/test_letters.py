@@ -6,8 +6,8 @@ import pytest
 
 from api.conftest import Site
 from api.front import Answer, Front, assert_problem
+from curtsy.jobs import dead_letters as letters_module
 from curtsy.politeness.policy import Policy
-from curtsy.submit import letters as letters_module
 from support.engine import settings, until
 
 ONE_TRY = settings(Policy(min_delay=5, max_retries=0, retry_base=10))
@@ -115,7 +115,7 @@ async def test_many_are_counted_first_and_then_retried(
 ) -> None:
     """In several transactions, here of two letters each."""
     monkeypatch.setattr(letters_module, "BATCH", 2)
-    monkeypatch.setattr("curtsy.api.desk.BATCH", 2)
+    monkeypatch.setattr("curtsy.api.backend.BATCH", 2)
     urls = [site.fails(f"/{n}", 404) for n in range(5)]
     other = site.fails("/secret", 403)
     async with door.engine.worker(ONE_TRY):

@@ -8,10 +8,10 @@ from sqlalchemy import Engine, event
 
 from api.front import Front, assert_problem
 from api.visitors import visitor
-from curtsy.api import listing
-from curtsy.api.words import DOORS, FILTERS
+from curtsy.jobs import listing
 from curtsy.model.jobs import JobState
 from curtsy.model.roles import Role
+from curtsy.model.status_words import DOORS, FILTERS
 
 MANY_JOBS = """
     WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :many)

@@ -16,7 +16,7 @@ from api.test_crawl_document import AS_WRITTEN
 from api.test_fetch_document import ASKED
 from api.test_runs_document import ASYNC_EXAMPLE, SYNC_EXAMPLE
 from api.visitors import visitor
-from curtsy.api.factory import create_app
+from curtsy.api.app import create_app
 from curtsy.model.roles import Role
 from support.patience import PATIENCE
 

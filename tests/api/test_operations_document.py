@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 
 from api.front import Front, assert_problem
 from curtsy import __version__
-from curtsy.api.not_yet import NOT_YET
+from curtsy.api.routes.not_built import NOT_YET
 from curtsy.frontier.workers import WorkerRow, register
 from support.engine import until
 
@@ -47,8 +47,8 @@ async def test_the_documents_policies_hold(plain_door: Front, source: str) -> No
     made = await plain_door.ask("PUT", path, json=said | {"hosts": [HOSTS[source]]})
     assert made.status == 201
     assert made.json["hosts"] == [HOSTS[source]]
-    as_told = HOURS | {"start": "09:00", "end": "17:00", "closed": False}
-    assert made.json["said"] == said | {"respectful_hours": as_told}
+    rfc3339_or_none = HOURS | {"start": "09:00", "end": "17:00", "closed": False}
+    assert made.json["said"] == said | {"respectful_hours": rfc3339_or_none}
     assert made.json["used_this_hour"] == 0
     changed = (await plain_door.ask("PATCH", path, json=ADJUSTED)).json
     assert changed["said"] == made.json["said"] | ADJUSTED, "at runtime, and the rest stays"

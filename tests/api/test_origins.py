@@ -9,7 +9,7 @@ from websockets.exceptions import InvalidStatus
 
 from api.front import Front, assert_problem, front
 from api.visitors import MovableClock, visitor
-from curtsy.api.entrance import Entrance
+from curtsy.api.auth.access_rules import Entrance
 from curtsy.clock import SECOND
 from curtsy.store import Store
 from support.engine import engine

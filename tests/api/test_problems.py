@@ -6,10 +6,10 @@ from structlog.testing import capture_logs
 
 from api.front import Front, assert_problem, front
 from api.test_access_matrix import DECISIONS
-from curtsy.api.not_yet import NOT_YET
+from curtsy.api.routes.not_built import NOT_YET
 from curtsy.clock import Clock
+from curtsy.jobs import SubmitLimits
 from curtsy.store import Store
-from curtsy.submit import SubmitLimits
 from support.engine import LOOPBACK, engine
 
 JSON = {"Content-Type": "application/json"}

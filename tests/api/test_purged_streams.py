@@ -11,10 +11,10 @@ from websockets.exceptions import ConnectionClosed
 from api.front import Front
 from api.test_streams import articles, socket_url, sse_events, stream
 from api.visitors import visitor
-from curtsy import duty
+from curtsy import periodic
 from curtsy.errors import StoreAway
 from curtsy.events import feed
-from curtsy.submit import purge_some
+from curtsy.jobs import purge_some
 from support.patience import PATIENCE
 
 PAGE, OTHER = "http://a.example/1", "http://a.example/2"
@@ -123,7 +123,7 @@ async def test_a_store_that_is_away_purges_nothing(
         return known(*given, **more)
 
     monkeypatch.setattr(feed, "read_news", read_news)
-    monkeypatch.setattr(duty, "AFTER_FAILURE_SECONDS", 0.01)
+    monkeypatch.setattr(periodic, "AFTER_FAILURE_SECONDS", 0.01)
     async with (
         asyncio.timeout(PATIENCE),
         connect(socket_url(plain_door, f"/ws/jobs/{job}")) as socket,

@@ -9,10 +9,10 @@ from api.front import Answer, Front, assert_problem, front
 from api.visitors import MovableClock, Visitor, visitor
 from curtsy.clock import HOUR
 from curtsy.errors import BadRequest
+from curtsy.jobs import JobRequest, PageRequest, Submitted
+from curtsy.jobs import submitter as submit_module
 from curtsy.model.roles import Role
 from curtsy.store import Store
-from curtsy.submit import JobRequest, PageRequest, Submitted
-from curtsy.submit import submit as submit_module
 from support.engine import engine
 
 PAGE = "http://example.com/"

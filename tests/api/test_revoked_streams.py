@@ -9,7 +9,7 @@ from websockets.exceptions import ConnectionClosed
 
 from api.front import Front
 from api.visitors import MovableClock, revoke, visitor
-from curtsy.api.while_allowed import WhileAllowed
+from curtsy.api.auth.stream_access import WhileAllowed
 from curtsy.clock import SECOND
 from curtsy.errors import KeyNeeded, StoreAway
 from support.patience import PATIENCE

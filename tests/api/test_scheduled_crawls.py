@@ -180,7 +180,7 @@ async def test_what_is_changed_may_be_called_and_be_as_large_as_what_is_made(
     posing = await change(stage.door, made["schedule_id"], name="sch_0123456789ab")
     assert_problem(posing, 422, "bad_request")
     assert "looks like the id of a schedule" in posing.json["detail"]
-    monkeypatch.setattr("curtsy.schedule.changing.MOST_PAYLOAD_BYTES", 2_000)
+    monkeypatch.setattr("curtsy.schedules.schedule.MOST_PAYLOAD_BYTES", 2_000)
     urls = [{"url": f"https://a.example/{n}"} for n in range(100)]
     large = {"articles": {"articles": urls}}
     refused = await change(stage.door, made["schedule_id"], payload=large)

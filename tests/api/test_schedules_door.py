@@ -8,11 +8,11 @@ import pytest
 from api.front import Front, assert_problem
 from api.stage import Stage
 from api.visitors import MovableClock, visitor
-from curtsy.api import schedule_desk
+from curtsy.api import schedule_backend
 from curtsy.clock import MINUTE
 from curtsy.errors import StoreAway
 from curtsy.model.roles import Role
-from curtsy.schedule import changing
+from curtsy.schedules import schedule
 from curtsy.timetable import Cron, to_json
 from support.engine import until
 
@@ -280,12 +280,12 @@ async def test_a_job_that_waits_for_its_slot_is_not_an_open_one(guarded: Front) 
 async def test_too_many_or_too_large_ones_are_refused(
     guarded: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changing, "MOST_OF_USER", 2)
+    monkeypatch.setattr(schedule, "MOST_OF_USER", 2)
     ann = await visitor(guarded)
     for n, status in enumerate((201, 201, 429)):
         answer = await ann.ask("POST", "/schedules", json=DAILY | {"name": f"s{n}"})
         assert answer.status == status
-    monkeypatch.setattr(changing, "MOST_PAYLOAD_BYTES", 2_000)
+    monkeypatch.setattr(schedule, "MOST_PAYLOAD_BYTES", 2_000)
     many = [{"url": f"https://a.example/{n}"} for n in range(100)]
     large = DAILY | {"payload": {"articles": {"articles": many}}}
     answer = await guarded.ask("POST", "/schedules", json=large, headers=ann.headers)
@@ -364,7 +364,7 @@ async def test_of_several_runs_by_hand_that_replace_each_other_one_goes_on(door:
 async def test_a_duty_by_hand_that_takes_long_goes_on_without_its_caller(
     plain_door: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schedule_desk, "SECONDS_FOR_A_DUTY", 0.05)
+    monkeypatch.setattr(schedule_backend, "SECONDS_FOR_A_DUTY", 0.05)
     let_go, times = asyncio.Event(), 0
 
     async def slowly() -> str:
@@ -378,7 +378,7 @@ async def test_a_duty_by_hand_that_takes_long_goes_on_without_its_caller(
     plain_door.desk.schedules.ticker.owed._duties = {"cleanup": slowly}
     made = await make(plain_door, payload={"duty": "cleanup"})
     ran = await plain_door.ask("POST", f"/schedules/{made['id']}/run")
-    assert (ran.status, ran.json["message"]) == (202, schedule_desk.GOES_ON)
+    assert (ran.status, ran.json["message"]) == (202, schedule_backend.GOES_ON)
     let_go.set()
 
     async def told() -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from api.front import Answer, Front, assert_problem, front
 from api.visitors import MovableClock, Visitor, revoke, rotate, visitor
-from curtsy.api.wrong_keys import MOST_WRONG
+from curtsy.api.auth.failed_attempts import MOST_WRONG
 from curtsy.clock import HOUR, MINUTE, SECOND
 from curtsy.model.roles import Role
 from curtsy.store import Store

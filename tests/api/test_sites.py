@@ -12,9 +12,9 @@ from api.visitors import visitor
 from curtsy.clock import Clock
 from curtsy.demo import postings
 from curtsy.demo.site import PracticeSite
+from curtsy.jobs import SubmitLimits
 from curtsy.model.roles import Role
 from curtsy.store import Store
-from curtsy.submit import SubmitLimits
 from support.engine import LOOPBACK, engine, until
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -6,10 +6,10 @@ import pytest
 
 from api.front import Answer, Front, assert_problem
 from api.visitors import visitor
-from curtsy.api.source_shapes import SourceShown
+from curtsy.api.schemas.sources import SourceShown
 from curtsy.clock import DAY
 from curtsy.model.roles import Role
-from curtsy.operations import sources as sources_module
+from curtsy.sources import source as sources_module
 
 ONE = "/sources/one.example"
 NEWS = {"hosts": ["one.example", "two.example"], "min_delay_seconds": 2}

@@ -9,7 +9,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from api.front import Answer, Front, assert_problem, front
-from curtsy.api import desk
+from curtsy.api import backend
 from curtsy.clock import Clock
 from curtsy.store import Store
 from support.engine import engine, until
@@ -44,7 +44,7 @@ async def _taken(door: Front) -> None:
 
 
 def test_two_seconds_are_enough_for_what_it_waits_and_the_way_there() -> None:
-    assert desk.ANSWER_WITHIN_SECONDS <= 1.6
+    assert backend.ANSWER_WITHIN_SECONDS <= 1.6
 
 
 async def test_a_database_that_hangs_is_answered_for_in_time(postgres_url: str) -> None:

@@ -14,11 +14,11 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from api.conftest import Site
 from api.front import Front, assert_problem
-from curtsy.api import sockets, sse
-from curtsy.app import serving
-from curtsy.app.sockets import Socket
+from curtsy.api.streams import sse, websockets
 from curtsy.errors import StoreAway
-from curtsy.events import following
+from curtsy.events import subscription
+from curtsy.processes import http_server
+from curtsy.processes.websocket_protocol import Socket
 from support.patience import PATIENCE
 
 HTML = "text/html"
@@ -313,8 +313,8 @@ async def test_a_slow_client_is_let_go_and_not_waited_for(
     plain_door: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It reads nothing; what waits for it is bounded, and others hear everything."""
-    monkeypatch.setattr(following, "MOST_WAITING", 5)
-    monkeypatch.setattr(sockets, "SEND_WITHIN_SECONDS", 5)
+    monkeypatch.setattr(subscription, "MOST_WAITING", 5)
+    monkeypatch.setattr(websockets, "SEND_WITHIN_SECONDS", 5)
     job = await articles(plain_door, "http://a.example/1")
     url = socket_url(plain_door, f"/ws/jobs/{job}")
     async with connect(url, max_queue=1) as slow, connect(url, max_queue=None) as quick:
@@ -340,8 +340,8 @@ async def test_one_who_collects_nothing_at_all_is_hung_up_on(
     plain_door: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last word to it is never read: nothing is kept for it for ever."""
-    monkeypatch.setattr(sockets, "SEND_WITHIN_SECONDS", 0.5)
-    monkeypatch.setattr(serving, "STALL_SECONDS", 1.0)
+    monkeypatch.setattr(websockets, "SEND_WITHIN_SECONDS", 0.5)
+    monkeypatch.setattr(http_server, "STALL_SECONDS", 1.0)
     lost, lose = asyncio.Event(), Socket.connection_lost
 
     def connection_lost(self: Socket, why: Exception | None) -> None:

@@ -17,7 +17,7 @@ from api.front import Front, assert_problem
 from api.test_sites import declare, ended, scrape
 from curtsy.demo.site import PracticeSite
 from curtsy.events import webhooks
-from curtsy.worker.webhooks import AT_ONE_RECEIVER
+from curtsy.worker.webhook_sender import AT_ONE_RECEIVER
 from support.engine import until
 
 HTML = "text/html"

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.front import Answer, Front
+from curtsy.access.keys import NewKey, make_key, revoke_key, rotate_key
 from curtsy.clock import Clock, boot_time
 from curtsy.model.roles import Role
-from curtsy.operations.keys import NewKey, make_key, revoke_key, rotate_key
 
 
 class MovableClock(Clock):

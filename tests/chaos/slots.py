@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import text
 
 from curtsy.clock import MINUTE, SECOND
-from curtsy.schedule.changing import Plan, create
-from curtsy.schedule.verdict import CatchUp, Overlap
+from curtsy.schedules.schedule import Plan, create
+from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.store import Connection
 from curtsy.timetable import Every, Once, Rule, slot_after
 

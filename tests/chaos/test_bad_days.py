@@ -20,8 +20,8 @@ from chaos.server import Server
 from chaos.world import World, world
 from curtsy.demo.process import PracticeProcess
 from curtsy.errors import StoreFull
+from curtsy.jobs import JobRequest, PageRequest
 from curtsy.store import Connection
-from curtsy.submit import JobRequest, PageRequest
 from support.engine import until
 from support.patience import PATIENCE
 from support.processes import Fleet, Process

@@ -8,10 +8,10 @@ from chaos.trouble import Trouble
 from chaos.world import World, world
 from curtsy.demo import news
 from curtsy.demo.process import PracticeProcess
-from curtsy.frontier.crawling import Crawl
+from curtsy.frontier.crawls import Crawl
+from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical
-from curtsy.submit import JobRequest, PageRequest
 from support.processes import Fleet
 
 HOSTS = range(30, 42)

@@ -6,8 +6,8 @@ from sqlalchemy import text
 from chaos.world import world
 from curtsy.clock import Clock
 from curtsy.demo.process import PracticeProcess
+from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.store import Store
-from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
 from support.engine import LOOPBACK
 from support.processes import Fleet
 from support.proxy import Every, First, Proxy, of_a_flush

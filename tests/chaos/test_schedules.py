@@ -11,7 +11,7 @@ from sqlalchemy import text
 from chaos.slots import Found, Known, late, plan_some, reckon
 from chaos.trouble import Trouble
 from curtsy.clock import Clock
-from curtsy.frontier.timekeeping import synchronise
+from curtsy.frontier.clock_sync import synchronise
 from curtsy.store import Store
 from interleaving.race import emptied
 from support.engine import until

@@ -11,8 +11,8 @@ from chaos.jumping_clock import JumpingClock
 from chaos.slots import CLOCKS_APART, url_of
 from chaos.test_clocks import HOUR, clock, jumping_server, jumps_in
 from curtsy.clock import SECOND
-from curtsy.schedule.changing import Plan, create
-from curtsy.schedule.verdict import Overlap
+from curtsy.schedules.schedule import Plan, create
+from curtsy.schedules.verdict import Overlap
 from curtsy.store import Store
 from curtsy.timetable import Every, Once, Rule
 from support.engine import until

@@ -28,7 +28,7 @@ def hearing() -> None:
 def epoch() -> None:
     """A flush counts whoever owns its sources by now."""
     from curtsy.frontier import flush
-    from curtsy.frontier.results import SourceReport
+    from curtsy.frontier.batch import SourceReport
 
     fence = flush.fence
 
@@ -41,10 +41,10 @@ def epoch() -> None:
 
 def page_lock() -> None:
     """Pages are read, not locked, before their items change."""
-    from curtsy.frontier import recording
+    from curtsy.frontier import flush_rows
     from curtsy.store import Statement
 
-    recording._LOCK_PAGES = Statement(
+    flush_rows._LOCK_PAGES = Statement(
         """
         SELECT id, document_version, document_hash FROM pages
         WHERE id IN (SELECT page_id FROM {wanted})
@@ -55,17 +55,17 @@ def page_lock() -> None:
 
 def turn() -> None:
     """A result counts whichever turn its visit is at: telling it twice is telling it twice."""
-    from curtsy.frontier import recording
+    from curtsy.frontier import flush_rows
     from curtsy.store import Statement
 
-    ended = recording._END_VISITS.sql("postgresql")
+    ended = flush_rows._END_VISITS.sql("postgresql")
     assert "(page_id, turn) IN (SELECT page_id, turn" in ended
-    recording._END_VISITS = Statement(
+    flush_rows._END_VISITS = Statement(
         "DELETE FROM visits USING {ended} WHERE visits.page_id = ended.page_id "
         "RETURNING visits.page_id, ended.turn",
-        ended=recording._TURN,
+        ended=flush_rows._TURN,
     )
-    recording._POSTPONE_VISITS = Statement(
+    flush_rows._POSTPONE_VISITS = Statement(
         """
         UPDATE visits SET turn = visits.turn + 1, due_at = p.due_at,
             attempt = visits.attempt + p.spent, priority = {least}(visits.priority, p.priority),
@@ -75,7 +75,7 @@ def turn() -> None:
         FROM (SELECT * FROM {postponed}) p WHERE visits.page_id = p.page_id
         RETURNING visits.page_id, p.turn
         """,
-        postponed=recording._POSTPONE_VISITS._row_sets["postponed"],
+        postponed=flush_rows._POSTPONE_VISITS._row_sets["postponed"],
     )
 
 
@@ -88,9 +88,9 @@ def begin_immediate() -> None:
 
 def idempotency_key() -> None:
     """A request that was made before is another request."""
-    from curtsy.submit import taking_in
+    from curtsy.jobs import admission
 
-    taking_in.winner = lambda *_given, **_more: None
+    admission.winner = lambda *_given, **_more: None
 
 
 def worst() -> None:
@@ -102,19 +102,19 @@ def worst() -> None:
 
 def many_lanes() -> None:
     """A worker holds four sources for each slot: several workers share a few."""
-    from curtsy.config import turning
+    from curtsy.config import conversions
 
-    turning.LANES_PER_SLOT = 4
+    conversions.LANES_PER_SLOT = 4
 
 
 def held_schedule() -> None:
     """Whoever looks at a schedule does not hold it."""
-    from curtsy.schedule import firing
+    from curtsy.schedules import firer
     from curtsy.store import Statement
 
-    firing._DUE = Statement(
+    firer._DUE = Statement(
         f"""
-        SELECT {firing.COLUMNS} FROM schedules s WHERE s.look_at <= :now
+        SELECT {firer.COLUMNS} FROM schedules s WHERE s.look_at <= :now
         ORDER BY s.look_at LIMIT :most
         """
     )
@@ -122,24 +122,24 @@ def held_schedule() -> None:
 
 def one_firing() -> None:
     """A slot fires for whoever finds it due. The key of the table has to go, too."""
-    from curtsy.schedule import firing
+    from curtsy.schedules import firer
     from curtsy.store import Statement
 
-    firing.CLAIM = Statement(
+    firer.CLAIM = Statement(
         """
         INSERT INTO firings (schedule_id, fire_at, fired_at, trigger, outcome, message)
         SELECT schedule_id, fire_at, :now, trigger, outcome, message FROM {made} WHERE true
         RETURNING schedule_id, fire_at, outcome
         """,
-        made=firing.CLAIM._row_sets["made"],
+        made=firer.CLAIM._row_sets["made"],
     )
 
 
 def one_transaction() -> None:
     """A slot is claimed for good before its job is there."""
-    from curtsy.schedule import firing
+    from curtsy.schedules import firer
 
-    claim = firing.CLAIM
+    claim = firer.CLAIM
 
     def at_once(connection: Any, **values: Any) -> list[Any]:
         claimed = claim(connection, **values).all()
@@ -147,7 +147,7 @@ def one_transaction() -> None:
         connection.exec_driver_sql("BEGIN")
         return list(claimed)
 
-    firing.CLAIM = at_once  # type: ignore[assignment]
+    firer.CLAIM = at_once  # type: ignore[assignment]
 
 
 def haste() -> None:

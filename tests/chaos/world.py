@@ -16,16 +16,9 @@ from curtsy.clock import Clock
 from curtsy.demo.process import PracticeProcess
 from curtsy.demo.truth import Entry
 from curtsy.errors import Refused, StoreAway, StoreFull
-from curtsy.frontier.timekeeping import synchronise
+from curtsy.frontier.clock_sync import synchronise
+from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter, cancel, retry_failures
 from curtsy.store import Connection, Store
-from curtsy.submit import (
-    JobRequest,
-    PageRequest,
-    SubmitLimits,
-    Submitter,
-    cancel,
-    retry_failures,
-)
 from support.departures import Departures, port_of
 from support.engine import LOOPBACK, until
 from support.patience import PATIENCE

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from cli.conftest import Curtsy
-from curtsy.cli.examples import EXAMPLES
+from curtsy.cli.console.help_examples import EXAMPLES
 from curtsy.cli.main import commands
 
 GROUP = typer.main.get_group(commands)

@@ -9,7 +9,7 @@ import pytest
 from cli.conftest import Curtsy
 from cli.running import running
 from cli.test_help import LEAVES
-from curtsy.cli.not_yet import NOT_YET
+from curtsy.cli.commands.not_built import NOT_YET
 from curtsy.demo.process import PracticeProcess
 
 COMMANDS = {

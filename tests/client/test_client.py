@@ -16,7 +16,7 @@ from curtsy import AsyncClient, Client
 from curtsy.client import AsyncJob, Declined, Job, NotInTime, Unanswered
 from curtsy.clock import Clock
 from curtsy.errors import BadSetting
-from curtsy.frontier.timekeeping import synchronise
+from curtsy.frontier.clock_sync import synchronise
 from curtsy.store import Store
 from support.engine import engine, until
 from support.patience import PATIENCE, the_api_has_time  # noqa: F401

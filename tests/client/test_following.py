@@ -11,8 +11,8 @@ from api.front import Front, front
 from api.visitors import visitor
 from client.test_client import HTML, STORY, in_thread
 from curtsy import AsyncClient, Client
-from curtsy.api.entrance import Entrance
-from curtsy.client import AsyncJob, Declined, NotInTime, Unanswered, patience
+from curtsy.api.auth.access_rules import Entrance
+from curtsy.client import AsyncJob, Declined, NotInTime, Unanswered, retries
 from curtsy.clock import Clock
 from curtsy.store import Store
 from support.engine import engine, until
@@ -92,7 +92,7 @@ async def _refused(line: Wire, times: int) -> bool:
 async def test_a_server_that_starts_again_is_waited_for(
     idle: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "LONGEST_PAUSE", 0.2)
+    monkeypatch.setattr(retries, "LONGEST_PAUSE", 0.2)
     async with wire(idle.url) as line, AsyncClient(line.url) as client:
         job = await client.submit(["http://a.invalid/"])
         seen: list[str] = []

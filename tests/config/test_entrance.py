@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from curtsy.app.entrance import entrance_for, is_private
-from curtsy.app.serving import listen
 from curtsy.config import load
 from curtsy.errors import BadSetting
+from curtsy.processes.access_rules import entrance_for, is_private
+from curtsy.processes.http_server import listen
 from curtsy.store import Store
 
 

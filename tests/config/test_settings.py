@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from curtsy.config import load, worker_settings
-from curtsy.config.reading import unknown_variables
+from curtsy.config.loader import unknown_variables
 from curtsy.errors import BadSetting
 
 Set = Callable[..., None]

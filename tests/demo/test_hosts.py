@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from curtsy.demo.addresses import address
-from curtsy.demo.listening import listen
+from curtsy.demo.listeners import listen
 from curtsy.demo.site import PracticeSite
 
 

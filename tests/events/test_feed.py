@@ -6,7 +6,7 @@ import pytest
 
 from curtsy.events import feed
 from curtsy.events.feed import Feed, Followed
-from curtsy.events.rows import Fact, Place
+from curtsy.events.stored_events import Fact, Place
 from curtsy.store import Connection, Store
 
 JOB = 1

@@ -4,9 +4,9 @@ import socket
 import sys
 
 from curtsy import scrapers
-from curtsy.extract import nursery
+from curtsy.extract import fork_server
 
 scrapers.PARSING["evil_scraper"] = "evil_scraper"
 
 if __name__ == "__main__":
-    nursery.run(socket.socket(fileno=int(sys.argv[1])))
+    fork_server.run(socket.socket(fileno=int(sys.argv[1])))

@@ -5,10 +5,10 @@ import ctypes
 import os
 import sys
 
-from curtsy.app.opening import own_scrapers
 from curtsy.config import load
 from curtsy.extract import ExtractLimits, Pool
 from curtsy.model.outcome import Record, Reply
+from curtsy.processes.startup import own_scrapers
 
 PR_GET_DUMPABLE = 3
 

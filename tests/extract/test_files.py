@@ -12,7 +12,7 @@ import pytest
 
 from curtsy.extract import ExtractLimits, Pool
 from curtsy.model.outcome import Failed, Record, Reply
-from curtsy.scrapers.known import OwnScrapers
+from curtsy.scrapers.registry import OwnScrapers
 
 HERE = Path(__file__).parent
 OWN = HERE / "own_files.py"

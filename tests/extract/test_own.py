@@ -12,9 +12,9 @@ import pytest
 
 from curtsy.extract import ExtractLimits, Pool
 from curtsy.extract import pool as pool_module
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
-from curtsy.scrapers.known import OwnScrapers
+from curtsy.scrapers.registry import OwnScrapers
 from support.patience import PATIENCE
 
 EVIL = Path(__file__).parent / "own_evil.py"
@@ -179,7 +179,7 @@ async def test_the_traceback_names_the_file_and_the_line_and_nothing_of_ours() -
             line = EVIL.read_text().splitlines().index("    deeds[order](rest)") + 1
             assert f'File "{EVIL}", line {line}, in own_evil' in trace
             assert "extract" not in trace.replace(str(EVIL.parent), "")
-            assert "scrapers/own.py" not in trace
+            assert "scrapers/custom.py" not in trace
 
 
 @pytest.mark.parametrize("order", ["odd broken", "odd error"])

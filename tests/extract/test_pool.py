@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from curtsy.extract import ExtractLimits, Pool, places
-from curtsy.extract.link import NurseryGone
-from curtsy.model.kinds import Kind
+from curtsy.extract import ExtractLimits, Pool, fair_slots
+from curtsy.extract.fork_server_client import NurseryGone
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from support.patience import PATIENCE
 
@@ -61,7 +61,7 @@ async def test_pages_are_read_one_after_the_other_by_the_same_process() -> None:
 async def test_pages_are_read_side_by_side_by_no_more_processes_than_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(places, "ASIDE_AFTER_SECONDS", PATIENCE)
+    monkeypatch.setattr(fair_slots, "ASIDE_AFTER_SECONDS", PATIENCE)
     async with pool(processes=3) as readers:
         await ok(readers)
         records = await asyncio.gather(*(told(readers, "span 0.3") for _ in range(9)))
@@ -117,7 +117,7 @@ async def test_the_time_limit_does_not_count_the_wait_for_a_reader() -> None:
 async def test_pages_that_take_long_do_not_hold_up_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(places, "ASIDE_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(fair_slots, "ASIDE_AFTER_SECONDS", 0.1)
     async with pool(processes=2, seconds=PATIENCE) as readers:
         await ok(readers)
         slow = [asyncio.ensure_future(told(readers, "hang")) for _ in range(2)]
@@ -132,7 +132,7 @@ async def test_pages_that_take_long_do_not_hold_up_the_others(
 async def test_however_many_take_long_each_has_its_end_and_leaves_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(places, "ASIDE_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(fair_slots, "ASIDE_AFTER_SECONDS", 0.1)
     async with pool(processes=2, seconds=1) as readers:
         outcomes = await asyncio.gather(*(told(readers, "hang") for _ in range(11)))
         assert {kind_of(one) for one in outcomes} == {Kind.EXTRACT_TIMEOUT}
@@ -144,7 +144,7 @@ async def test_however_many_take_long_each_has_its_end_and_leaves_its_place(
 async def test_there_are_never_more_than_twice_as_many_readers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(places, "ASIDE_AFTER_SECONDS", 0.05)
+    monkeypatch.setattr(fair_slots, "ASIDE_AFTER_SECONDS", 0.05)
     async with pool(processes=2, seconds=PATIENCE) as readers:
         await ok(readers)
         hanging = [asyncio.ensure_future(told(readers, "hang")) for _ in range(10)]

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from curtsy.fetch import Request
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Reply
 from fetch.sites import Script, Serve, Site, get, page
 

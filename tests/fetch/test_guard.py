@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curtsy.errors import BadSetting
-from curtsy.fetch import lookup, parse_networks
+from curtsy.fetch import parse_networks, resolver
 from curtsy.fetch.guard import AddressRefused, refusal
-from curtsy.fetch.lookup import addresses_of, permitted
-from curtsy.model.kinds import Kind
+from curtsy.fetch.resolver import addresses_of, permitted
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Reply
 from curtsy.model.urls import canonical
 from fetch.sites import Serve, get, page
@@ -127,7 +127,7 @@ async def test_an_ipv6_literal_is_reached_only_with_leave(serve: Serve) -> None:
 async def test_a_socket_is_refused_even_where_the_lookup_let_its_address_through(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lookup, "permitted", lambda addresses, _allow: addresses)
+    monkeypatch.setattr(resolver, "permitted", lambda addresses, _allow: addresses)
     site = await serve(page(b"inside"))
     refused = await get(site.url, allow="")
     assert isinstance(refused, Failed)

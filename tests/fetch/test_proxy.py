@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from curtsy.fetch import Request, TrustEnded, lookup
-from curtsy.model.kinds import Kind
+from curtsy.fetch import Request, TrustEnded, resolver
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Reply
 from fetch.proxies import SECRETS, serve_proxy, with_login
 from fetch.sites import Script, Serve, Site, answers, fetcher, get, once, page
@@ -114,7 +114,7 @@ async def test_a_proxy_hears_nothing_of_a_host_that_is_refused(
 async def test_one_refused_address_is_enough_because_the_proxy_chooses(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lookup, "addresses_of", lambda _host: ["8.8.8.8", "10.0.0.1"])
+    monkeypatch.setattr(resolver, "addresses_of", lambda _host: ["8.8.8.8", "10.0.0.1"])
     proxy = await serve_proxy(serve)
     for _ in range(2):
         outcome = await get(Request("http://mixed.example/", proxy=proxy.url))
@@ -127,8 +127,8 @@ async def test_a_name_is_judged_at_every_request_because_the_proxy_looks_it_up_a
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = iter([["127.0.0.1"], ["10.0.0.1"]])
-    monkeypatch.setattr(lookup, "ADDRESSES_KEPT_SECONDS", -1.0)
-    monkeypatch.setattr(lookup, "addresses_of", lambda _host: next(found))
+    monkeypatch.setattr(resolver, "ADDRESSES_KEPT_SECONDS", -1.0)
+    monkeypatch.setattr(resolver, "addresses_of", lambda _host: next(found))
     proxy = await serve(page(b"page"))
     async with fetcher() as open_fetcher:
         request = Request("http://rebinding.example/", proxy=proxy.url.rstrip("/"))

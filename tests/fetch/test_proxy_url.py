@@ -1,7 +1,7 @@
 import pytest
 
 from curtsy.fetch import Request, parse_proxy
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed
 from fetch.proxies import LOGIN, SECRETS
 from fetch.sites import get

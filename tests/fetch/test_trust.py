@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from curtsy.fetch import Request, TrustEnded
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Reply
 from fetch.sites import Serve, Site, answers, fetcher, page
 

@@ -5,10 +5,10 @@ import socket
 
 import pytest
 
-from curtsy.fetch import Request, kept, lookup
+from curtsy.fetch import Request, connection_pool, resolver
 from curtsy.fetch.guard import AddressRefused, parse_networks
-from curtsy.fetch.lookup import Lookup
-from curtsy.model.kinds import Kind
+from curtsy.fetch.resolver import Lookup
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Reply
 from fetch.sites import Serve, Site, answers, fetcher, get, once, page
 
@@ -158,8 +158,8 @@ async def test_a_url_that_is_not_canonical_is_not_sent(serve: Serve, tail: str) 
 async def test_a_connection_is_kept_for_a_while_only(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "KEPT_SECONDS", 0.05)
-    monkeypatch.setattr(kept, "_SWEEP_SECONDS", 0.02)
+    monkeypatch.setattr(connection_pool, "KEPT_SECONDS", 0.05)
+    monkeypatch.setattr(connection_pool, "_SWEEP_SECONDS", 0.02)
     site = await serve(page(b"page"))
     async with fetcher() as open_fetcher:
         await open_fetcher.fetch(Request(site.url))
@@ -171,7 +171,7 @@ async def test_a_connection_is_kept_for_a_while_only(
 async def test_only_so_many_connections_are_kept(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "MOST_KEPT", 2)
+    monkeypatch.setattr(connection_pool, "MOST_KEPT", 2)
     sites = [await serve(page(b"page")) for _ in range(4)]
     async with fetcher() as open_fetcher:
         for site in sites:
@@ -190,13 +190,13 @@ async def test_a_name_is_looked_up_once_for_all_who_ask_and_then_remembered(
         asked.append(host)
         return ["127.0.0.1", "10.0.0.1"]
 
-    monkeypatch.setattr(lookup, "addresses_of", answer)
+    monkeypatch.setattr(resolver, "addresses_of", answer)
     names = Lookup(allow=parse_networks("127.0.0.0/8"))
     found = await asyncio.gather(*(names.addresses("a.example") for _ in range(5)))
     assert found == [["127.0.0.1"]] * 5
     assert await names.addresses("a.example") == ["127.0.0.1"]
     assert asked == ["a.example"]
-    monkeypatch.setattr(lookup, "ADDRESSES_KEPT_SECONDS", -1.0)
+    monkeypatch.setattr(resolver, "ADDRESSES_KEPT_SECONDS", -1.0)
     await names.addresses("b.example")
     await names.addresses("b.example")
     assert asked == ["a.example", "b.example", "b.example"]
@@ -214,7 +214,7 @@ async def test_a_failed_lookup_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
             raise reply
         return reply
 
-    monkeypatch.setattr(lookup, "addresses_of", answer)
+    monkeypatch.setattr(resolver, "addresses_of", answer)
     names = Lookup(allow=parse_networks("127.0.0.0/8"))
     with pytest.raises(socket.gaierror):
         await names.addresses("a.example")

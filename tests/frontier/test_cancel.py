@@ -4,7 +4,7 @@ import pytest
 
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.control import gone, news
-from curtsy.submit import purge_some
+from curtsy.jobs import purge_some
 from support.frontier import Bench, failed, fetched, retried
 
 SITE = "https://site.example"

@@ -5,17 +5,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from curtsy.frontier.batch import Release
 from curtsy.frontier.control import gone, news
-from curtsy.frontier.describing import (
-    Description,
-    Surroundings,
-    describe,
-    forget,
-    pause,
-    resume,
-)
-from curtsy.frontier.moving import move_late_visits
-from curtsy.frontier.results import Release
+from curtsy.frontier.host_moves import move_late_visits
+from curtsy.frontier.source_policy import Description, Surroundings, describe, forget, pause, resume
 from curtsy.politeness.policy import Policy
 from support.frontier import DELAY, Bench, fetched
 

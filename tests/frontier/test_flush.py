@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from curtsy.frontier.take import Visit
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.politeness.receipt import Receipt
 from support.frontier import (
     LONG,

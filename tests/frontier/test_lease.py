@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import replace
 
+from curtsy.frontier.batch import Release
 from curtsy.frontier.lease import LowWater, lease, next_ready
-from curtsy.frontier.results import Release
 from support.frontier import Bench, fetched
 
 

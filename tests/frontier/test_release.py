@@ -2,7 +2,7 @@
 
 import pytest
 
-from curtsy.frontier.results import Release
+from curtsy.frontier.batch import Release
 from curtsy.frontier.take import Visit
 from support.frontier import Bench, ScriptedWorker, fetched, retried
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from curtsy.errors import StoreAway
-from curtsy.frontier.results import Batch, Release, Result
+from curtsy.frontier.batch import Batch, Release, Result
 from curtsy.frontier.take import Visit
-from curtsy.submit import cancel
+from curtsy.jobs import cancel
 from support.frontier import Bench, ScriptedWorker, again, failed, fetched, moved, rested, retried
 
 SITE = "https://site.example"

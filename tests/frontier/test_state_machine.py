@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 from sqlalchemy import text
 
 from curtsy.errors import WrongState
-from curtsy.frontier.results import Batch, Release, Result
+from curtsy.frontier.batch import Batch, Release, Result
 from curtsy.frontier.take import Visit
 from curtsy.model.jobs import band_of
 from curtsy.store import Connection, Store

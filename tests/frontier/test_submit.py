@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from curtsy.errors import BadRequest, OverLimit
-from curtsy.submit import JobRequest, PageRequest, SubmitLimits
+from curtsy.jobs import JobRequest, PageRequest, SubmitLimits
 from support.frontier import LONG, Bench, failed, fetched, moved, retried
 
 PAGE = "https://site.example/page"

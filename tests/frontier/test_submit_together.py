@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from curtsy.errors import BadRequest
-from curtsy.submit import JobRequest, PageRequest, Submitted
-from curtsy.submit import submit as submit_module
+from curtsy.jobs import JobRequest, PageRequest, Submitted
+from curtsy.jobs import submitter as submit_module
 from support.frontier import LONG, Bench, fetched
 
 HOST = "https://site.example"

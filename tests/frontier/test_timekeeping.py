@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from curtsy.clock import Clock, boot_time
-from curtsy.frontier.timekeeping import synchronise
+from curtsy.frontier.clock_sync import synchronise
 from support.frontier import Bench, ScriptedWorker, retried
 
 HOUR = 3_600_000

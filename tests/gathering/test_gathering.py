@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from curtsy.batcher import Gathering
 from curtsy.errors import StoreAway
-from curtsy.gathering import Gathering
 
 
 class Oracle:

@@ -16,14 +16,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from curtsy.clock import Clock
-from curtsy.fetch import Fetcher, Limits, Request, guard, lookup
-from curtsy.frontier.timekeeping import synchronise
+from curtsy.fetch import Fetcher, Limits, Request, guard, resolver
+from curtsy.frontier.clock_sync import synchronise
+from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.model.outcome import Failed
 from curtsy.model.urls import BadUrl, canonical
 from curtsy.politeness.policy import Policy
 from curtsy.store import Statement, Store
 from curtsy.store.upgrade import upgrade
-from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.worker import Worker, WorkerSettings
 
 WAITING = Statement("SELECT count(*) FROM items WHERE state = 0")
@@ -204,7 +204,7 @@ async def through_the_worker(folder: str) -> dict[str, str]:
 async def main() -> None:
     build_the_internet()
     if "unguarded" in sys.argv:
-        guard.refusal = lookup.refusal = lambda _address, _allow: None  # type: ignore[assignment]
+        guard.refusal = resolver.refusal = lambda _address, _allow: None  # type: ignore[assignment]
     loop = asyncio.get_running_loop()
     await loop.create_datagram_endpoint(Dns, local_addr=("127.0.0.53", 53))
     rung: set[str] = set()

@@ -11,7 +11,7 @@ from typing import Self
 
 from curtsy.demo.access_log import arrived_ns
 from curtsy.fetch import Limits
-from curtsy.frontier.describing import Description, Surroundings, describe
+from curtsy.frontier.source_policy import Description, Surroundings, describe
 from curtsy.politeness.policy import Policy
 from support.engine import Engine
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curtsy.fetch.encodings import decoded
+from curtsy.fetch.errors import Trouble
 from curtsy.fetch.failures import failure
-from curtsy.fetch.incoming import Caps, Incoming
 from curtsy.fetch.request import Request, spelled
-from curtsy.fetch.trouble import Trouble
-from curtsy.model.kinds import RULES
+from curtsy.fetch.response_parser import Caps, Incoming
+from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Failed, Moved, NotModified, Reply
 from curtsy.model.urls import BadUrl, canonical
 from curtsy.politeness.classify import classify

@@ -14,16 +14,11 @@ from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.errors import WrongState
-from curtsy.events import rows as events
+from curtsy.events import stored_events as events
 from curtsy.frontier import workers
-from curtsy.frontier.describing import (
-    Description,
-    Surroundings,
-    describe,
-    forget,
-)
-from curtsy.frontier.moving import move_late_visits
-from curtsy.frontier.results import Release, Result
+from curtsy.frontier.batch import Release, Result
+from curtsy.frontier.host_moves import move_late_visits
+from curtsy.frontier.source_policy import Description, Surroundings, describe, forget
 from curtsy.frontier.take import Visit
 from curtsy.politeness.policy import Policy
 from curtsy.store import Connection, Statement, Store

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from curtsy.events import rows as events
-from curtsy.frontier import admit, counting, flush, recording
-from curtsy.frontier.results import Result
-from curtsy.schedule import changing, finding, firing
+from curtsy.events import stored_events as events
+from curtsy.frontier import admit, flush, flush_rows, job_counts
+from curtsy.frontier.batch import Result
+from curtsy.schedules import firer, lookup, schedule
 from curtsy.store import Connection, Statement
 
 _TURN = {"page_id": "bigint", "turn": "bigint"}
@@ -21,7 +21,7 @@ def page_lock(monkeypatch: pytest.MonkeyPatch) -> None:
         "WHERE id IN (SELECT page_id FROM {wanted})",
         wanted=_PAGE,
     )
-    monkeypatch.setattr(recording, "_LOCK_PAGES", unlocked)
+    monkeypatch.setattr(flush_rows, "_LOCK_PAGES", unlocked)
 
 
 def order_of_page_locks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +30,7 @@ def order_of_page_locks(monkeypatch: pytest.MonkeyPatch) -> None:
         "WHERE id IN (SELECT page_id FROM {wanted}) {lock}",
         wanted=_PAGE,
     )
-    monkeypatch.setattr(recording, "_LOCK_PAGES", unsorted)
+    monkeypatch.setattr(flush_rows, "_LOCK_PAGES", unsorted)
 
 
 def later_statement(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def turn_guard(monkeypatch: pytest.MonkeyPatch) -> None:
         "RETURNING visits.page_id, ended.turn",
         ended=_TURN,
     )
-    monkeypatch.setattr(recording, "_END_VISITS", by_page)
+    monkeypatch.setattr(flush_rows, "_END_VISITS", by_page)
     postponed_by_page = Statement(
         """
         UPDATE visits SET turn = visits.turn + 1, due_at = p.due_at,
@@ -116,9 +116,9 @@ def turn_guard(monkeypatch: pytest.MonkeyPatch) -> None:
         FROM (SELECT * FROM {postponed}) p WHERE visits.page_id = p.page_id
         RETURNING visits.page_id, p.turn
         """,
-        postponed=recording._POSTPONE_VISITS._row_sets["postponed"],
+        postponed=flush_rows._POSTPONE_VISITS._row_sets["postponed"],
     )
-    monkeypatch.setattr(recording, "_POSTPONE_VISITS", postponed_by_page)
+    monkeypatch.setattr(flush_rows, "_POSTPONE_VISITS", postponed_by_page)
 
 
 def job_lock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def job_lock(monkeypatch: pytest.MonkeyPatch) -> None:
         """,
         wanted={"id": "bigint"},
     )
-    monkeypatch.setattr(counting, "_LOCK", unlocked)
+    monkeypatch.setattr(job_counts, "_LOCK", unlocked)
 
 
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,16 +153,16 @@ def one_firing(monkeypatch: pytest.MonkeyPatch) -> None:
         SELECT schedule_id, fire_at, :now, trigger, outcome, message FROM {made} WHERE true
         RETURNING schedule_id, fire_at, outcome
         """,
-        made=firing.CLAIM._row_sets["made"],
+        made=firer.CLAIM._row_sets["made"],
     )
-    for module in (firing, changing):
+    for module in (firer, schedule):
         monkeypatch.setattr(module, "CLAIM", every)
 
 
 def held_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever decides about a schedule only read it."""
-    of_all = f"SELECT {firing.COLUMNS} FROM schedules s"
+    of_all = f"SELECT {firer.COLUMNS} FROM schedules s"
     due = Statement(f"{of_all} WHERE s.look_at <= :now ORDER BY s.look_at LIMIT :most")
     named = Statement(f"{of_all} WHERE s.public_id = :id")
-    monkeypatch.setattr(firing, "_DUE", due)
-    monkeypatch.setattr(finding, "_LOCK", named)
+    monkeypatch.setattr(firer, "_DUE", due)
+    monkeypatch.setattr(lookup, "_LOCK", named)

@@ -13,21 +13,13 @@ from sqlalchemy import text
 
 from curtsy.clock import MINUTE, SECOND
 from curtsy.errors import BadRequest, NotFound, WrongState
-from curtsy.schedule.changing import (
-    Plan,
-    change,
-    create,
-    plan_of,
-    remove,
-    run_now,
-    set_enabled,
-)
-from curtsy.schedule.finding import id_of, locked
-from curtsy.schedule.making import make
-from curtsy.schedule.replacing import give_way_by_hand
-from curtsy.schedule.verdict import CatchUp, Overlap
+from curtsy.jobs import JobRequest, PageRequest, cancel
+from curtsy.schedules.first_job import make
+from curtsy.schedules.lookup import id_of, locked
+from curtsy.schedules.overlap import give_way_by_hand
+from curtsy.schedules.schedule import Plan, change, create, plan_of, remove, run_now, set_enabled
+from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.store import Connection, Store
-from curtsy.submit import JobRequest, PageRequest, cancel
 from curtsy.timetable import Every, Once, Rule
 from support.frontier import START
 from support.promises import violations

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from sqlalchemy import text
 
-from curtsy.store.frozen import FROZEN_SECONDS
+from curtsy.store.frozen_sessions import FROZEN_SECONDS
 from curtsy.store.postgres import SESSION
 from curtsy.worker.observer import Observer
 from support.engine import until

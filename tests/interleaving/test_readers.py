@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from curtsy.events import rows as events
+from curtsy.events import stored_events as events
 from curtsy.frontier import flush
 from interleaving import removed
 from interleaving.holding import hold

@@ -8,10 +8,11 @@ from sqlalchemy import text
 
 from curtsy.clock import MINUTE
 from curtsy.errors import WrongState
-from curtsy.schedule import firing, replacing
-from curtsy.schedule.changing import run_now, set_enabled
-from curtsy.schedule.finding import find, locked
-from curtsy.schedule.verdict import Overlap
+from curtsy.schedules import firer as firing
+from curtsy.schedules import overlap
+from curtsy.schedules.lookup import find, locked
+from curtsy.schedules.schedule import run_now, set_enabled
+from curtsy.schedules.verdict import Overlap
 from curtsy.timetable import Cron
 from interleaving.holding import hold
 from support.frontier import START, Bench
@@ -58,7 +59,7 @@ async def test_who_comes_late_cancels_no_run_of_the_slot_that_another_has_fired(
     bench: Bench, monkeypatch: Patch
 ) -> None:
     case = await Case.staged(bench)
-    held = hold(monkeypatch, replacing, "_STILL_DUE")
+    held = hold(monkeypatch, overlap, "_STILL_DUE")
     late = asyncio.create_task(case.tick())
     await held.reached()
     await case.tick()
@@ -72,7 +73,7 @@ async def test_a_run_does_not_give_way_to_a_slot_that_somebody_paused_meanwhile(
     bench: Bench, monkeypatch: Patch
 ) -> None:
     case = await Case.staged(bench)
-    held = hold(monkeypatch, replacing, "_STILL_DUE")
+    held = hold(monkeypatch, overlap, "_STILL_DUE")
     ticking = asyncio.create_task(case.tick())
     await held.reached()
     await bench.store.write(
@@ -106,7 +107,7 @@ async def test_two_runs_by_hand_do_not_go_on_beside_each_other(
 ) -> None:
     """Each found that the run before had given way."""
     case = await Case.staged(bench)
-    give_way = replacing.give_way_by_hand
+    give_way = overlap.give_way_by_hand
     for _ in range(2):
         await bench.store.write(
             lambda c: give_way(c, case.row.public_id, firer(case.hand.clock), now=case.hand.at)

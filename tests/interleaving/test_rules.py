@@ -10,9 +10,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.util import await_only
 
-from curtsy.frontier import counting, flush
+from curtsy.frontier import flush, job_counts
+from curtsy.jobs import admission
 from curtsy.store import Connection
-from curtsy.submit import taking_in
 from interleaving import removed
 from interleaving.holding import Repeats, blocked_or_done, hold
 from support.frontier import Bench, fetched
@@ -34,7 +34,7 @@ def without(monkeypatch: Patch, *rules: Remove) -> None:
 async def a_cancel_meets_a_submit(bench: Bench, monkeypatch: Patch) -> None:
     """The submit has joined the page's visit and not committed when the cancel comes."""
     first = await bench.job(PAGE)
-    held = hold(monkeypatch, taking_in, "record_events")
+    held = hold(monkeypatch, admission, "record_events")
     joining = asyncio.create_task(bench.submit(PAGE))
     await held.reached()
     cancelling = asyncio.create_task(bench.cancel(first))
@@ -64,7 +64,7 @@ async def a_flush_meets_a_submit(bench: Bench, monkeypatch: Patch) -> None:
     await bench.submit(PAGE)
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    held = hold(monkeypatch, taking_in, "record_events")
+    held = hold(monkeypatch, admission, "record_events")
     joining = asyncio.create_task(bench.submit(PAGE))
     await held.reached()
     flushing = asyncio.create_task(worker.flush(fetched(visit)))
@@ -255,7 +255,7 @@ async def two_flushes_count_for_one_job(bench: Bench, monkeypatch: Patch) -> Non
     flushing = []
     for worker in workers:
         await worker.lease(1)
-    held = hold(monkeypatch, counting, "_UPDATE")
+    held = hold(monkeypatch, job_counts, "_UPDATE")
     for worker in workers:
         [visit] = await worker.take()
         flushing.append(asyncio.create_task(worker.flush(fetched(visit))))

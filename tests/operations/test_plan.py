@@ -7,15 +7,15 @@ import pytest
 import zstandard
 
 from curtsy.clock import HOUR, MINUTE
-from curtsy.frontier.describing import Description, Surroundings, describe
-from curtsy.frontier.robots import RobotsFile, keep_robots
-from curtsy.operations.outlook import job_outlook
-from curtsy.operations.plan import Plan, look_for_plan, make_plan
-from curtsy.operations.sources import pause_source
+from curtsy.explain.outlook import job_outlook
+from curtsy.explain.plan import Plan, look_for_plan, make_plan
+from curtsy.frontier.robots_files import RobotsFile, keep_robots
+from curtsy.frontier.source_policy import Description, Surroundings, describe
+from curtsy.jobs import JobRequest, PageRequest, SubmitLimits
+from curtsy.jobs.request import check
 from curtsy.politeness.policy import Policy
+from curtsy.sources.source import pause_source
 from curtsy.store import Store
-from curtsy.submit import JobRequest, PageRequest, SubmitLimits
-from curtsy.submit.request import check
 from support.frontier import DELAY, LONG, Bench, fetched
 
 DEFAULTS = Policy(min_delay=DELAY)

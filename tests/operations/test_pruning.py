@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from curtsy.app import scheduling
-from curtsy.app.scheduling import Scheduler
 from curtsy.clock import Clock
-from curtsy.operations import pruning
-from curtsy.operations.pruning import prune_some
+from curtsy.maintenance import pruning
+from curtsy.maintenance.pruning import prune_some
+from curtsy.processes import scheduler as scheduling
+from curtsy.processes.scheduler import Scheduler
 from curtsy.store import Store
 from support.engine import engine, until
 from support.schedules import ticker

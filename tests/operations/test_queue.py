@@ -4,8 +4,8 @@ import pytest
 
 from curtsy.clock import Clock
 from curtsy.model.jobs import Band
-from curtsy.operations import queue as module
-from curtsy.operations.queue import BandQueue, queue
+from curtsy.reports import queue as module
+from curtsy.reports.queue import BandQueue, queue
 from curtsy.store import Store
 from support.engine import Engine, engine
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from curtsy.app.sources import apply_sources
 from curtsy.clock import Clock
 from curtsy.config import load
 from curtsy.config.sources_file import sections_of
-from curtsy.frontier.describing import Surroundings
-from curtsy.operations.policy_words import PolicyChanges, PolicyWords
-from curtsy.operations.source_file import Applied, apply_file, hash_of
-from curtsy.operations.sources import delete_source, patch_source, put_source, source
+from curtsy.frontier.source_policy import Surroundings
 from curtsy.politeness.policy import Policy
+from curtsy.processes.sources_file import apply_sources
+from curtsy.sources.file import Applied, apply_file, hash_of
+from curtsy.sources.policy_fields import PolicyChanges, PolicyWords
+from curtsy.sources.source import delete_source, patch_source, put_source, source
 from curtsy.store import Store
 from support.engine import engine
 

@@ -6,8 +6,8 @@ import orjson
 import pytest
 
 from curtsy.clock import Clock
-from curtsy.operations import throughput as module
-from curtsy.operations.throughput import Throughput, throughput
+from curtsy.reports import throughput as module
+from curtsy.reports.throughput import Throughput, throughput
 from curtsy.store import Statement, Store
 
 NOW = 1_800_000_000_000

@@ -8,12 +8,12 @@ import pytest
 
 from curtsy.clock import HOUR, MINUTE, SECOND
 from curtsy.errors import NotFound
-from curtsy.frontier.describing import Description, Surroundings, describe, pause
-from curtsy.frontier.results import Release
-from curtsy.operations.sources import pause_source
-from curtsy.operations.why import Why, WhyJob, why_job, why_page, why_source
+from curtsy.explain.why import Why, WhyJob, why_job, why_page, why_source
+from curtsy.frontier.batch import Release
+from curtsy.frontier.source_policy import Description, Surroundings, describe, pause
 from curtsy.politeness.policy import Policy
-from curtsy.politeness.waited import Waited
+from curtsy.politeness.waits import Waited
+from curtsy.sources.source import pause_source
 from curtsy.store import Store
 from support.frontier import DELAY, Bench, failed, fetched, retried
 

@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import text
 
-from curtsy.api.listing import open_jobs
 from curtsy.clock import Clock
-from curtsy.events.rows import Place, end_of_all, read_all_after, read_job_after, read_news
+from curtsy.events.stored_events import Place, end_of_all, read_all_after, read_job_after, read_news
+from curtsy.jobs.listing import open_jobs
 from curtsy.store import Store
 from support.engine import Engine, engine
 from support.explaining import explained

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from curtsy.clock import Clock
-from curtsy.operations.forgetting import (
+from curtsy.maintenance.retention import (
     OldRecords,
     forget_records,
     old_jobs,

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import text
 
 from curtsy.clock import Clock
-from curtsy.operations.letters import groups, letters
-from curtsy.operations.pages import page_story
+from curtsy.jobs import Letters, retry_letters
+from curtsy.jobs.dead_letter_list import groups, letters
+from curtsy.jobs.pages import page_story
 from curtsy.store import Store
-from curtsy.submit import Letters, retry_letters
 from support.engine import Engine, engine
 from support.explaining import explained
 
@@ -88,7 +88,7 @@ async def test_a_page_is_shown_by_its_own_rows(
 
 
 async def test_groups_are_counted_to_a_cap(failed: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curtsy.operations.letters.COUNT_CAP", 100)
+    monkeypatch.setattr("curtsy.jobs.dead_letter_list.COUNT_CAP", 100)
     with explained(monkeypatch) as plans:
         found = await failed.store.write(lambda c: groups(c, kind=None, source=None))
         of_one = await failed.store.write(lambda c: groups(c, kind=None, source="1.example"))

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from curtsy.api.listing import FIRST, SEARCHED, Wish, list_jobs
-from curtsy.api.ownership import ITEMS_LOOKED_THROUGH, has_page
-from curtsy.api.words import FILTERS
+from curtsy.access.keys import NewKey, make_key
+from curtsy.access.quota import Quotas
+from curtsy.api.auth.ownership import ITEMS_LOOKED_THROUGH, has_page
 from curtsy.clock import Clock
+from curtsy.jobs.listing import FIRST, SEARCHED, Wish, list_jobs
 from curtsy.model.roles import Role
-from curtsy.operations.keys import NewKey, make_key
+from curtsy.model.status_words import FILTERS
 from curtsy.store import Connection, Store
-from curtsy.submit.quota import Quotas
 from support.engine import Engine, engine
 from support.explaining import Plans, explained
 

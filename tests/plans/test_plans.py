@@ -11,16 +11,16 @@ import pytest
 from sqlalchemy import text
 
 from curtsy.clock import Clock
+from curtsy.frontier.batch import Batch, Document, Release, Result, SourceReport
+from curtsy.frontier.clock_sync import synchronise
 from curtsy.frontier.control import gone, news
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease, LowWater, lease
-from curtsy.frontier.results import Batch, Document, Release, Result, SourceReport
 from curtsy.frontier.take import Visit, take
-from curtsy.frontier.timekeeping import synchronise
 from curtsy.frontier.workers import WorkerRow, register
 from curtsy.model.outcome import Fetched
 from curtsy.store import Connection, Store
-from curtsy.worker.reading import Reading
+from curtsy.worker.visit_buffer import Reading
 from support.engine import Engine, engine
 from support.explaining import explained
 

@@ -4,10 +4,11 @@ import pytest
 from sqlalchemy import text
 
 from curtsy.clock import DAY, MINUTE, Clock
-from curtsy.schedule import overdue, ticking
-from curtsy.schedule.firing import Fired
-from curtsy.schedule.replacing import in_the_way
-from curtsy.schedule.verdict import Overlap
+from curtsy.schedules import ticker
+from curtsy.schedules.firer import Fired
+from curtsy.schedules.overlap import in_the_way
+from curtsy.schedules.verdict import Overlap
+from curtsy.sites import run_timeout
 from curtsy.store import Connection, Store
 from curtsy.timetable import Cron, to_json
 from support.engine import Engine, engine
@@ -69,7 +70,7 @@ async def test_what_is_due_next_is_the_first_of_an_index(
     crowded: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watching(monkeypatch) as plans:
-        due = await crowded.store.write(lambda c: ticking._NEXT(c).one())
+        due = await crowded.store.write(lambda c: ticker._NEXT(c).one())
     assert due.look_at <= crowded.clock.now()
     assert len(plans.seen) == 1
     assert plans.scanned == set()
@@ -118,7 +119,7 @@ async def test_runs_that_last_too_long_are_found_among_those_that_go_on(
     now = crowded.clock.now()
     with watching(monkeypatch) as plans:
         found = await crowded.store.write(
-            lambda c: list(overdue._SOME(c, began=now, queued=now, most=overdue.BATCH))
+            lambda c: list(run_timeout._SOME(c, began=now, queued=now, most=run_timeout.BATCH))
         )
     assert [run.public_id for run in found] == ["old_1", "old_2"]
     assert plans.scanned == set()
@@ -131,5 +132,5 @@ async def test_the_guard_sees_what_it_is_for(
     """Without its index every schedule is read."""
     await crowded.tell("DROP INDEX schedules_to_look_at")
     with watching(monkeypatch) as plans:
-        await crowded.store.write(lambda c: ticking._NEXT(c).one())
+        await crowded.store.write(lambda c: ticker._NEXT(c).one())
     assert plans.scanned == {"schedules"}

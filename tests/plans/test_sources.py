@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import text
 
 from curtsy.clock import Clock
-from curtsy.operations.sources import list_sources, source
 from curtsy.politeness.policy import Policy
+from curtsy.sources.source import list_sources, source
 from curtsy.store import Store
 from support.engine import Engine, engine
 from support.explaining import explained

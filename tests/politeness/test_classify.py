@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Moved, NotModified, Reply
 from curtsy.politeness.classify import LONGEST_RETRY_AFTER, classify, retry_after
 

@@ -6,15 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curtsy.model.kinds import RULES, Kind
+from curtsy.model.failure_kinds import RULES, Kind
 from curtsy.model.outcome import Failed
-from curtsy.politeness.consequence import (
-    GiveUp,
-    Rest,
-    Retry,
-    backoff,
-    consequence,
-)
+from curtsy.politeness.consequence import GiveUp, Rest, Retry, backoff, consequence
 from curtsy.politeness.health import HEALTHY
 from curtsy.politeness.policy import Policy
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from curtsy.api.factory import create_app
+from curtsy.api.app import create_app
 from curtsy.cli.main import commands as cli
 from curtsy.config import Settings
-from curtsy.model.kinds import RULES
+from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Failed, Moved, NotModified, Reply
 from curtsy.politeness.classify import classify
 from curtsy.store.schema import metadata

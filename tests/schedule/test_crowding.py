@@ -4,10 +4,10 @@ import pytest
 
 from curtsy.clock import MINUTE
 from curtsy.errors import OverLimit, StoreAway
-from curtsy.schedule.changing import run_now
-from curtsy.schedule.verdict import Overlap
+from curtsy.jobs import SubmitLimits, backlog, cancel
+from curtsy.schedules.schedule import run_now
+from curtsy.schedules.verdict import Overlap
 from curtsy.store import Connection, Store
-from curtsy.submit import SubmitLimits, cancel, pending
 from curtsy.timetable import Cron, Every
 from support.engine import Engine
 from support.schedules import Hand, fetching, firer, made, ticker
@@ -42,14 +42,14 @@ async def test_slots_that_come_together_share_the_room(
 ) -> None:
     """It is counted once for all of them."""
     counted = 0
-    whole = pending._count
+    whole = backlog._count
 
     def count(connection: Connection) -> dict[str | None, int]:
         nonlocal counted
         counted += 1
         return whole(connection)
 
-    monkeypatch.setattr(pending, "_count", count)
+    monkeypatch.setattr(backlog, "_count", count)
     for n in range(5):
         await made(store, hand.clock, MINUTELY, name=f"s{n}",
                    payload=fetching(f"https://a.example/{n}"))  # fmt: skip
@@ -101,7 +101,7 @@ async def test_slots_fire_also_when_nobody_can_say_how_much_waits(
     def count(_connection: Connection) -> dict[str | None, int]:
         raise StoreAway("it took too long")
 
-    monkeypatch.setattr(pending, "_count", count)
+    monkeypatch.setattr(backlog, "_count", count)
     await made(store, hand.clock, MINUTELY)
     hand.forward(MINUTE)
     [fired] = await ticker(store, hand.clock, ONE).tick()

@@ -7,9 +7,9 @@ import pytest
 
 from curtsy.clock import MINUTE
 from curtsy.errors import StoreAway
-from curtsy.model.kinds import Kind
-from curtsy.schedule.duties import Duties
-from curtsy.schedule.owed import Owed
+from curtsy.maintenance.tasks import Duties
+from curtsy.model.failure_kinds import Kind
+from curtsy.schedules.task_queue import Owed
 from curtsy.store import Store
 from curtsy.timetable import Cron
 from support.engine import Engine

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from curtsy.api.schedule_file import apply_schedules
-from curtsy.api.schedule_shapes import ScheduleRequest
 from curtsy.errors import WrongState
-from curtsy.frontier.describing import Surroundings
-from curtsy.operations.site_words import SiteWords
+from curtsy.frontier.source_policy import Surroundings
 from curtsy.politeness.policy import Policy
-from curtsy.schedule.changing import Plan, create
-from curtsy.schedule.sites import Applied, apply_file, declare
+from curtsy.requests.schedules import ScheduleRequest
+from curtsy.requests.schedules_file import apply_schedules
+from curtsy.schedules.schedule import Plan, create
+from curtsy.schedules.site_schedules import Applied, apply_file, declare
+from curtsy.sites.spec import SiteWords
 from curtsy.store import Connection, Store
 from curtsy.timetable import Cron
 from support.engine import Engine

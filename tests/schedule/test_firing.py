@@ -8,15 +8,15 @@ import pytest
 
 from curtsy.clock import DAY, HOUR, MINUTE, SECOND
 from curtsy.errors import StoreAway, WrongState
-from curtsy.schedule import looking
-from curtsy.schedule.changing import change, plan_of, remove, run_now, set_enabled
-from curtsy.schedule.finding import find
-from curtsy.schedule.firing import Look
-from curtsy.schedule.owed import Owed
-from curtsy.schedule.reading import newest_lags, read_status
-from curtsy.schedule.verdict import CatchUp, Overlap
+from curtsy.jobs import cancel
+from curtsy.schedules import due as looking
+from curtsy.schedules.firer import Look
+from curtsy.schedules.listing import newest_lags, read_status
+from curtsy.schedules.lookup import find
+from curtsy.schedules.schedule import change, plan_of, remove, run_now, set_enabled
+from curtsy.schedules.task_queue import Owed
+from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.store import Connection, Statement, Store
-from curtsy.submit import cancel
 from curtsy.timetable import Cron, Every, Once, to_json
 from support.engine import Engine
 from support.schedules import Hand, fetching, firer, made, ticker

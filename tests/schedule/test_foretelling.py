@@ -15,10 +15,10 @@ from curtsy.clock import DAY, HOUR, MINUTE, SECOND
 from curtsy.politeness.hours import Hours
 from curtsy.politeness.pace import Pace
 from curtsy.politeness.policy import Policy
-from curtsy.schedule import foretelling
-from curtsy.schedule.foretelling import Asks, Foreseen, Foretold, Slot, foretell, prospect
-from curtsy.schedule.source_line import SourceNow
-from curtsy.schedule.verdict import CatchUp, Overlap, Standing, judge
+from curtsy.schedules.preview import simulation
+from curtsy.schedules.preview.simulation import Asks, Foreseen, Foretold, Slot, foretell, prospect
+from curtsy.schedules.preview.source_queue import SourceNow
+from curtsy.schedules.verdict import CatchUp, Overlap, Standing, judge
 from curtsy.timetable import Cron, Every, Once, Rule, slot_after
 
 NOON = 1_774_699_200_000
@@ -284,10 +284,10 @@ def test_a_crawl_is_told_at_its_least_and_at_its_most() -> None:
 
 
 def test_there_is_an_end_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foretelling, "MOST_SLOTS", 10)
+    monkeypatch.setattr(simulation, "MOST_SLOTS", 10)
     told = foretell([plan("n", every(1), pages(1))], source(), now=NOON, until=NOON + DAY)
     assert (told.capped, told.until, len(told.slots)) == (True, NOON + 10 * MINUTE, 10)
-    monkeypatch.setattr(foretelling, "MOST_EFFORT", 30)
+    monkeypatch.setattr(simulation, "MOST_EFFORT", 30)
     assert foretell([plan("n", every(1), pages(1))], source(), now=NOON, until=NOON + DAY).capped
 
 

@@ -3,10 +3,9 @@
 import pytest
 
 from curtsy.clock import DAY
-from curtsy.operations import forgetting
-from curtsy.operations.sites import remove_site
-from curtsy.schedule import duties
-from curtsy.schedule.duties import Duties
+from curtsy.maintenance import retention, tasks
+from curtsy.maintenance.tasks import Duties
+from curtsy.sites.site import remove_site
 from curtsy.timetable import Cron
 from support.frontier import Bench
 from support.schedules import made
@@ -140,7 +139,7 @@ async def test_runs_of_a_site_that_is_forgotten_go(bench: Bench, board: Board) -
 async def test_sightings_of_runs_that_are_gone_go_batch_by_batch(
     bench: Bench, board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (forgetting, duties):
+    for module in (retention, tasks):
         monkeypatch.setattr(module, "BATCH", 2)
     run = await board.whole_run("ab")
     for job in range(1_000, 1_005):
@@ -154,7 +153,7 @@ async def test_sightings_of_runs_that_are_gone_go_batch_by_batch(
 async def test_old_records_go_batch_by_batch(
     bench: Bench, board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (forgetting, duties):
+    for module in (retention, tasks):
         monkeypatch.setattr(module, "BATCH", 2)
     await board.whole_run("abcdefg")
     for _ in range(2):

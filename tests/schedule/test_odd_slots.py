@@ -10,15 +10,15 @@ from sqlalchemy.util import await_only
 
 from curtsy.clock import DAY, HOUR, MINUTE, SECOND
 from curtsy.errors import BadRequest
-from curtsy.frontier.timekeeping import _shift
-from curtsy.schedule.changing import Plan, run_now
-from curtsy.schedule.finding import locked
-from curtsy.schedule.making import Made, make
-from curtsy.schedule.refusing import refuse
-from curtsy.schedule.replacing import give_way_by_hand
-from curtsy.schedule.verdict import CatchUp, Overlap
+from curtsy.frontier.clock_sync import _shift
+from curtsy.jobs import JobRequest, PageRequest, cancel, purge_some
+from curtsy.schedules.first_job import Made, make
+from curtsy.schedules.lookup import locked
+from curtsy.schedules.overlap import give_way_by_hand
+from curtsy.schedules.schedule import Plan, run_now
+from curtsy.schedules.skip import refuse
+from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.store import Connection, Store
-from curtsy.submit import JobRequest, PageRequest, cancel, purge_some
 from curtsy.timetable import Cron, Every, Once, Rule, to_json
 from support.engine import Engine
 from support.schedules import LIMITS, Hand, firer, made, ticker

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from curtsy.app.scheduling import Scheduler
 from curtsy.clock import DAY, SECOND
 from curtsy.errors import WrongState
-from curtsy.operations.sites import run_request, site
-from curtsy.schedule.overdue import Overdue
+from curtsy.processes.scheduler import Scheduler
+from curtsy.sites.run_timeout import Overdue
+from curtsy.sites.site import run_request, site
 from support.engine import until
 from support.frontier import Bench
 from support.schedules import ticker

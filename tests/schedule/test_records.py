@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 import pytest
 
-from curtsy.app.scheduling import Scheduler
 from curtsy.clock import MINUTE
-from curtsy.operations import run_pages
-from curtsy.scrapers.keys import packed
-from curtsy.submit import retry_failures
+from curtsy.jobs import retry_failures
+from curtsy.processes.scheduler import Scheduler
+from curtsy.scrapers.record_keys import packed
+from curtsy.sites import run_pages
 from support.frontier import Bench
 from support.schedules import ticker
 from support.sites import Board

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curtsy.clock import DAY, HOUR, MINUTE
-from curtsy.schedule.verdict import (
+from curtsy.schedules.verdict import (
     GRACE,
     LOOK_AGAIN,
     CatchUp,

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers import Broken, Found, Page, scraper, try_on
-from curtsy.scrapers.own import MOST_LINKS, MOST_RECORDS, declared, run
+from curtsy.scrapers.custom import MOST_LINKS, MOST_RECORDS, declared, run
+from curtsy.scrapers.json_values import plain
 from curtsy.scrapers.page import LONGEST_LINE, MOST_LINES
-from curtsy.scrapers.plain import plain
 
 URL = "http://a.example/x/"
 HTML = "<!DOCTYPE html><p class=a>é</p><a href='../y?b=2&a=1#z'>y</a><a href='javascript:0'>z</a>"

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
+from curtsy.scrapers.field_values import LONGEST_VALUE, Values, number_in, text_of_node
 from curtsy.scrapers.recipe import Field
-from curtsy.scrapers.values import LONGEST_VALUE, Values, number_in, text_of_node
 
 
 @pytest.mark.parametrize(

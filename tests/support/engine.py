@@ -8,9 +8,9 @@ from typing import Any
 
 from curtsy.clock import Clock
 from curtsy.fetch import Limits, parse_networks
+from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.politeness.policy import Policy
 from curtsy.store import Statement, Store
-from curtsy.submit import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.worker import Worker, WorkerSettings
 from support.patience import PATIENCE
 

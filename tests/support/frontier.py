@@ -10,18 +10,12 @@ from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.frontier import workers
-from curtsy.frontier.crawling import Crawl
+from curtsy.frontier.batch import Batch, Document, Flushed, Release, Result, SourceReport
+from curtsy.frontier.crawls import Crawl
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease, LowWater, lease
-from curtsy.frontier.results import Batch, Document, Flushed, Release, Result, SourceReport
 from curtsy.frontier.take import Position, Visit, Wish, take
-from curtsy.model.kinds import Kind
-from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
-from curtsy.model.scope import scope_around
-from curtsy.model.urls import canonical
-from curtsy.store import Connection, Store
-from curtsy.store.schema import metadata
-from curtsy.submit import (
+from curtsy.jobs import (
     JobRequest,
     Letters,
     PageRequest,
@@ -34,7 +28,13 @@ from curtsy.submit import (
     retry_failures,
     retry_letters,
 )
-from curtsy.worker.links import LinkFollower
+from curtsy.model.failure_kinds import Kind
+from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
+from curtsy.model.scope import scope_around
+from curtsy.model.urls import canonical
+from curtsy.store import Connection, Store
+from curtsy.store.schema import metadata
+from curtsy.worker.link_follower import LinkFollower
 from support.promises import violations
 
 START = 1_800_000_000_000

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from curtsy.api.schedule_tasks import Tasks
 from curtsy.clock import DAY, Clock
-from curtsy.schedule.changing import Plan, create
-from curtsy.schedule.duties import Duties
-from curtsy.schedule.firing import Firer
-from curtsy.schedule.owed import Owed
-from curtsy.schedule.ticking import Ticker
+from curtsy.jobs import SubmitLimits
+from curtsy.jobs.backlog import Pending
+from curtsy.maintenance.tasks import Duties
+from curtsy.requests.payloads import Tasks
+from curtsy.schedules.firer import Firer
+from curtsy.schedules.schedule import Plan, create
+from curtsy.schedules.task_queue import Owed
+from curtsy.schedules.ticker import Ticker
 from curtsy.store import Store
-from curtsy.submit import SubmitLimits
-from curtsy.submit.pending import Pending
 from curtsy.timetable import Rule
 
 LIMITS = SubmitLimits()

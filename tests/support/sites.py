@@ -6,13 +6,13 @@ from typing import Any
 import zstandard
 
 from curtsy.frontier.take import Visit
+from curtsy.jobs import SubmitLimits
 from curtsy.model.roles import OPEN
-from curtsy.operations.records import gather_next
-from curtsy.operations.site_words import SiteWords
-from curtsy.operations.sites import put_site
-from curtsy.schedule.sites import start_run
-from curtsy.scrapers.keys import packed
-from curtsy.submit import SubmitLimits
+from curtsy.schedules.site_schedules import start_run
+from curtsy.scrapers.record_keys import packed
+from curtsy.sites.records import gather_next
+from curtsy.sites.site import put_site
+from curtsy.sites.spec import SiteWords
 from support.frontier import DELAY, Bench, ScriptedWorker, failed, fetched
 
 RECIPE = {"record": "li", "fields": {"id": "b"}, "key": ["id"]}

@@ -18,9 +18,9 @@ import zstandard
 from curtsy.clock import Clock
 from curtsy.demo.site import PracticeSite
 from curtsy.extract import ExtractLimits
+from curtsy.jobs import JobRequest, PageRequest
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store
-from curtsy.submit import JobRequest, PageRequest
 from support.engine import Engine, engine, settings
 from support.pages import PageServer
 from support.patience import TRIES

@@ -11,7 +11,7 @@ from curtsy.demo.access_log import TICK_MS
 from curtsy.demo.process import PracticeProcess
 from curtsy.demo.site import PracticeSite
 from curtsy.demo.truth import most_at_once, smallest_gap
-from curtsy.frontier.timekeeping import synchronise
+from curtsy.frontier.clock_sync import synchronise
 from curtsy.frontier.workers import WorkerRow, reap, register
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store

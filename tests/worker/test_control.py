@@ -9,9 +9,9 @@ import pytest
 from curtsy.demo.site import PracticeSite
 from curtsy.fetch import Limits
 from curtsy.frontier.control import gone
+from curtsy.jobs import cancel, retry_failures
 from curtsy.politeness.policy import Policy
 from curtsy.store import Connection
-from curtsy.submit import cancel, retry_failures
 from curtsy.worker import session
 from hostile.servers import Script, Servers, when_let_go
 from support.engine import Engine, settings, until

@@ -11,13 +11,13 @@ import zstandard
 from curtsy.errors import BadRequest
 from curtsy.extract import ExtractLimits
 from curtsy.extract.inspection import inspected
-from curtsy.frontier.crawling import Crawl
+from curtsy.frontier.crawls import Crawl
+from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.options import params_of
 from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers import NAMES
-from curtsy.submit import JobRequest, PageRequest
 from support.engine import Engine, settings
 from support.pages import PageServer
 

@@ -9,11 +9,11 @@ from aiohttp import web
 
 from curtsy.clock import Clock
 from curtsy.events.log_lines import log_lines
-from curtsy.events.rows import read_job_after
+from curtsy.events.stored_events import read_job_after
+from curtsy.jobs import SubmitLimits, Submitter
 from curtsy.scrapers import NAMES
-from curtsy.scrapers.known import OwnScrapers
+from curtsy.scrapers.registry import OwnScrapers
 from curtsy.store import Store
-from curtsy.submit import SubmitLimits, Submitter
 from support.engine import LOOPBACK, Engine, settings
 from support.pages import PageServer
 

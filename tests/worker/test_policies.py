@@ -12,10 +12,10 @@ from aiohttp import web
 
 from curtsy.clock import DAY, HOUR, MINUTE
 from curtsy.demo.access_log import TICK_MS, arrived_ns
-from curtsy.frontier.describing import Description, Surroundings, describe
-from curtsy.operations.sources import pause_source, resume_source
+from curtsy.frontier.source_policy import Description, Surroundings, describe
 from curtsy.politeness import strain
 from curtsy.politeness.policy import Policy
+from curtsy.sources.source import pause_source, resume_source
 from support.engine import Engine, settings, until
 from support.patience import TRIES
 

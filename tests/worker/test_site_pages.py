@@ -9,11 +9,11 @@ import pytest
 
 from curtsy.extract import ExtractLimits
 from curtsy.extract.inspection import inspected
-from curtsy.operations.site_words import SiteWords
-from curtsy.operations.sites import put_site, run_request
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers import NAMES
-from curtsy.scrapers.known import OwnScrapers
+from curtsy.scrapers.registry import OwnScrapers
+from curtsy.sites.site import put_site, run_request
+from curtsy.sites.spec import SiteWords
 from support.engine import Engine, settings
 from support.pages import PageServer
 

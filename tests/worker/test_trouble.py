@@ -7,16 +7,16 @@ from random import Random
 import pytest
 from aiohttp import web
 
-from curtsy.config.turning import LANES_PER_SLOT
-from curtsy.frontier.describing import Description, Surroundings, describe
-from curtsy.frontier.results import Result
+from curtsy.config.conversions import LANES_PER_SLOT
+from curtsy.frontier.batch import Result
+from curtsy.frontier.source_policy import Description, Surroundings, describe
 from curtsy.frontier.take import Visit
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed
-from curtsy.operations.sources import pause_source, resume_source
 from curtsy.politeness.health import HEALTHY
 from curtsy.politeness.policy import Policy
-from curtsy.worker.results import judge
+from curtsy.sources.source import pause_source, resume_source
+from curtsy.worker.outcomes import judge
 from support.engine import Engine, settings, until
 
 QUICK = Policy(min_delay=1, retry_base=60, retry_cap=60)

@@ -6,47 +6,47 @@ from typing import Annotated
 import typer
 
 from curtsy import __version__
-from curtsy.cli import (
+from curtsy.cli.commands import (
     config,
     crawl,
+    db,
+    dead_letters,
     demo,
     doctor,
     health,
+    job_list,
     jobs,
     keys,
-    letters,
-    limits,
-    listing,
-    not_yet,
+    maintenance,
+    not_built,
     plan,
     processes,
+    rate_limits,
     receipt,
-    schedule_now,
+    schedule,
     schedules,
-    schema,
     scrape,
     sources,
     streams,
-    trying,
+    try_page,
     up,
-    upkeep,
     why,
 )
-from curtsy.cli.saying import say
-from curtsy.cli.teaching import Command, Group
-from curtsy.cli.telling import told
+from curtsy.cli.console.errors import told
+from curtsy.cli.console.help import Command, Group
+from curtsy.cli.console.output import say
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 Functions = tuple[Callable[..., None], ...]
 COMMANDS: dict[str, Functions] = {
-    "Start here": (demo.demo, scrape.scrape, trying.try_, up.up, up.stop),
+    "Start here": (demo.demo, scrape.scrape, try_page.try_, up.up, up.stop),
     "Jobs": (plan.plan, jobs.submit, crawl.crawl, jobs.status, why.why, streams.logs,
-             streams.watch, jobs.results, listing.jobs, letters.dead_letters, jobs.retry,
-             jobs.pause, jobs.resume, jobs.cancel, not_yet.export, not_yet.discover),
-    "Schedules": (schedule_now.schedule,),
-    "Operation": (doctor.doctor, health.health, health.metrics, limits.rate_limits,
-                  upkeep.process_dlq, upkeep.cleanup, not_yet.generate_report, processes.api,
-                  processes.worker, processes.scheduler),
+             streams.watch, jobs.results, job_list.jobs, dead_letters.dead_letters, jobs.retry,
+             jobs.pause, jobs.resume, jobs.cancel, not_built.export, not_built.discover),
+    "Schedules": (schedule.schedule,),
+    "Operation": (doctor.doctor, health.health, health.metrics, rate_limits.rate_limits,
+                  maintenance.process_dlq, maintenance.cleanup, not_built.generate_report,
+                  processes.api, processes.worker, processes.scheduler),
 }  # fmt: skip
 GROUPS: dict[str, tuple[str, Functions]] = {
     "schedules": ("Jobs that come at their time: make them, see what came of them.",
@@ -57,7 +57,7 @@ GROUPS: dict[str, tuple[str, Functions]] = {
                  sources.remove, sources.apply, receipt.receipt)),
     "keys": ("Who may use the API: make keys, list, rotate and revoke them.",
              (keys.add, keys.list, keys.rotate, keys.revoke)),
-    "db": ("The database's schema: upgrade it, check it.", (schema.upgrade, schema.check)),
+    "db": ("The database's schema: upgrade it, check it.", (db.upgrade, db.check)),
     "config": ("The settings: check them.", (config.check,)),
 }  # fmt: skip
 

@@ -1,12 +1,12 @@
 """Talking to a curtsy API, wherever it runs."""
 
 from curtsy.client.address import way_to
-from curtsy.client.asynchronous import AsyncClient
+from curtsy.client.async_client import AsyncClient
+from curtsy.client.event_pages import pages
+from curtsy.client.http import Declined, Talk, Unanswered
 from curtsy.client.job import AsyncJob, Status
-from curtsy.client.pages import pages
-from curtsy.client.patience import NotInTime, Patience
-from curtsy.client.synchronous import Client, Job
-from curtsy.client.talk import Declined, Talk, Unanswered
+from curtsy.client.retries import NotInTime, Patience
+from curtsy.client.sync_client import Client, Job
 
 __all__ = [
     "AsyncClient",

@@ -6,10 +6,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from curtsy.client.following import Message, follow
-from curtsy.client.pages import pages
-from curtsy.client.patience import FIRST_PAUSE, Patience, Until
-from curtsy.client.talk import Talk
+from curtsy.client.event_pages import pages
+from curtsy.client.event_stream import Message, follow
+from curtsy.client.http import Talk
+from curtsy.client.retries import FIRST_PAUSE, Patience, Until
 from curtsy.model.jobs import OPEN_STATES
 
 LONGEST_LOOK = 0.5

@@ -1,9 +1,9 @@
 """Settings: environment variables and `curtsy.toml`, checked once at the start."""
 
-from curtsy.config.reading import load
+from curtsy.config.conversions import milliseconds, whole_policy, worker_settings
+from curtsy.config.loader import load
 from curtsy.config.settings import Settings
 from curtsy.config.sources_file import read_sources
-from curtsy.config.turning import milliseconds, whole_policy, worker_settings
 
 __all__ = [
     "Settings",

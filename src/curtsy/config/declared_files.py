@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from curtsy.api.schedule_shapes import ScheduleRequest, rule_of
 from curtsy.config.settings import Settings
 from curtsy.config.toml_file import read_toml
 from curtsy.errors import BadRequest, BadSetting
-from curtsy.operations.site_words import SiteWords
-from curtsy.operations.sites import NAME
+from curtsy.requests.schedules import ScheduleRequest, rule_of
+from curtsy.sites.site import NAME
+from curtsy.sites.spec import SiteWords
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -13,7 +13,7 @@ from pydantic_settings import (
 )
 
 from curtsy import __version__
-from curtsy.config.checks import (
+from curtsy.config.validators import (
     database_url,
     header_value,
     host_names,

@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from curtsy.config.conversions import policy
 from curtsy.config.settings import Settings
 from curtsy.config.toml_file import read_toml
-from curtsy.config.turning import policy
 from curtsy.errors import BadRequest, BadSetting
-from curtsy.operations.policy_words import PolicyWords
-from curtsy.operations.sources import check_hosts, check_name, check_whole
 from curtsy.politeness.policy import Policy
+from curtsy.sources.policy_fields import PolicyWords
+from curtsy.sources.source import check_hosts, check_name, check_whole
 
 Sections = Mapping[str, PolicyWords]
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 
 from curtsy.demo.answers import answer
 from curtsy.demo.countries import BY_SLUG, REGIONS, Advisory, Office, advisories, advisory
-from curtsy.demo.days import day_first, month_first
+from curtsy.demo.dates import day_first, month_first
 from curtsy.demo.plans import Plan
 
 _NAMES = {

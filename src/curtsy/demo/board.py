@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlencode
 
 from curtsy.demo import postings, prose
 from curtsy.demo.answers import answer, plain
-from curtsy.demo.days import day_first
+from curtsy.demo.dates import day_first
 from curtsy.demo.plans import Plan
 from curtsy.demo.postings import LAST_EDITION, Posting
 

@@ -1,9 +1,9 @@
 """Events are rows; whoever follows them reads on from where it was, and misses none."""
 
 from curtsy.events.feed import Feed, Followed
-from curtsy.events.following import JobGone
 from curtsy.events.log_lines import LogLine, log_lines
-from curtsy.events.rows import BadPlace, Fact, Place, end_of_all, read_job_after
+from curtsy.events.stored_events import BadPlace, Fact, Place, end_of_all, read_job_after
+from curtsy.events.subscription import JobGone
 
 __all__ = [
     "BadPlace",

@@ -10,15 +10,9 @@ from contextlib import aclosing, contextmanager
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from curtsy.duty import Wake
-from curtsy.events.following import Following, JobGone
-from curtsy.events.rows import (
-    Fact,
-    Place,
-    read_all_after,
-    read_job_after,
-    read_news,
-)
+from curtsy.events.stored_events import Fact, Place, read_all_after, read_job_after, read_news
+from curtsy.events.subscription import Following, JobGone
+from curtsy.periodic import Wake
 from curtsy.store import Store
 
 At = TypeVar("At", int, Place)

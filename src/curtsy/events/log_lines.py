@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from curtsy.clock import rfc3339
-from curtsy.events.rows import Fact
+from curtsy.events.stored_events import Fact
 
 
 class LogLine(NamedTuple):

@@ -14,12 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from curtsy.extract.capabilities import drop_capabilities
-from curtsy.extract.seccomp import (
-    CHANGES,
-    forbid_changing_files,
-    forbid_processes,
-    forbid_sockets,
-)
+from curtsy.extract.seccomp import CHANGES, forbid_changing_files, forbid_processes, forbid_sockets
 
 NICENESS = 10
 """The worker's loop goes first: it keeps the promises about time."""

@@ -15,8 +15,8 @@ import orjson
 
 from curtsy.errors import BadSetting
 from curtsy.extract.confinement import confine, die_with_parent, without_secrets
-from curtsy.scrapers.known import OwnScrapers
-from curtsy.scrapers.loading import Unusable, installed, load_own
+from curtsy.scrapers.loader import Unusable, installed, load_own
+from curtsy.scrapers.registry import OwnScrapers
 
 WITHIN_SECONDS = 20.0
 MEMORY_BYTES = 2 * 2**30

@@ -9,18 +9,18 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from curtsy.extract.brood import Brood
-from curtsy.extract.child import OUT_OF_MEMORY
+from curtsy.extract.child_group import Brood
+from curtsy.extract.child_main import OUT_OF_MEMORY
+from curtsy.extract.child_process import Garbled, Reader, ReaderGone
+from curtsy.extract.fair_slots import Places
+from curtsy.extract.fork_server_client import Link, NurseryGone
 from curtsy.extract.frames import frame
-from curtsy.extract.link import Link, NurseryGone
-from curtsy.extract.places import Places
-from curtsy.extract.reader import Garbled, Reader, ReaderGone
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers import NAMES
-from curtsy.scrapers.known import OwnScrapers
+from curtsy.scrapers.registry import OwnScrapers
 
-NURSERY = "curtsy.extract.nursery"
+NURSERY = "curtsy.extract.fork_server"
 DISTURBED = "The scraper disturbed the process that ran it: what came back is no answer."
 NURSERY_SECONDS = 60.0
 """Until it has loaded the scrapers and made a child."""

@@ -3,9 +3,9 @@
 import asyncio
 from typing import cast
 
-from curtsy.fetch.incoming import Incoming
+from curtsy.fetch.errors import TimeUp
 from curtsy.fetch.request import Origin
-from curtsy.fetch.trouble import TimeUp
+from curtsy.fetch.response_parser import Incoming
 
 
 class Connection(asyncio.Protocol):

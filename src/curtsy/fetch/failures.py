@@ -5,9 +5,9 @@ import socket
 import traceback
 from collections.abc import Iterator
 
+from curtsy.fetch.errors import Trouble
 from curtsy.fetch.guard import AddressRefused
-from curtsy.fetch.trouble import Trouble
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed
 
 # We ran out of something. The host must not rest for that.

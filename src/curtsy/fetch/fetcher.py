@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from curtsy.fetch.connecting import Connecting
+from curtsy.fetch.connection_pool import Kept
+from curtsy.fetch.connector import Connecting
 from curtsy.fetch.encodings import ACCEPT_ENCODING, decoded
+from curtsy.fetch.errors import ProxyFailed, Trouble
 from curtsy.fetch.failures import failure
 from curtsy.fetch.guard import Network
-from curtsy.fetch.incoming import Caps, Incoming
-from curtsy.fetch.kept import Kept
 from curtsy.fetch.request import Origin, Request, spelled
-from curtsy.fetch.trouble import ProxyFailed, Trouble
+from curtsy.fetch.response_parser import Caps, Incoming
 from curtsy.fetch.tunnel import WANTS_LOGIN, refused
 from curtsy.model.outcome import Failed, Reply
 

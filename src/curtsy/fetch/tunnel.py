@@ -4,8 +4,8 @@ import asyncio
 import re
 import socket
 
+from curtsy.fetch.errors import ProxyFailed
 from curtsy.fetch.proxy import Proxy, authority
-from curtsy.fetch.trouble import ProxyFailed
 
 MOST_HEAD_BYTES = 16 * 1024
 WANTS_LOGIN = 407

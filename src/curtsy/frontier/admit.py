@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
+from curtsy.frontier.batch import NEVER
 from curtsy.frontier.ranks import Ranks
-from curtsy.frontier.results import NEVER
 from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.jobs import band_of
 from curtsy.store import Connection, Statement

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence, Set
 
+from curtsy.frontier.batch import NEVER, SourceReport
 from curtsy.frontier.receipts import write_receipts
-from curtsy.frontier.results import NEVER, SourceReport
 from curtsy.store import Connection, Statement
 
 LOOK_AGAIN = (1_000, 10_000, 60_000)

@@ -8,10 +8,10 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from curtsy.clock import rfc3339
-from curtsy.frontier.counting import Changes, Event, Spent, count
-from curtsy.frontier.crawling import Led, keep_links
+from curtsy.frontier.batch import Batch, Flushed, Result, outcome_name
+from curtsy.frontier.crawls import Led, keep_links
 from curtsy.frontier.fence import fence, release, require_same_time, store_pace
-from curtsy.frontier.recording import (
+from curtsy.frontier.flush_rows import (
     bury,
     lock_pages,
     move_visits,
@@ -19,7 +19,7 @@ from curtsy.frontier.recording import (
     store_documents,
     update_pages,
 )
-from curtsy.frontier.results import Batch, Flushed, Result, outcome_name
+from curtsy.frontier.job_counts import Changes, Event, Spent, count
 from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.jobs import ItemState, band_of
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from curtsy.frontier.recording import lock_pages
+from curtsy.frontier.flush_rows import lock_pages
 from curtsy.store import Connection, Statement
 
 

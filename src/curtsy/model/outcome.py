@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 
 
 @dataclass(frozen=True, slots=True)

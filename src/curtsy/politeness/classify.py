@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 import can_ada
 
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Moved, NotModified, Reply
 from curtsy.model.urls import BadUrl, canonical
 

@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from curtsy.model.kinds import RULES
+from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Failed
 from curtsy.politeness.health import HEALTHY, HostHealth
 from curtsy.politeness.policy import Policy

@@ -13,10 +13,10 @@ from typing import Any
 
 from curtsy.errors import BadRequest
 from curtsy.model.outcome import Failed, Record, Reply
-from curtsy.scrapers.own import Found, scraper
+from curtsy.scrapers.custom import Found, scraper
 from curtsy.scrapers.page import Broken, Page
 from curtsy.scrapers.raw import raw
-from curtsy.scrapers.trying import try_on
+from curtsy.scrapers.trial import try_on
 
 __all__ = [
     "NAMES", "PARSING", "SIMPLE", "TOLD", "Broken", "Found", "Page", "Scraper", "check_params",

@@ -10,10 +10,10 @@ from trafilatura.settings import Document
 from trafilatura.utils import load_html
 from trafilatura.xml import xmltotxt
 
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.charset import text_of
-from curtsy.scrapers.verdicts import no_article
+from curtsy.scrapers.page_verdicts import no_article
 
 PAGES = re.compile(r"text/html|application/xhtml\+xml|text/plain|application/xml|text/xml|^$")
 SHORT = 800

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from curtsy.store.frozen import FROZEN_SECONDS
+from curtsy.store.frozen_sessions import FROZEN_SECONDS
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]

@@ -11,8 +11,8 @@ from sqlalchemy import Engine as SqlEngine
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool
 
+from curtsy.batcher import Gathering
 from curtsy.errors import BadSetting
-from curtsy.gathering import Gathering
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]

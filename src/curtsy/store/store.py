@@ -16,7 +16,7 @@ from sqlalchemy.engine import make_url
 
 from curtsy.errors import BadSetting, StoreAway
 from curtsy.logs import logger
-from curtsy.store.failures import as_our_error, verdict
+from curtsy.store.database_errors import as_our_error, verdict
 from curtsy.store.postgres import PostgresEngine
 from curtsy.store.sqlite import SqliteEngine
 

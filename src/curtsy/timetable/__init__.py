@@ -4,11 +4,11 @@ A slot is an instant at which a rule is due. Slots follow from the rule and a se
 process computes the same ones, and a row that names a slot can be unique.
 """
 
+from curtsy.timetable.description import Firing, in_words, shown
 from curtsy.timetable.intervals import slot_after_end
+from curtsy.timetable.rule_json import from_json, to_json
 from curtsy.timetable.rules import BadRule, Cron, Every, Once, Rule
 from curtsy.timetable.slots import checked, slot_after, slots
-from curtsy.timetable.stored import from_json, to_json
-from curtsy.timetable.words import Firing, in_words, shown
 from curtsy.timetable.zones import checked_zone
 
 __all__ = [

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
+from curtsy.frontier.batch import Batch, Flushed, Release, Result, in_time_of, shifted
+from curtsy.frontier.clock_sync import synchronise
 from curtsy.frontier.control import suspect
 from curtsy.frontier.fence import TimeShifted
 from curtsy.frontier.flush import flush
-from curtsy.frontier.results import Batch, Flushed, Release, Result, in_time_of, shifted
 from curtsy.frontier.take import Visit
-from curtsy.frontier.timekeeping import synchronise
 from curtsy.logs import logger
 from curtsy.store import Store
-from curtsy.worker.results import unrecorded
+from curtsy.worker.outcomes import unrecorded
 
 if TYPE_CHECKING:
     from curtsy.worker.lane import Lane

@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable
 
 from curtsy.clock import Clock
-from curtsy.duty import Wake
 from curtsy.errors import StoreAway, StoreFull
-from curtsy.frontier.timekeeping import synchronise
+from curtsy.frontier.clock_sync import synchronise
 from curtsy.frontier.workers import WorkerRow, beat, register
 from curtsy.logs import logger
+from curtsy.periodic import Wake
 from curtsy.store import Store
 
 log = logger("worker")

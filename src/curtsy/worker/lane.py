@@ -6,23 +6,23 @@ Only this lane, on this loop, decides when a request to the source starts.
 import asyncio
 from functools import partial
 
-from curtsy.duty import Wake
 from curtsy.fetch import TrustEnded
+from curtsy.frontier.batch import Release, Result, SourceReport
 from curtsy.frontier.control import SourceNews, Turn
 from curtsy.frontier.lease import Lease
-from curtsy.frontier.results import Release, Result, SourceReport
 from curtsy.frontier.take import Visit
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.jobs import Band, band_of
-from curtsy.model.kinds import Kind
 from curtsy.model.outcome import Failed
+from curtsy.periodic import Wake
 from curtsy.politeness.robots import Robots
-from curtsy.politeness.waited import Waited
+from curtsy.politeness.waits import Waited
 from curtsy.worker.budget import Budget
-from curtsy.worker.crew import Crew
+from curtsy.worker.lane_context import Crew
+from curtsy.worker.lookahead import View
 from curtsy.worker.pipeline import denial
-from curtsy.worker.reading import Reading
-from curtsy.worker.standing import Standing
-from curtsy.worker.view import View
+from curtsy.worker.source_state import Standing
+from curtsy.worker.visit_buffer import Reading
 
 LONGEST_HOLD = 3_000
 """A source that may not be asked for longer than this is given back until then."""

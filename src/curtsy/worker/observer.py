@@ -4,11 +4,11 @@ forgotten."""
 from dataclasses import dataclass
 
 from curtsy.clock import Clock
-from curtsy.frontier.moving import move_late_visits
+from curtsy.frontier.host_moves import move_late_visits
 from curtsy.frontier.workers import beats, has_orphans, reap, wake_forgotten
 from curtsy.logs import logger
 from curtsy.store import Store
-from curtsy.store.frozen import end_frozen
+from curtsy.store.frozen_sessions import end_frozen
 
 log = logger("worker")
 

@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 from curtsy.extract import Pool
 from curtsy.fetch import Fetcher, Request, TrustEnded, cookies
-from curtsy.frontier.results import Document
+from curtsy.frontier.batch import Document
 from curtsy.frontier.take import Visit
-from curtsy.model.kinds import Kind
+from curtsy.model.failure_kinds import Kind
 from curtsy.model.options import Way, headers_for, params_of, ways_of
 from curtsy.model.outcome import Failed, Fetched, Moved, Outcome, Record, Reply
 from curtsy.politeness.classify import classify
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.robots import Robots
 from curtsy.scrapers import SIMPLE
-from curtsy.scrapers.keys import packed
-from curtsy.worker.documents import document_of
-from curtsy.worker.robots import RobotsFiles, path_of
+from curtsy.scrapers.record_keys import packed
+from curtsy.worker.document import document_of
+from curtsy.worker.robots_cache import RobotsFiles, path_of
 
 
 class Done(NamedTuple):

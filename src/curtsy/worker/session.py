@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
-from curtsy import __version__, duty
+from curtsy import __version__, periodic
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.frontier.control import Turn, give_back, gone, news, owned
@@ -21,17 +21,17 @@ from curtsy.frontier.workers import WorkerRow, leave
 from curtsy.logs import logger
 from curtsy.model.jobs import Band
 from curtsy.store import Store
-from curtsy.worker.crew import Crew
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.heartbeat import Heartbeat
 from curtsy.worker.lane import Lane
-from curtsy.worker.links import LinkFollower
+from curtsy.worker.lane_context import Crew
+from curtsy.worker.link_follower import LinkFollower
 from curtsy.worker.observer import Observer
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.settings import WorkerSettings
 from curtsy.worker.slots import SHARES, Slots
-from curtsy.worker.taker import Taker
-from curtsy.worker.webhooks import WebhookSender
+from curtsy.worker.visit_taker import Taker
+from curtsy.worker.webhook_sender import WebhookSender
 
 log = logger("worker")
 
@@ -50,13 +50,13 @@ class _Over(Exception):
 class Session:
     def __init__(
         self, *, store: Store, clock: Clock, pipeline: Pipeline, settings: WorkerSettings,
-        wake: duty.Wake, on_told: Callable[[], None], sender: WebhookSender,
+        wake: periodic.Wake, on_told: Callable[[], None], sender: WebhookSender,
     ) -> None:  # fmt: skip
         self.id = f"w_{secrets.token_hex(6)}"
         self._store, self._clock, self._settings, self._wake = store, clock, settings, wake
         self._lanes: dict[int, Lane] = {}
-        self._lane_ended = duty.Wake()
-        self._links_found = duty.Wake()
+        self._lane_ended = periodic.Wake()
+        self._links_found = periodic.Wake()
         self._sender = sender
         self._over = asyncio.Event()
         self._registered = asyncio.Event()
@@ -90,9 +90,9 @@ class Session:
             log.info("worker_started", worker=self.id, slots=self._settings.slots)
             async with asyncio.TaskGroup() as group:
                 for name, step in duties.items():
-                    group.create_task(duty.run(name, step))
-                group.create_task(duty.run("lease", partial(self._lease, group), self._wake))
-                group.create_task(duty.run("links", self._follow_links, self._links_found))
+                    group.create_task(periodic.run(name, step))
+                group.create_task(periodic.run("lease", partial(self._lease, group), self._wake))
+                group.create_task(periodic.run("links", self._follow_links, self._links_found))
                 group.create_task(self._crew.taker.run())
                 group.create_task(self._flusher.run())
                 group.create_task(self._sender.run())

@@ -6,7 +6,7 @@ from curtsy.extract import ExtractLimits
 from curtsy.fetch import Limits
 from curtsy.fetch.guard import Network
 from curtsy.politeness.policy import Policy
-from curtsy.scrapers.known import OwnScrapers
+from curtsy.scrapers.registry import OwnScrapers
 
 
 @dataclass(frozen=True, slots=True)

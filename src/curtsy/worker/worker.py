@@ -3,15 +3,15 @@
 from collections.abc import Callable
 
 from curtsy.clock import Clock
-from curtsy.duty import Wake
 from curtsy.extract import Pool
 from curtsy.fetch import Fetcher
+from curtsy.periodic import Wake
 from curtsy.store import Store
 from curtsy.worker.pipeline import Pipeline
-from curtsy.worker.robots import RobotsFiles
+from curtsy.worker.robots_cache import RobotsFiles
 from curtsy.worker.session import Session
 from curtsy.worker.settings import WorkerSettings
-from curtsy.worker.webhooks import WebhookSender, webhook_fetcher
+from curtsy.worker.webhook_sender import WebhookSender, webhook_fetcher
 
 __all__ = ["Worker", "WorkerSettings"]
 

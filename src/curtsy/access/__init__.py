@@ -1,0 +1,1 @@
+"""Access: API keys, browser sessions and quotas."""

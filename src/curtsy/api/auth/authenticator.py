@@ -1,0 +1,55 @@
+"""The porter knows whose key or cookie it is, and whether one must be shown at all."""
+
+from curtsy.access.keys import USES_NOTED_EVERY, Key, Presented, keys_exist, presented, recognised
+from curtsy.access.sessions import Session, cookie_hash, sessions_of
+from curtsy.api.auth.access_rules import Entrance
+from curtsy.api.auth.cache import Recent
+from curtsy.api.auth.failed_attempts import WrongKeys
+from curtsy.api.backend import Desk
+from curtsy.clock import Clock
+from curtsy.model.roles import Caller
+
+
+class Porter:
+    """What changes in the store, it knows within a second."""
+
+    def __init__(self, desk: Desk, entrance: Entrance) -> None:
+        self._desk, self._entrance = desk, entrance
+        self._keys: Recent[Presented, Key] = Recent(
+            desk, lambda c, given, now: recognised(c, given, now=now)
+        )
+        self._sessions: Recent[str, Session] = Recent(
+            desk, lambda c, hashes, now: sessions_of(c, hashes, now=now)
+        )
+        self._any_key: Recent[None, bool] = Recent(desk, lambda c, *_: {None: keys_exist(c)})
+        self._noted: dict[int, int] = {}
+        self.wrong_keys = WrongKeys()
+
+    @property
+    def clock(self) -> Clock:
+        return self._desk.clock
+
+    async def lets_everyone_in(self) -> bool:
+        if self._entrance.open_access:
+            return True
+        return self._entrance.is_private and not await self._any_key.answer(None)
+
+    async def holder(self, key: str) -> Caller | None:
+        given = presented(key)
+        found = await self._keys.answer(given) if given is not None else None
+        if found is None:
+            return None
+        self._note_use(found)
+        return found.caller
+
+    async def session(self, cookie: str) -> Session | None:
+        return await self._sessions.answer(cookie_hash(cookie))
+
+    def forget(self, cookie: str) -> None:
+        self._sessions.forget(cookie_hash(cookie))
+
+    def _note_use(self, key: Key) -> None:
+        now = self._desk.clock.now()
+        if now - max(key.used_at or 0, self._noted.get(key.id, 0)) > USES_NOTED_EVERY:
+            self._noted[key.id] = now
+            self._desk.note_use(key.id)

@@ -1,0 +1,271 @@
+"""What the doors work with: the store, within a deadline, and the ways a job begins and ends.
+
+A request that the database keeps waiting is answered in time all the same. What it had begun is
+told to stop but not waited for, since ending a hung connection can hang too; it may still be
+committed, so the answer never says that it was not.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Annotated, Any, Self, TypeVar
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from curtsy import periodic
+from curtsy.access.keys import Presented, note_use
+from curtsy.access.sessions import Session, close_session, open_session
+from curtsy.api.schedule_backend import ScheduleDesk, Terms
+from curtsy.batcher import Gathering
+from curtsy.clock import Clock
+from curtsy.errors import NotFound, StoreAway, WrongState
+from curtsy.events import Feed
+from curtsy.events.webhooks import replay_delivery, signing_secret
+from curtsy.explain.plan import Plan, look_for_plan, make_plan
+from curtsy.frontier.source_policy import Surroundings
+from curtsy.jobs import (
+    JobRequest,
+    Letters,
+    Settled,
+    Submitted,
+    Submitter,
+    cancel,
+    pause,
+    purge_some,
+    resolve_letter,
+    resolve_letters,
+    resume,
+    retry_failures,
+    retry_letter,
+    retry_letters,
+)
+from curtsy.jobs.dead_letters import BATCH
+from curtsy.jobs.job import Tagged, read_jobs
+from curtsy.jobs.purge import BATCH as PURGE_BATCH
+from curtsy.model.roles import Caller
+from curtsy.politeness.policy import Policy
+from curtsy.store import Connection, Store
+
+T = TypeVar("T")
+
+ANSWER_WITHIN_SECONDS = 1.6
+"""So that with its way through the network the answer is there within two."""
+SECONDS_FOR_A_URL = 0.0002
+"""More for a submit of many: the largest may take 20 seconds."""
+LEAVE_WITHIN_SECONDS = 5.0
+JOBS_TOGETHER = 256
+"""Jobs that are read in one go, when many are asked for at once."""
+MORE_BATCHES_FOR = 5_000
+"""Milliseconds for which a request over many letters or items goes on from batch to batch."""
+SECONDS_FOR_A_MOVE = 10.0
+"""More where a host changes its source: all that waits there goes along."""
+POLICY = Policy()
+
+
+class Desk:
+    """Lives as long as the server; at its end it waits a moment for what it left behind."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        submitter: Submitter,
+        on_work: Callable[[], None],
+        answer_within: float = ANSWER_WITHIN_SECONDS,
+        page_max_age: int = 30 * 24 * 3_600_000,
+        crawl_cache_ttl: int = 3_600_000,
+        policy: Policy = POLICY,
+        lease_ttl: int = 15_000,
+        user_agent: str = "curtsy",
+        result_days: int = 30,
+        sync_timeout: float = 30.0,
+    ) -> None:
+        self.policy, self.user_agent = policy, user_agent
+        """Of sources that nobody described."""
+        self._lease_ttl = lease_ttl
+        self.crawl_cache_ttl = crawl_cache_ttl
+        """A crawl asked for again within this is the same one."""
+        self.page_max_age = page_max_age
+        """A stored article no older than this will do, unless a job says otherwise."""
+        self.clock = clock
+        self._store, self._submitter = store, submitter
+        self._on_work = on_work
+        self._answer_within = answer_within
+        self.sync_timeout = sync_timeout
+        """Seconds that a run in sync mode is waited for."""
+        terms = Terms(page_max_age, crawl_cache_ttl, result_days)
+        self.schedules = ScheduleDesk(self, store=store, submitter=submitter, terms=terms,
+                                      on_work=on_work)  # fmt: skip
+        self.feed = Feed(store)
+        """Of events, for whoever follows them."""
+        self._begun: set[asyncio.Task[Any]] = set()
+        self._jobs = Gathering(self._read_jobs, most=JOBS_TOGETHER, at_once=1)
+
+    async def __aenter__(self) -> Self:
+        self._feeding = asyncio.create_task(periodic.run("feed", self.feed.step, self.feed.wake))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._feeding.cancel()
+        await asyncio.wait({self._feeding, *self._begun}, timeout=LEAVE_WITHIN_SECONDS)
+
+    async def submit(self, request: JobRequest) -> Submitted:
+        more = len(request.pages) * SECONDS_FOR_A_URL
+        return await self.in_time(self._submitter.submit(request), more)
+
+    async def plan(self, request: JobRequest) -> Plan:
+        """What the request would come to; nothing is written."""
+        guarded: list[str] = []
+        wanted = self._submitter.check(request, guarded)
+        more, now = len(request.pages) * SECONDS_FOR_A_URL, self.clock.now()
+        reading = self._store.read(
+            lambda c: look_for_plan(c, wanted, request.max_age, self.policy, now=now)
+        )
+        found = await self.in_time(reading, more)
+        return await asyncio.to_thread(
+            make_plan, wanted, found, self.policy, user_agent=self.user_agent, now=now,
+            finish_by=request.finish_by, guarded=guarded,
+        )  # fmt: skip
+
+    async def job(self, job: str) -> Tagged:
+        """The job as it stands, with its tags."""
+        try:
+            async with asyncio.timeout(self._answer_within):
+                return await self._jobs.ask(job)
+        except TimeoutError:
+            raise _no_answer(self._answer_within) from None
+
+    async def _read_jobs(self, jobs: Sequence[str]) -> list[Tagged | Exception]:
+        found = await self._store.read(lambda c: read_jobs(c, jobs))
+        return [found.get(job) or NotFound("job", job) for job in jobs]
+
+    async def cancel(self, job: str) -> int:
+        """How many pending pages were removed."""
+        return await self.write(lambda c: cancel(c, job, now=self.clock.now()))
+
+    async def retry(self, job: str, caller: Caller) -> int:
+        """How many failed pages wait again."""
+        now, key_id = self.clock.now(), caller.key_id
+        pages = await self.write(lambda c: retry_failures(c, job, now=now, key_id=key_id))
+        self._on_work()
+        return pages
+
+    async def pause(self, job: str) -> int:
+        """How many pages wait aside."""
+        return await self.write(lambda c: pause(c, job, now=self.clock.now()))
+
+    async def resume(self, job: str) -> int:
+        """How many pages wait again."""
+        pages = await self.write(lambda c: resume(c, job, now=self.clock.now()))
+        self._on_work()
+        return pages
+
+    async def purge(self, job: str) -> bool:
+        """Whether all of it is gone; if not, there was too much for one request."""
+        with suppress(WrongState):  # one that has ended needs no cancelling
+            await self.cancel(job)
+        until = self.clock.monotonic() + MORE_BATCHES_FOR
+        while await self.write(lambda c: purge_some(c, job)) == PURGE_BATCH:
+            if self.clock.monotonic() >= until:
+                return False
+        return True
+
+    async def replay_delivery(self, job: str, delivery: int) -> None:
+        await self.write(lambda c: replay_delivery(c, job, delivery, now=self.clock.now()))
+
+    async def signing_secret(self) -> str:
+        return await self.write(lambda c: signing_secret(c, now=self.clock.now()))
+
+    async def retry_letter(self, letter: int) -> Settled:
+        settled = await self.write(lambda c: retry_letter(c, letter, now=self.clock.now()))
+        self._on_work()
+        return settled
+
+    async def resolve_letter(self, letter: int) -> Settled:
+        return await self.write(lambda c: resolve_letter(c, letter))
+
+    async def retry_letters(self, which: Letters) -> Settled:
+        now = self.clock.now()
+        settled = await self._in_batches(lambda c: retry_letters(c, which, now=now))
+        self._on_work()
+        return settled
+
+    async def resolve_letters(self, which: Letters) -> Settled:
+        return await self._in_batches(lambda c: resolve_letters(c, which))
+
+    async def _in_batches(self, work: Callable[[Connection], Settled]) -> Settled:
+        """As many as there are time for; what is done is kept, and the answer says what is left."""
+        until = self.clock.monotonic() + MORE_BATCHES_FOR
+        settled = batch = await self.write(work)
+        while batch.letters == BATCH and self.clock.monotonic() < until:
+            batch = await self.write(work)
+            settled += batch
+        return settled
+
+    async def change_source(self, work: Callable[[Connection, Surroundings], T]) -> T:
+        """Somebody says something of a source; the workers hear of it."""
+
+        def change(connection: Connection) -> T:
+            return work(connection, Surroundings(self.policy, self._lease_ttl, self.clock.now()))
+
+        changed = await self.write(change, SECONDS_FOR_A_MOVE)
+        self._on_work()
+        return changed
+
+    async def open_session(self, given: Presented) -> tuple[Session, str] | None:
+        return await self.write(lambda c: open_session(c, given, now=self.clock.now()))
+
+    async def close_session(self, hashed: str) -> None:
+        await self.write(lambda c: close_session(c, hashed))
+
+    def note_use(self, key_id: int) -> None:
+        """When there is time: nobody waits for it."""
+        self.begin(self._store.write(lambda c: note_use(c, key_id, now=self.clock.now())))
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        return await self.in_time(self._store.read(work))
+
+    async def write(self, work: Callable[[Connection], T], more: float = 0.0) -> T:
+        return await self.in_time(self._store.write(work, durable=True), more)
+
+    async def in_time(self, work: Coroutine[Any, Any, T], more: float = 0.0) -> T:
+        within = self._answer_within + more
+        task = self.begin(work)
+        try:
+            await asyncio.wait([task], timeout=within)
+        finally:
+            task.cancel()
+        if not task.done() or task.cancelled():
+            raise _no_answer(within)
+        return task.result()
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._begun.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._begun.discard(task)
+        if not task.cancelled():
+            task.exception()  # one that comes after the answer is nobody's to collect
+
+
+def _no_answer(within: float) -> StoreAway:
+    return StoreAway(f"no answer within {within:g} seconds")
+
+
+async def _desk(connection: HTTPConnection) -> Desk:
+    desk: Desk = connection.app.state.desk
+    return desk
+
+
+TheDesk = Annotated[Desk, Depends(_desk)]

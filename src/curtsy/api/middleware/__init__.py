@@ -1,0 +1,1 @@
+"""Middleware around every request: size limits, origin checks, strict JSON."""

@@ -1,0 +1,61 @@
+"""Is the server of use? 503 while the store is away; degraded while no worker fetches."""
+
+from operator import attrgetter
+from typing import Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from curtsy import __version__
+from curtsy.api.backend import TheDesk
+from curtsy.api.problems import RETRY_AFTER, STORE_AWAY_RETRY_SECONDS
+from curtsy.errors import StoreAway, StoreFull
+from curtsy.jobs.job import live_workers
+
+router = APIRouter(generate_unique_id_function=attrgetter("name"))
+
+
+class Version(BaseModel):
+    name: str = "curtsy"
+    version: str = __version__
+
+
+class HealthFacts(BaseModel):
+    store: Literal["ok", "away"]
+    workers: int
+    """That live."""
+    version: str = __version__
+
+
+class Health(HealthFacts):
+    status: Literal["ok", "degraded"]
+    """`degraded`: the store is away, or no worker lives and so nothing is fetched."""
+    data: HealthFacts
+    """The same once more, as the envelope of the runs door has it."""
+
+
+AWAY = {"model": Health, "description": "The store is away", "headers": RETRY_AFTER}
+
+
+@router.get("/health", responses={503: AWAY})
+@router.head("/health", include_in_schema=False)
+async def get_health(desk: TheDesk, response: Response) -> Health:
+    """The whole in one word: for those who only want to know whether to worry."""
+    try:
+        workers = await desk.read(lambda c: live_workers(c, now=desk.clock.now()))
+    except (StoreAway, StoreFull):
+        response.status_code = 503
+        response.headers["Retry-After"] = str(STORE_AWAY_RETRY_SECONDS)
+        return _health(HealthFacts(store="away", workers=0))
+    return _health(HealthFacts(store="ok", workers=workers))
+
+
+@router.get("/version")
+async def get_version() -> Version:
+    """What answers here."""
+    return Version()
+
+
+def _health(facts: HealthFacts) -> Health:
+    status: Literal["ok", "degraded"] = "ok" if facts.workers else "degraded"
+    return Health(status=status, data=facts, **facts.model_dump())

@@ -1,0 +1,24 @@
+"""Figures for a monitoring system."""
+
+from operator import attrgetter
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from curtsy.api.backend import TheDesk
+from curtsy.api.metrics import families, measure
+from curtsy.api.problems import problems
+from curtsy.api.prometheus import MEDIA_TYPE, exposition
+
+router = APIRouter(generate_unique_id_function=attrgetter("name"))
+AS_TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}}
+}
+
+
+@router.get("/metrics", response_class=Response, responses=AS_TEXT | problems())
+async def get_metrics(desk: TheDesk) -> Response:
+    """The queue, the workers, the schedules and the described sources, in the text format of
+    Prometheus. They are of the whole system, whichever process is asked."""
+    found = await desk.read(lambda c: measure(c, desk.policy, now=desk.clock.now()))
+    return Response(exposition(families(found)), media_type=MEDIA_TYPE)

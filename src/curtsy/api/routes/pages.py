@@ -1,0 +1,34 @@
+"""Pages: one URL scraped one way, whoever asked for it, with all attempts at it."""
+
+import re
+from operator import attrgetter
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+
+from curtsy.api.auth.ownership import page_is_theirs_since
+from curtsy.api.backend import TheDesk
+from curtsy.api.problems import problems
+from curtsy.api.schemas.pages import Page, own_page_of, page_of
+from curtsy.errors import NotFound
+from curtsy.jobs.pages import page_story
+
+router = APIRouter(prefix="/pages", generate_unique_id_function=attrgetter("name"))
+
+
+async def _page(page_id: str) -> str:
+    if not re.fullmatch(r"art_[0-9a-f]{1,15}", page_id):
+        raise NotFound("page", page_id[:100])
+    return page_id
+
+
+PageId = Annotated[str, Depends(_page)]
+
+
+@router.get("/{page_id}", responses=problems(404), response_model_exclude_none=True)
+async def get_page(request: Request, page: PageId, desk: TheDesk) -> Page:
+    """A page, how it stands, and its history."""
+    number = int(page.removeprefix("art_"), 16)
+    since = await page_is_theirs_since(request, desk, number, page)
+    story = await desk.read(lambda c: page_story(c, number, page))
+    return page_of(story) if since is None else own_page_of(story, since)

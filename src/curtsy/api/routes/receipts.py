@@ -1,0 +1,44 @@
+"""Courtesy receipts: proof of good manners, for programs and for a site's owner."""
+
+from operator import attrgetter
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from curtsy.api.backend import TheDesk
+from curtsy.api.problems import problems
+from curtsy.api.receipt_html import page
+from curtsy.api.schemas.receipts import MOST_DAYS, CourtesyReceipt, receipt_of
+from curtsy.clock import DAY
+from curtsy.frontier.receipts import receipts_since
+from curtsy.sources.source import source
+
+router = APIRouter(generate_unique_id_function=attrgetter("name"))
+
+HTML = "text/html"
+AS_PAGE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {HTML: {"schema": {"type": "string"}}}}
+}
+
+
+@router.get("/sources/{source_name}/receipt", response_model=CourtesyReceipt,
+            responses=AS_PAGE | problems(404))  # fmt: skip
+async def get_source_receipt(
+    request: Request,
+    source_name: str,
+    desk: TheDesk,
+    days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 7,
+) -> Response:
+    """What the source had of us in the last days, today included; with `Accept: text/html` as a
+    page that can be sent to the site's owner."""
+    now = desk.clock.now()
+    found = await desk.read(lambda c: source(c, source_name, desk.policy, now=now))
+    today, source_id = now // DAY, found.row.id
+    receipts = await desk.read(
+        lambda c: receipts_since(c, source_id, first=today - days + 1, last=today)
+    )
+    receipt = receipt_of(found, receipts, user_agent=desk.user_agent, now=now)
+    if HTML in request.headers.get("accept", ""):
+        headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        return Response(page(receipt), headers=headers, media_type=HTML)
+    return Response(receipt.model_dump_json(), media_type="application/json")

@@ -1,0 +1,124 @@
+"""Sites: declared by name, shown with what they say, forgotten; and the records they had."""
+
+from operator import attrgetter
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict
+
+from curtsy.api.backend import TheDesk
+from curtsy.api.middleware.json_route import JsonRoute
+from curtsy.api.problems import problems
+from curtsy.clock import rfc3339
+from curtsy.frontier.source_policy import Surroundings
+from curtsy.requests import examples
+from curtsy.schedules.site_schedules import declare, forget
+from curtsy.sites import site
+from curtsy.sites.records import records_of_site
+from curtsy.sites.spec import SiteWords
+from curtsy.store import Connection
+
+router = APIRouter(
+    route_class=JsonRoute, prefix="/sites", generate_unique_id_function=attrgetter("name")
+)
+
+
+class SiteDeclared(SiteWords):
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra=examples.shown(examples.SITE)
+    )
+
+
+class SiteSaid(BaseModel):
+    name: str
+    declared: dict[str, Any]
+    """As it was said."""
+    created_at: str
+    updated_at: str
+
+
+class SiteGone(BaseModel):
+    name: str
+    message: str
+
+
+class RecordShown(BaseModel):
+    key: str
+    record: dict[str, Any]
+    first_seen_at: str
+    last_seen_at: str
+    changed_at: str
+
+
+class RecordList(BaseModel):
+    records: list[RecordShown]
+    limit: int
+    next_cursor: str | None = None
+
+
+MADE: dict[int | str, dict[str, Any]] = {201: {"model": SiteSaid}}
+
+
+@router.put("/{site_name}", responses=MADE | problems(413, 507))
+async def put_site(
+    site_name: str, words: SiteDeclared, desk: TheDesk, response: Response
+) -> SiteSaid:
+    """Declare a site: it is as these words say, and runs on the schedule that they name."""
+
+    def put(connection: Connection, around: Surroundings) -> tuple[bool, SiteSaid]:
+        made = site.known_site(connection, site_name) is None
+        check = desk.schedules.check_task
+        return made, _said(declare(connection, site_name, words, around, check=check))
+
+    made, said = await desk.change_source(put)
+    desk.schedules.ticker.wake()
+    response.status_code = 201 if made else 200
+    return said
+
+
+@router.get("/{site_name}", responses=problems(404))
+async def get_site(site_name: str, desk: TheDesk) -> SiteSaid:
+    """What was declared."""
+    return _said(await desk.read(lambda c: site.site(c, site_name)))
+
+
+@router.delete("/{site_name}", responses=problems(404, 507))
+async def delete_site(site_name: str, desk: TheDesk) -> SiteGone:
+    """Forget a site with its schedule and its records; its runs stay."""
+    await desk.schedules.change(lambda c: forget(c, site_name, now=desk.clock.now()))
+    return SiteGone(name=site_name, message=f"{site_name} is forgotten; its runs are kept.")
+
+
+@router.get("/{site_name}/records", responses=problems(404))
+async def list_site_records(
+    site_name: str,
+    desk: TheDesk,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    cursor: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
+) -> RecordList:
+    """Everything that runs of the site found, as it was last seen, in the order of the keys."""
+
+    def look(connection: Connection) -> list[Any]:
+        found = site.site(connection, site_name)
+        return records_of_site(connection, found.id, after=cursor or "", most=limit + 1)
+
+    rows = await desk.read(look)
+    return RecordList(
+        records=[_record(row) for row in rows[:limit]], limit=limit,
+        next_cursor=rows[limit - 1].key if len(rows) > limit else None,
+    )  # fmt: skip
+
+
+def _said(found: site.Site) -> SiteSaid:
+    row = found.row
+    return SiteSaid(name=found.name, declared=orjson.loads(row.declared),
+                    created_at=rfc3339(row.created_at),
+                    updated_at=rfc3339(row.updated_at))  # fmt: skip
+
+
+def _record(row: Any) -> RecordShown:
+    return RecordShown(
+        key=row.key, record=orjson.loads(row.data), first_seen_at=rfc3339(row.first_seen_at),
+        last_seen_at=rfc3339(row.last_seen_at), changed_at=rfc3339(row.changed_at),
+    )  # fmt: skip

@@ -1,0 +1,79 @@
+"""What became of a job's webhooks, and once more on demand."""
+
+from operator import attrgetter
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel
+
+from curtsy.api.backend import TheDesk
+from curtsy.api.middleware.json_route import JsonRoute
+from curtsy.api.problems import problems
+from curtsy.api.routes.jobs import JobId
+from curtsy.clock import rfc3339
+from curtsy.events.webhooks import deliveries_of
+
+router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
+
+DeliveryId = Annotated[int, Path(ge=1, le=2**62)]
+
+
+class Delivery(BaseModel):
+    id: int
+    url: str
+    state: str
+    """waiting, delivered or failed."""
+    round: int
+    """Which end of the job it tells of: one whose failures were tried again has several."""
+    attempts: int
+    status: int | None
+    """Of the last answer."""
+    error: str | None
+    created_at: str
+    next_attempt_at: str | None
+    ended_at: str | None
+
+
+class Deliveries(BaseModel):
+    deliveries: list[Delivery]
+
+
+class Replayed(BaseModel):
+    delivery: int
+    message: str
+
+
+class SigningSecret(BaseModel):
+    secret: str
+
+
+@router.get("/jobs/{job_id}/webhooks", responses=problems(404))
+async def list_webhook_deliveries(job: JobId, desk: TheDesk) -> Deliveries:
+    """One delivery for each time the job ended."""
+    await desk.job(job)
+    rows = await desk.read(lambda c: deliveries_of(c, job))
+    return Deliveries(deliveries=[_delivery(row) for row in rows])
+
+
+@router.post("/jobs/{job_id}/webhooks/{delivery}/replay", status_code=202,
+             responses=problems(404, 409, 507))  # fmt: skip
+async def replay_webhook_delivery(job: JobId, delivery: DeliveryId, desk: TheDesk) -> Replayed:
+    """Deliver it once more; 409 while it is still being tried."""
+    await desk.job(job)
+    await desk.replay_delivery(job, delivery)
+    return Replayed(delivery=delivery, message="It is delivered once more.")
+
+
+@router.get("/webhooks/secret", responses=problems(507))
+async def get_webhook_secret(desk: TheDesk) -> SigningSecret:
+    """With what this installation signs its webhooks."""
+    return SigningSecret(secret=await desk.signing_secret())
+
+
+def _delivery(row: Any) -> Delivery:
+    return Delivery(
+        id=row.id, url=row.url, state=row.state, round=row.round, attempts=row.attempts,
+        status=row.status, error=row.error, created_at=rfc3339(row.created_at),
+        next_attempt_at=rfc3339(row.next_at) if row.state == "waiting" else None,
+        ended_at=rfc3339(row.ended_at) if row.ended_at else None,
+    )  # fmt: skip

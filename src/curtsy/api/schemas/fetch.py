@@ -1,0 +1,53 @@
+"""The fetch door's requests and answers."""
+
+from typing import Any
+
+import orjson
+from fastapi import Response
+from pydantic import BaseModel, ConfigDict
+
+from curtsy.api.schemas.content import as_base64, as_text, unpacked
+from curtsy.api.schemas.idempotency import REPLAYED
+from curtsy.api.schemas.jobs import Job
+from curtsy.clock import rfc3339
+from curtsy.jobs import Submitted
+from curtsy.model.jobs import JobState
+from curtsy.model.status_words import FETCH
+from curtsy.requests import examples
+from curtsy.requests.fetch import FetchRequest
+
+
+class FetchCreated(BaseModel):
+    model_config = ConfigDict(json_schema_extra=examples.shown(examples.FETCH_CREATED))
+
+    id: str
+    url: str
+    status: str
+
+
+def created(asked: FetchRequest, submitted: Submitted) -> Response:
+    status = FETCH[JobState.QUEUED if submitted.new else JobState.SUCCEEDED]
+    body = {"id": submitted.job, "url": asked.url, "status": status}
+    headers = {"Location": f"/jobs/{submitted.job}"}
+    if submitted.replayed:
+        headers |= REPLAYED
+    return Response(orjson.dumps(body), 201, headers, "application/json")
+
+
+def with_content(job: Job, row: Any) -> bytes:
+    """The job as JSON. Large contents make it slow: not for the event loop."""
+    body = job.model_dump(exclude_none=True, exclude={"created_at"})
+    if row.content is not None:
+        body |= _content(row)
+    if row.fetched_at is not None:
+        body["fetched_at"] = rfc3339(row.fetched_at)
+    return orjson.dumps(body)
+
+
+def _content(row: Any) -> dict[str, Any]:
+    content = unpacked(row.content, row.bytes)
+    text = as_text(content, row.content_type, row.charset)
+    if text is not None:
+        return {"content": text, "content_type": row.content_type}
+    return {"content": as_base64(content), "content_encoding": "base64",
+            "content_type": row.content_type}  # fmt: skip

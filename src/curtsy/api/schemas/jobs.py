@@ -1,0 +1,188 @@
+"""Jobs in the fields and words of the door that made them."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from curtsy.clock import rfc3339
+from curtsy.model.jobs import JobState
+from curtsy.model.status_words import word
+from curtsy.requests import examples
+from curtsy.sites.site import task_id
+
+
+class AnyJob(BaseModel):
+    door: str
+    state: JobState
+    """The engine's own word."""
+    paused: bool | None = None
+    eta: str | None = None
+    """When it may be expected to end, as far as that can be foretold."""
+    finish_by: str | None = None
+    in_time: bool | None = None
+    """Whether it may be expected to end by then, or did."""
+    schedule_id: str | None = None
+    """Of the schedule whose slot it is."""
+    next_run: str | None = None
+    """Of that schedule: its next slot; of a job that waits for its slot, this one."""
+
+
+class FetchFields(AnyJob):
+    id: str
+    url: str
+    status: str
+    error: str | None = None
+    """Of a job in error: why, in a sentence."""
+
+
+class FetchSummary(FetchFields):
+    created_at: str
+
+
+class FetchJob(FetchFields):
+    model_config = ConfigDict(json_schema_extra=examples.shown(examples.FETCH_COMPLETED))
+
+    content: str | None = None
+    """Of a completed job: its text, or its bytes in base64."""
+    content_encoding: str | None = None
+    """`base64` where the content is not text."""
+    content_type: str | None = None
+    fetched_at: str | None = None
+
+
+class ArticlesJob(AnyJob):
+    """`completed` counts what came from the cache, too."""
+
+    model_config = ConfigDict(json_schema_extra=examples.shown(examples.ARTICLES_STATUS))
+
+    job_id: str
+    status: str
+    total_articles: int
+    completed: int
+    failed: int
+    cancelled: int = 0
+    pending: int
+    cached_articles: int
+    created_at: str
+    updated_at: str
+    completed_at: str | None = None
+    name: str | None = None
+    tags: list[str] = Field(default_factory=list)
+
+
+class CrawlJob(AnyJob):
+    model_config = ConfigDict(json_schema_extra=examples.shown(examples.CRAWL_STATUS))
+
+    job_id: str
+    status: str
+    spider: str
+    spider_job_id: str
+    """Of a built-in spider: the job itself."""
+    total_pages: int
+    """So far: a crawl finds more as it goes."""
+    completed: int
+    failed: int
+    cancelled: int = 0
+    pending: int
+    created_at: str
+    updated_at: str
+    started_at: str | None = None
+    finished_at: str | None = None
+    user_id: str | None = None
+    name: str | None = None
+    tags: list[str] = Field(default_factory=list)
+
+
+class RunJob(AnyJob):
+    """A run of a site; `GET /jobs/scrape/{run_id}` has its results."""
+
+    run_id: str
+    task_id: str
+    site_name: str | None
+    status: str
+    trigger: str
+    requested_pages: int
+    completed_pages: int
+    errors_count: int
+    message: str | None = None
+    created_at: str
+    started_at: str | None = None
+    finished_at: str | None = None
+
+
+Job = FetchSummary | ArticlesJob | CrawlJob | RunJob
+
+
+class JobList(BaseModel):
+    jobs: list[Job]
+    total: int
+    total_is_capped: bool
+    """There are more than `total`; they were not counted."""
+    limit: int
+    skip: int
+    next_cursor: str | None = None
+
+
+class Cancelled(BaseModel):
+    model_config = ConfigDict(json_schema_extra=examples.shown(examples.CANCELLED))
+
+    job_id: str
+    status: str
+    message: str
+
+
+class Changed(BaseModel):
+    job_id: str
+    status: str
+    message: str
+    pages: int
+
+
+def summary(row: Any, tags: list[str] | None = None, eta: int | None = None) -> Job:
+    state = JobState(row.state)
+    common: dict[str, Any] = {
+        "door": row.door, "state": state, "status": word(row.door, state, row.done),
+        "created_at": rfc3339(row.created_at), "paused": True if row.paused_at else None,
+        "eta": rfc3339(eta) if eta is not None else None,
+    }  # fmt: skip
+    if row.schedule is not None:
+        due = row.due_at if state is JobState.SCHEDULED else row.next_fire_at
+        common |= {"schedule_id": row.schedule, "next_run": rfc3339(due) if due else None}
+    if row.finish_by is not None:
+        end = row.finished_at or eta
+        common["finish_by"] = rfc3339(row.finish_by)
+        common["in_time"] = end <= row.finish_by if end is not None else None
+    if row.door == "fetch":
+        return FetchSummary(id=row.public_id, url=row.url or "", error=row.error, **common)
+    if row.door == "crawl":
+        return _crawl(row, tags or [], common)
+    if row.door == "runs":
+        return _run(row, common)
+    return ArticlesJob(
+        job_id=row.public_id, total_articles=row.total, completed=row.done, failed=row.failed,
+        cancelled=row.cancelled, pending=row.total - row.done - row.failed - row.cancelled,
+        cached_articles=row.cached, updated_at=rfc3339(row.updated_at),
+        completed_at=rfc3339(row.finished_at) if row.finished_at else None, name=row.name,
+        tags=tags or [], **common,
+    )  # fmt: skip
+
+
+def _run(row: Any, common: dict[str, Any]) -> RunJob:
+    return RunJob(
+        run_id=row.public_id, task_id=task_id(row.public_id), site_name=row.name,
+        trigger=row.trigger, requested_pages=row.max_pages or row.total, completed_pages=row.done,
+        errors_count=row.failed, message=row.message,
+        started_at=rfc3339(row.started_at) if row.started_at else None,
+        finished_at=rfc3339(row.finished_at) if row.finished_at else None, **common,
+    )  # fmt: skip
+
+
+def _crawl(row: Any, tags: list[str], common: dict[str, Any]) -> CrawlJob:
+    return CrawlJob(
+        job_id=row.public_id, spider=row.scraper, spider_job_id=row.public_id,
+        total_pages=row.total, completed=row.done, failed=row.failed, cancelled=row.cancelled,
+        pending=row.total - row.done - row.failed - row.cancelled,
+        updated_at=rfc3339(row.updated_at), user_id=row.user_id, name=row.name, tags=tags,
+        started_at=rfc3339(row.started_at) if row.started_at else None,
+        finished_at=rfc3339(row.finished_at) if row.finished_at else None, **common,
+    )  # fmt: skip

@@ -1,0 +1,115 @@
+"""A page, as it is shown."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from curtsy.clock import rfc3339, rfc3339_or_none
+from curtsy.jobs.pages import PageStory
+from curtsy.model.failure_kinds import Kind
+from curtsy.model.jobs import page_name
+
+PageStatus = Literal["PENDING", "SCRAPING", "SCRAPED", "FAILED", "CANCELLED"]
+PageState = Literal["pending", "retry", "started", "success", "dead_letter", "cancelled"]
+
+STATUS: dict[PageState, PageStatus] = {
+    "pending": "PENDING",
+    "retry": "PENDING",
+    "started": "SCRAPING",
+    "success": "SCRAPED",
+    "dead_letter": "FAILED",
+    "cancelled": "CANCELLED",
+}
+
+
+class Attempt(BaseModel):
+    """One try. `turn` counts all tries of the page, `attempt` those of one visit."""
+
+    turn: int
+    attempt: int
+    url: str | None
+    outcome: str
+    """fetched, not_modified, moved, again, failed"""
+    kind: Kind | None = None
+    status: int | None = None
+    bytes: int | None = None
+    """As transferred."""
+    memory: int | None = None
+    """The most that the process that parsed the page has had."""
+    error: str | None = None
+    traceback: str | None = None
+    worker: str | None = None
+    """As the traceback, not for those who see only their own."""
+    started_at: str
+    ended_at: str
+
+
+class Page(BaseModel):
+    id: str
+    url: str
+    host: str
+    source: str
+    scraper: str
+    status: PageStatus
+    state: PageState
+    error_message: str | None = None
+    error_kind: Kind | None = None
+    retry_count: int
+    reference_count: int | None = None
+    """How many items of jobs have asked for it; not for those who see only their own."""
+    etag: str | None = None
+    last_modified: str | None = None
+    document_version: int
+    """Of the newest content; 0 when there is none."""
+    created_at: str
+    checked_at: str | None = None
+    fetched_at: str | None = None
+    due_at: str | None = None
+    """When it is tried next, if that is set."""
+    current_url: str | None = None
+    """Where it moved to, while it is on its way there."""
+    history: list[Attempt]
+    """The newest first, at most 200; for those who see only their own, since they asked."""
+
+
+def page_of(story: PageStory) -> Page:
+    page, state = story.page, _state(story)
+    return Page(
+        id=page_name(page.id), url=page.url, host=page.host, source=page.source,
+        scraper=page.scraper, status=STATUS[state], state=state, error_message=page.error,
+        error_kind=page.kind, retry_count=page.retry_count, reference_count=page.reference_count,
+        etag=page.etag, last_modified=page.last_modified, document_version=page.document_version,
+        created_at=rfc3339(page.created_at), checked_at=rfc3339_or_none(page.checked_at),
+        fetched_at=rfc3339_or_none(page.fetched_at), due_at=rfc3339_or_none(page.due_at),
+        current_url=page.current_url, history=[attempt_of(a) for a in story.attempts],
+    )  # fmt: skip
+
+
+def own_page_of(story: PageStory, since: int) -> Page:
+    """As one sees it who asked for it then: nothing of what it is to others."""
+    theirs = [attempt for attempt in story.attempts if attempt.ended_at >= since]
+    page = page_of(replace(story, attempts=theirs))
+    bare = [attempt.model_copy(update={"worker": None, "traceback": None})
+            for attempt in page.history]  # fmt: skip
+    return page.model_copy(update={"reference_count": None, "history": bare})
+
+
+def attempt_of(row: Any) -> Attempt:
+    return Attempt(
+        turn=row.turn, attempt=row.attempt, url=row.url, outcome=row.outcome, kind=row.kind,
+        status=row.status, bytes=row.bytes, memory=row.memory, error=row.error,
+        traceback=row.traceback, worker=row.worker, started_at=rfc3339(row.started_at),
+        ended_at=rfc3339(row.ended_at),
+    )  # fmt: skip
+
+
+def _state(story: PageStory) -> PageState:
+    page = story.page
+    if page.visit is not None:
+        if story.in_flight:
+            return "started"
+        return "retry" if page.attempt else "pending"
+    if page.outcome is None:
+        return "cancelled"  # taken back before anything came of it
+    return "dead_letter" if page.outcome == "failed" else "success"

@@ -1,0 +1,138 @@
+"""Schedules as they are said and shown."""
+
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel
+
+from curtsy.api.schemas.next_firings import Next, next_firings, unknown_zone
+from curtsy.clock import MINUTE, rfc3339, rfc3339_or_none
+from curtsy.maintenance.tasks import NOT_BUILT
+from curtsy.model.jobs import JobState
+from curtsy.model.status_words import word
+from curtsy.schedules.verdict import CatchUp, Overlap
+from curtsy.timetable import Cron, Every, Once, Rule, from_json, in_words
+
+LONGEST_LISTED = 4_000
+"""Of a payload in a list; a longer one is shown where one schedule is asked for."""
+
+
+class ScheduleShown(BaseModel):
+    id: str
+    name: str
+    when: str
+    """The rule in words."""
+    cron: str | None = None
+    every_minutes: int | None = None
+    jitter: bool | None = None
+    after_end: bool | None = None
+    at: str | None = None
+    timezone: str
+    not_before: str | None = None
+    overlap: Overlap
+    catch_up: CatchUp
+    catch_up_minutes: int
+    enabled: bool
+    state: Literal["waiting", "paused", "done"]
+    """`done`: it has no slot left."""
+    next_run: str | None = None
+    next_runs: list[Next] | None = None
+    last_run: str | None = None
+    last_outcome: str | None = None
+    """In a list: the status of the last run's job, or what became of its slot."""
+    payload: dict[str, Any]
+    user_id: str | None = None
+    note: str | None = None
+    created_at: str
+    updated_at: str
+
+
+class ScheduleList(BaseModel):
+    schedules: list[ScheduleShown]
+    limit: int
+    next_cursor: str | None = None
+
+
+class ScheduleRemoved(BaseModel):
+    id: str
+    message: str
+
+
+class SlotShown(BaseModel):
+    fire_at: str
+    fired_at: str
+    trigger: Literal["schedule", "manual"]
+    outcome: Literal["fired", "waiting", "skipped", "missed", "refused"]
+    job_id: str | None = None
+    status: str | None = None
+    """Of the job, in its door's words."""
+    message: str | None = None
+
+
+class SlotList(BaseModel):
+    runs: list[SlotShown]
+    limit: int
+    next_cursor: str | None = None
+
+
+def as_shown(row: Any, *, now: int | None = None) -> ScheduleShown:
+    """With `now` also the next firings."""
+    rule = from_json(row.rule)
+    payload = orjson.loads(row.payload)
+    if now is None and len(row.payload) > LONGEST_LISTED:
+        payload = {
+            door: f"{len(row.payload)} bytes: ask for this schedule alone" for door in payload
+        }
+    return ScheduleShown(
+        id=row.public_id, name=row.name, when=in_words(rule), **_rule_fields(rule),
+        timezone=row.timezone, not_before=rfc3339_or_none(row.not_before),
+        overlap=Overlap(row.overlap), catch_up=CatchUp(row.catch_up),
+        catch_up_minutes=row.window_ms // MINUTE,
+        enabled=bool(row.enabled), state=_state(row), next_run=rfc3339_or_none(row.next_fire_at),
+        next_runs=None if now is None else next_firings(row, rule),
+        last_run=rfc3339_or_none(row.last_fire_at), payload=payload, user_id=row.user_id,
+        note=_note(payload, row.timezone), created_at=rfc3339(row.created_at),
+        updated_at=rfc3339(row.updated_at),
+    )  # fmt: skip
+
+
+def as_listed(row: Any) -> ScheduleShown:
+    listed = as_shown(row)
+    state = JobState(row.last_state) if row.last_state else None
+    listed.last_outcome = word(row.last_door, state, row.last_done) if state else row.last_outcome
+    return listed
+
+
+def slot_shown(row: Any) -> SlotShown:
+    status = word(row.door, JobState(row.state), row.done) if row.job else None
+    return SlotShown(
+        fire_at=rfc3339(row.fire_at), fired_at=rfc3339(row.fired_at), trigger=row.trigger,
+        outcome=row.outcome, job_id=row.job, status=status, message=row.message,
+    )  # fmt: skip
+
+
+def _rule_fields(rule: Rule) -> dict[str, Any]:
+    match rule:
+        case Once():
+            return {"at": rfc3339(rule.at)}
+        case Cron():
+            return {"cron": rule.line}
+        case Every():
+            return {"every_minutes": rule.minutes, "jitter": rule.jitter,
+                    "after_end": rule.after_end}  # fmt: skip
+
+
+def _state(row: Any) -> Literal["waiting", "paused", "done"]:
+    if not row.enabled:
+        return "paused"
+    return "done" if row.look_at is None else "waiting"
+
+
+def _note(payload: dict[str, Any], zone: str) -> str | None:
+    """What one has to know who wonders why nothing comes of it."""
+    notes = []
+    if part := NOT_BUILT.get(payload.get("duty", "")):
+        notes.append(f"This duty is not built yet: it comes with the part {part!r}.")
+    if unknown := unknown_zone(zone):
+        notes.append(f"{unknown} Until then its times are shown in UTC.")
+    return " ".join(notes) or None

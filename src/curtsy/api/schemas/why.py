@@ -1,0 +1,135 @@
+"""Reasons, as they are shown."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from curtsy.clock import HOUR, rfc3339, rfc3339_or_none
+from curtsy.explain.blockers import Blocker
+from curtsy.explain.why import Why, WhyJob, WhySource
+
+
+class Reason(BaseModel):
+    code: str = Field(examples=["retry_after"])
+    """For programs: docs/reference/reasons.md lists them."""
+    because: str
+    """For people."""
+    until: str | None = None
+    """When it ends by itself; null: when something happens."""
+    frees: str | None = None
+    """What would free it."""
+    data: dict[str, Any] = Field(default_factory=dict)
+
+
+class Waiting(BaseModel):
+    """Why a page or a source waits."""
+
+    name: str
+    state: str = Field(examples=["waiting"])
+    """`waiting`, `ready`, `in_flight`, `held`, `idle` or `ended`."""
+    reasons: list[Reason]
+    ahead: int | None = None
+    """Visits that go before it; of a source, those that wait."""
+    predicted_start_at: str | None = None
+    as_of: str
+
+
+class SourceOfJob(BaseModel):
+    """What a job waits for at one source."""
+
+    source: str
+    pages: int
+    ahead: int
+    """Visits that go before the job's first page."""
+    reasons: list[Reason]
+    predicted_start_at: str | None
+    predicted_finish_at: str | None
+    """Null, both: it waits for a person, so nobody can foretell it."""
+
+
+class Ledger(BaseModel):
+    """Hours, summed over the job's pages: where their time went."""
+
+    capacity: float
+    """No worker had a hand free."""
+    politeness: float
+    """Others of the same source went before them, at its pace; or somebody had paused it."""
+    closed_hours: float
+    backoff: float
+    """Rests after trouble, and waits between tries."""
+    fetching: float
+
+
+class JobWaiting(BaseModel):
+    job_id: str
+    state: str
+    reasons: list[Reason]
+    """That hold the whole job."""
+    sources: list[SourceOfJob]
+    """The last to end first; at most twenty."""
+    more_sources: int = 0
+    eta: str | None = None
+    finish_by: str | None = None
+    in_time: bool | None = None
+    """Whether it may be expected to end by `finish_by`."""
+    ledger: Ledger
+    as_of: str
+
+
+def waiting(why: Why, now: int) -> Waiting:
+    return Waiting(
+        name=why.name,
+        state=why.state,
+        reasons=reasons(why.blockers),
+        ahead=why.ahead,
+        predicted_start_at=rfc3339_or_none(why.predicted_start_at),
+        as_of=rfc3339(now),
+    )
+
+
+def job_waiting(why: WhyJob, now: int) -> JobWaiting:
+    row = why.row
+    known = row.finish_by is not None and why.finish_at is not None
+    return JobWaiting(
+        job_id=row.public_id,
+        state=row.state,
+        reasons=reasons(why.blockers),
+        sources=[_source(source) for source in why.sources],
+        more_sources=why.more_sources,
+        eta=rfc3339_or_none(why.finish_at),
+        finish_by=rfc3339_or_none(row.finish_by),
+        in_time=why.finish_at <= row.finish_by if known else None,
+        ledger=Ledger(
+            **{
+                "closed_hours" if what == "closed" else what: round(spent / HOUR, 4)
+                for what, spent in why.ledger.items()
+            }
+        ),
+        as_of=rfc3339(now),
+    )
+
+
+def _source(why: WhySource) -> SourceOfJob:
+    outlook = why.outlook
+    return SourceOfJob(
+        source=outlook.standing.row.name,
+        pages=outlook.pages,
+        ahead=outlook.ahead,
+        reasons=reasons(why.blockers),
+        predicted_start_at=rfc3339(outlook.first_start_at) if why.moves else None,
+        predicted_finish_at=rfc3339(outlook.last_start_at) if why.moves else None,
+    )
+
+
+def reasons(blockers: Iterable[Blocker]) -> list[Reason]:
+    return [
+        Reason(
+            code=b.code,
+            because=b.because,
+            until=rfc3339_or_none(b.until),
+            frees=b.frees,
+            data=b.data,
+        )
+        for b in blockers
+    ]

@@ -1,0 +1,1 @@
+"""Live streams: WebSockets and server-sent events."""

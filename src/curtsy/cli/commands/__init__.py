@@ -1,0 +1,1 @@
+"""Commands: one module per command or group of commands."""

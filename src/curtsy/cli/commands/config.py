@@ -1,0 +1,46 @@
+"""`curtsy config`: what every setting is, and who said so."""
+
+import os
+
+from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.table import table
+from curtsy.cli.console.text import counted
+
+
+def check(as_json: AsJson = False) -> None:
+    """Every setting with its value and where that came from.
+
+    Exit code 1 if one is wrong, or the file of sources or a scraper of your own is, and a sentence
+    that says which.
+    """
+    from curtsy.config import load, read_sources
+    from curtsy.config.declared_files import read_schedules, read_sites
+    from curtsy.config.loader import origins, shown, unknown_variables
+    from curtsy.config.obsolete_variables import obsolete_variables
+    from curtsy.processes.startup import own_scrapers
+
+    settings = load()
+    files = (
+        (settings.sources_file, read_sources(settings), "source"),
+        (settings.sites_file, read_sites(settings), "site"),
+        (settings.schedules_file, read_schedules(settings), "schedule"),
+    )
+    own = own_scrapers(settings)
+    came_from = origins()
+    rows = [(name.upper(), shown(name, value), came_from[name]) for name, value in settings]
+    if as_json:
+        say_json([{"name": n, "value": getattr(settings, n.lower()) if n != "DATABASE_URL" else v,
+                   "from": origin} for n, v, origin in rows])  # fmt: skip
+    else:
+        say("\n".join(table(("setting", "value", "from"), rows, cut=("value", "from"))))
+    tell = note if as_json else say
+    for file, sections, what in files:
+        if sections is not None:
+            tell(f"\n{file} describes {counted(len(sections), what)}.")
+    if own.docs:
+        tell(f"\nScrapers of your own: {', '.join(sorted(own.docs))}.")
+    for name in unknown_variables(os.environ):
+        tell(f"\n{name} is set, but there is no such setting: it has no effect.")
+    for name, instead in obsolete_variables(os.environ).items():
+        tell(f"\n{name} is set, but means nothing here. In its place: {instead}.")

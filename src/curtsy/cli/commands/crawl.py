@@ -1,0 +1,77 @@
+"""The command that follows links."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from curtsy.cli.commands.jobs import Wait, show_status
+from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.exit_codes import exit_code
+from curtsy.cli.console.job_wait import warn_if_nobody_fetches, watched
+from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.progress import patience
+from curtsy.cli.console.startup import run
+from curtsy.cli.console.url_arguments import File, Urls, given
+
+
+class Reach(StrEnum):
+    PAGE = "page"
+    PREFIX = "prefix"
+    HOST = "host"
+    DOMAIN = "domain"
+
+
+Patterns = list[str] | None
+
+
+def crawl(
+    urls: Urls = None,
+    file: File = None,
+    depth: Annotated[
+        int, typer.Option(min=0, max=100, metavar="N", help="How many links away from a start.")
+    ] = 1,
+    scope: Annotated[
+        Reach,
+        typer.Option(metavar="REACH", help="Where links may lead: page, prefix, host or domain."),
+    ] = Reach.HOST,
+    include: Annotated[
+        Patterns, typer.Option(metavar="PATTERN", help="Only such URLs, as */blog/*.")
+    ] = None,
+    exclude: Annotated[Patterns, typer.Option(metavar="PATTERN", help="No such URLs.")] = None,
+    max_pages: Annotated[int, typer.Option(min=1, metavar="N", help="In all.")] = 10_000,
+    spider: Annotated[
+        str, typer.Option(metavar="NAME", help="What to make of a page: article, raw, or your own.")
+    ] = "article",
+    ignore_cache: Annotated[
+        bool, typer.Option("--ignore-cache", help="Start anew, and fetch every page.")
+    ] = False,
+    wait: Wait = False,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """Follow links from start pages; a worker fetches them.
+
+    The same crawl asked for again within an hour is the same job, unless it failed.
+    """
+    params = {"scope": scope.value, "include": include or [], "exclude": exclude or [],
+              "max_pages": max_pages}  # fmt: skip
+    body = {"spider": spider, "start_urls": given(urls, file), "depth": depth,
+            "ignore_cache": ignore_cache, "params": params}  # fmt: skip
+    run(_crawl(url, body, wait=wait, as_json=as_json))
+
+
+async def _crawl(url: str | None, body: dict[str, Any], *, wait: bool, as_json: bool) -> None:
+    async with talk(url, makes=True) as api:
+        with patience("Submitting the crawl"):
+            made = await api.ask("POST", "/crawl", body=body)
+        if not as_json:
+            known = f" (the same as at {made['cached_at']})" if made["cached"] else ""
+            say(f"{made['job_id']}: a crawl{known}; `curtsy logs -f {made['job_id']}` follows it.")
+        elif not wait:
+            say_json(made)
+        if wait:
+            ended = await watched(api, made["job_id"], len(body["start_urls"]))
+            show_status(ended, as_json=as_json)
+            raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
+        await warn_if_nobody_fetches(api)

@@ -1,0 +1,66 @@
+"""`curtsy db`: the database's schema."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.exit_codes import FAILED
+from curtsy.cli.console.local_database import require_file
+from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.startup import run, settings_for
+
+if TYPE_CHECKING:
+    from curtsy.config import Settings
+
+DIFFERENCES_SHOWN = 5
+
+
+def upgrade(as_json: AsJson = False) -> None:
+    """Bring the schema up to date.
+
+    Safe to run at any time, and by several at once.
+    """
+    before, after = run(_upgrade(settings_for()), doing="Upgrading the schema")
+    if as_json:
+        say_json({"schema": after, "before": before, "upgraded": before != after})
+    elif before == after:
+        say(f"Schema {after}: it was current.")
+    else:
+        say(f"Schema {after}: upgraded from {before or 'an empty database'}.")
+
+
+def check(as_json: AsJson = False) -> None:
+    """Exit code 1 unless the schema is the one this program needs."""
+    settings = settings_for()
+    require_file(settings)
+    wanted, found = run(_check(settings), doing="Comparing the schema")
+    if as_json:
+        say_json({"schema": wanted, "current": not found, "differences": found})
+    elif not found:
+        say(f"Schema {wanted}: current.")
+    else:
+        left = len(found) - DIFFERENCES_SHOWN
+        more = f" and {left} more" if left > 0 else ""
+        note(f"curtsy: The schema differs from {wanted}: "
+             f"{'; '.join(found[:DIFFERENCES_SHOWN])}{more}.")  # fmt: skip
+    if found:
+        raise typer.Exit(FAILED)
+
+
+async def _upgrade(settings: "Settings") -> tuple[str | None, str]:
+    from curtsy.processes import opened
+    from curtsy.store.upgrade import upgrade as upgrade_schema
+
+    async with opened(settings) as store:
+        return await upgrade_schema(store)
+
+
+async def _check(settings: "Settings") -> tuple[str, list[str]]:
+    from curtsy.processes import opened
+    from curtsy.store.upgrade import differences
+    from curtsy.store.version import newest, require_known_schema
+
+    async with opened(settings) as store:
+        await require_known_schema(store)
+        return newest(), await differences(store)

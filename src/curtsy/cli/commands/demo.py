@@ -1,0 +1,100 @@
+"""`curtsy demo`: the whole engine on a practice newspaper, in well under a minute."""
+
+import asyncio
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.job_wait import until_ended
+from curtsy.cli.console.output import note, say_json
+from curtsy.cli.console.startup import run, settings_for
+from curtsy.client import AsyncJob, Talk
+
+if TYPE_CHECKING:
+    from curtsy.config import Settings
+
+PAPERS = 3
+DELAY_SECONDS = 0.2
+SHOWN = 12
+
+
+def demo(as_json: AsJson = False) -> None:
+    """See it work on practice newspapers, without the internet.
+
+    They open on this machine for half a minute. Shows progress, articles, what failed and why,
+    and how far apart the requests came by the newspapers' own logs. Leaves nothing behind.
+    """
+    from curtsy.demo.access_log import TICK_MS
+    from curtsy.demo.news import article_paths
+    from curtsy.demo.process import PracticeProcess
+    from curtsy.demo.truth import smallest_gaps
+
+    with tempfile.TemporaryDirectory(prefix="curtsy-demo-") as folder:
+        settings = settings_for(
+            database_url=f"sqlite:///{Path(folder) / 'demo.db'}", log_level="ERROR",
+            allow_addresses="127.0.1.0/24", min_delay_seconds=DELAY_SECONDS, retry_base=0.5,
+            retry_cap=2, user_agent="curtsy-demo",
+        )  # fmt: skip
+        with PracticeProcess(hosts=PAPERS) as site:
+            urls = [site.url(n, path) for n in range(PAPERS) for path in article_paths()]
+            note(f"Three practice newspapers are open. Submitting {len(urls)} of their articles, "
+                 f"with one request each {DELAY_SECONDS:g} s to each paper at most.")  # fmt: skip
+            found = run(_scrape(settings, urls))
+            closest = min(smallest_gaps(site.entries()).values())
+    done = [one for one in found if "error" not in one]
+    reasons = Counter((one["kind"], one["error"]) for one in found if "error" in one)
+    if as_json:
+        say_json(_facts(done, reasons, closest))
+        return
+    _show(done, reasons)
+    note(f"By the papers' own logs, no two requests to one of them came closer than {closest:.3f} "
+         f"s (their stamps may be {2 * TICK_MS / 1000:g} s late).")  # fmt: skip
+
+
+async def _scrape(settings: "Settings", urls: list[str]) -> list[dict[str, Any]]:
+    from curtsy.processes import whole_engine
+
+    async with whole_engine(settings) as http:
+        api = Talk(http)
+        body = {"articles": [{"url": url} for url in urls], "name": "demonstration"}
+        made = await api.ask("POST", "/jobs/submit", body=body)
+        job = AsyncJob(api, made["job_id"])
+        try:
+            await until_ended(job, made["total_articles"])
+        except asyncio.CancelledError:
+            note("Stopped: the practice newspapers close, and nothing is left behind.")
+            raise
+        return [found async for found in job.results()]
+
+
+Reasons = Counter[tuple[str, str]]
+
+
+def _facts(done: list[dict[str, Any]], reasons: Reasons, closest: float) -> dict[str, Any]:
+    failures = [{"kind": kind, "error": error, "pages": number}
+                for (kind, error), number in reasons.most_common()]  # fmt: skip
+    return {"articles": len(done), "failed": reasons.total(), "failures": failures,
+            "titles": [one["title"] for one in done[:SHOWN]], "closest_seconds": round(closest, 3),
+            "delay_seconds": DELAY_SECONDS}  # fmt: skip
+
+
+def _show(done: list[dict[str, Any]], reasons: Reasons) -> None:
+    console = Console()
+    table = Table(title=f"{len(done)} articles (the first {SHOWN})", title_justify="left")
+    for heading in ("title", "date", "words", "language"):
+        table.add_column(heading)
+    for one in done[:SHOWN]:
+        words = str(len(one["content"].split()))
+        table.add_row(one["title"], one.get("date") or "", words, one.get("language") or "")
+    console.print(table)
+    table = Table(title=f"{reasons.total()} that are no articles, and why", title_justify="left")
+    for heading in ("pages", "kind", "because"):
+        table.add_column(heading)
+    for (kind, error), number in reasons.most_common():
+        table.add_row(str(number), kind, error)
+    console.print(table)

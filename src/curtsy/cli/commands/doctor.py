@@ -1,0 +1,79 @@
+"""`curtsy doctor`: what the database, or an API elsewhere, says about the system."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.exit_codes import FAILED
+from curtsy.cli.console.local_database import require_file
+from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.table import facts
+from curtsy.cli.views.doctor import page, plain
+
+if TYPE_CHECKING:
+    from curtsy.config import Settings
+    from curtsy.reports.diagnosis import Examination
+
+OPEN = "queued"
+"""The API's word for jobs that have not ended."""
+
+
+def doctor(
+    sources: Annotated[
+        int, typer.Option(min=0, max=10_000, metavar="N", help="How many sources to show.")
+    ] = 20,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """What waits, who works on it, what is wrong.
+
+    It reads the database and changes nothing. With --url it asks an API instead, which tells
+    less: no workers by name, no sources. Exit code 1 if the database is away.
+    """
+    if url:
+        _doctor_elsewhere(url, as_json=as_json)
+        return
+    settings = settings_for()
+    require_file(settings)
+    schema, found = run(_examine(settings, sources), doing="Examining the database")
+    if as_json:
+        say_json({"schema": schema, **plain(found)})
+    else:
+        say(page(schema, found))
+
+
+async def _examine(settings: "Settings", sources: int) -> "tuple[str, Examination]":
+    from curtsy.processes import opened
+    from curtsy.reports.diagnosis import examine
+    from curtsy.store.version import newest, require_known_schema
+
+    async with opened(settings) as store:
+        await require_known_schema(store)
+        return newest(), await store.read(lambda c: examine(c, sources=sources))
+
+
+def _doctor_elsewhere(url: str, *, as_json: bool) -> None:
+    found = run(_ask(url), doing="Asking")
+    if as_json:
+        say_json(found)
+    else:
+        say("\n".join(facts(found)))
+    if found["store"] != "ok":
+        note("The API answers, but its database does not: look at its machine.")
+        raise typer.Exit(FAILED)
+    if not found["workers"]:
+        note("No worker is up, so nothing is fetched: `curtsy worker` starts one.")
+
+
+async def _ask(url: str) -> dict[str, Any]:
+    async with talk(url) as api:
+        health = await api.health()
+        found = {name: health[name] for name in ("status", "store", "workers", "version")}
+        if found["store"] == "ok":
+            jobs = await api.ask("GET", "/jobs", query={"limit": 1, "status_filter": OPEN})
+            letters = await api.ask("GET", "/dead-letters", query={"limit": 1})
+            found["open_jobs"] = jobs["total"]
+            found["dead_letters"] = sum(group["count"] for group in letters["groups"])
+        return found

@@ -1,0 +1,195 @@
+"""Commands about jobs: submit one, see how far it is, get what it brought, change its course."""
+
+import re
+from typing import Annotated, Any
+
+import typer
+
+from curtsy.cli.console.completion import job_ids
+from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.exit_codes import exit_code
+from curtsy.cli.console.job_wait import warn_if_nobody_fetches, watched
+from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.progress import patience, progress
+from curtsy.cli.console.startup import run
+from curtsy.cli.console.text import counted, in_utf8, second
+from curtsy.cli.console.url_arguments import File, Urls, given
+from curtsy.cli.views.articles import AsLines, Format, Out, Writer, form_for, written_to
+from curtsy.cli.views.results import write_all
+from curtsy.client import AsyncJob, Status
+
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def job_id(text: str | None) -> str | None:
+    if text is None or _ID.fullmatch(text):
+        return text
+    raise WrongUsage(
+        f"{text!r} is no job's id, as job_0d45a0376e21 would be: `curtsy jobs` lists them."
+    )
+
+
+JobArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB", help="Its id, as job_0d45a0376e21; `curtsy jobs` lists them.",
+        callback=job_id, autocompletion=job_ids,
+    ),
+]  # fmt: skip
+Wait = Annotated[bool, typer.Option("--wait", help="Until the job has ended, with progress.")]
+
+
+def submit(
+    urls: Urls = None,
+    file: File = None,
+    priority: Annotated[
+        int, typer.Option(min=1, max=10, metavar="N", help="1 is fetched first, 10 last.")
+    ] = 5,
+    name: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="To know it by in `curtsy jobs`.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WORD", help="For `curtsy jobs --tag`; may be repeated."),
+    ] = None,
+    ignore_cache: Annotated[
+        bool, typer.Option("--ignore-cache", help="Fetch also what is in the store already.")
+    ] = False,
+    wait: Wait = False,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """Submit articles as a job; a worker fetches them.
+
+    The job is kept from the moment its id is printed, whatever happens to this command. A worker
+    runs where `curtsy up` or `curtsy worker` does. With --wait the exit code says how it went.
+    """
+    articles = [{"url": one, "priority": priority} for one in given(urls, file)]
+    body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache,
+                            "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
+    named = {"name": in_utf8(name)} if name else {}
+    run(_submit(url, body | named, wait=wait, as_json=as_json))
+
+
+async def _submit(url: str | None, body: Any, *, wait: bool, as_json: bool) -> None:
+    async with talk(url, makes=True) as api:
+        with patience(f"Submitting {counted(len(body['articles']), 'page')}"):
+            made = await api.ask("POST", "/jobs/submit", body=body)
+        if not as_json:
+            say(f"{made['job_id']}: {made['new_articles']} to fetch, "
+                f"{made['cached_articles']} in the store already.")  # fmt: skip
+        elif not wait:
+            say_json(made)
+        if wait:
+            ended = await watched(api, made["job_id"], made["total_articles"])
+            show_status(ended, as_json=as_json)
+            raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
+        if made["new_articles"]:
+            await warn_if_nobody_fetches(api)
+
+
+def status(job: JobArgument, wait: Wait = False, as_json: AsJson = False, url: Url = None) -> None:
+    """How far a job is."""
+    show_status(run(_status(url, job, wait=wait)), as_json=as_json)
+
+
+async def _status(url: str | None, job: str, *, wait: bool) -> Status:
+    async with talk(url) as api:
+        found = await AsyncJob(api, job).status()
+        if wait and not found.is_over:
+            found = await watched(api, job, found.total)
+        return found
+
+
+def results(
+    job: JobArgument,
+    out: Out = None,
+    form: Format = None,
+    as_lines: AsLines = False,
+    url: Url = None,
+) -> None:
+    """What a job brought so far.
+
+    Failures go to stderr, or into the lines of JSON. A job's results never change once they are
+    there; ask again for those that come later.
+    """
+    chosen = form_for(form, out, as_lines=as_lines)
+    with written_to(out) as to:
+        run(_results(url, job, Writer(chosen, to, out)))
+
+
+async def _results(url: str | None, job: str, writer: Writer) -> None:
+    async with talk(url) as api:
+        held = AsyncJob(api, job)
+        found = await held.status()
+        with progress(found.total, quiet=not writer.to_file) as tells:
+            written = await write_all(held, writer, tells)
+    for failure in written.failures:
+        note(failure)
+    if not found.is_over:
+        ended = written.done + written.failed
+        note(f"{ended} of {counted(found.total, 'page')} so far; the job goes on.")
+
+
+def cancel(
+    job: JobArgument,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Also forget it and its data; nothing brings it back.")
+    ] = False,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """Take a job back; what it brought is kept.
+
+    Pages that other jobs wait for stay queued. A job that has ended cannot be cancelled, but it
+    can be purged.
+    """
+    query = {"purge": "true"} if purge else None
+    _tell(url, "DELETE", f"/jobs/{job}", as_json=as_json, query=query)
+
+
+def retry(job: JobArgument, as_json: AsJson = False, url: Url = None) -> None:
+    """Try a job's failures again, and only those."""
+    _tell(url, "POST", f"/jobs/{job}/retry", as_json=as_json)
+
+
+def pause(job: JobArgument, as_json: AsJson = False, url: Url = None) -> None:
+    """Start none of a job's pages until it is resumed."""
+    _tell(url, "POST", f"/jobs/{job}/pause", as_json=as_json)
+
+
+def resume(job: JobArgument, as_json: AsJson = False, url: Url = None) -> None:
+    """Go on with a paused job."""
+    _tell(url, "POST", f"/jobs/{job}/resume", as_json=as_json)
+
+
+def _tell(
+    url: str | None, method: str, path: str, *, as_json: bool, query: dict[str, Any] | None = None
+) -> None:
+    answer = run(_ask(url, method, path, query), doing="Telling the job")
+    if as_json:
+        say_json(answer)
+    else:
+        say(answer["message"])
+
+
+async def _ask(url: str | None, method: str, path: str, query: dict[str, Any] | None) -> Any:
+    async with talk(url) as api:
+        return await api.ask(method, path, query=query)
+
+
+def show_status(status: Status, *, as_json: bool) -> None:
+    found = status.door_says
+    if as_json:
+        say_json(found)
+    elif found["door"] == "fetch":
+        say(f"{found['id']}: {found['status']} {found.get('error', '')}".rstrip())
+    else:
+        words = [f"{status.completed} of {counted(status.total, 'page')}"]
+        rest = {"failed": status.failed, "cancelled": found.get("cancelled", 0),
+                "pending": found.get("pending", 0)}  # fmt: skip
+        words += [f"{number} {what}" for what, number in rest.items() if number]
+        words += ["paused"] if found.get("paused") else []
+        words += [f"ends at {second(found['eta'])}"] if found.get("eta") else []
+        say(f"{found.get('job_id', found.get('run_id'))}: {found['status']}, {', '.join(words)}")

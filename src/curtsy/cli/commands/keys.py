@@ -1,0 +1,160 @@
+"""`curtsy keys`: who may use the API. They are made and taken back where its database is."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import typer
+
+from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.local_database import require_file
+from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.table import table
+from curtsy.cli.console.text import in_utf8, moment
+from curtsy.clock import HOUR, rfc3339
+from curtsy.model.roles import ROLES
+
+if TYPE_CHECKING:
+    from curtsy.access.keys import Key
+    from curtsy.store import Connection
+
+T = TypeVar("T")
+Work = Callable[["Connection", int], T]
+"""What is done to the database, and when."""
+
+RoleWord = Literal["read", "submit", "operate", "admin"]
+KeyId = Annotated[
+    str, typer.Argument(metavar="KEY", help="Its id, as `curtsy keys list` shows it.")
+]
+DAY = 24 * HOUR
+LARGEST = 2**31 - 1
+SHOWN_ONCE = """\
+Key {id} of {user} ({role}):
+
+  {key}
+
+It is shown this once: keep it where only {user} finds it. It is sent as
+`Authorization: Bearer KEY`; `curtsy` sends it if CURTSY_KEY holds it."""
+
+
+def add(
+    user: Annotated[
+        str, typer.Option(metavar="NAME", help="Whose the jobs are that come with the key.")
+    ],
+    role: Annotated[
+        RoleWord,
+        typer.Option(
+            metavar="ROLE",
+            help="read (look at one's own jobs), submit (and make them), operate (see all, and "
+            "settle what fails) or admin.",
+        ),
+    ] = "submit",
+    name: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="To know it by in the list.")
+    ] = None,
+    pages_per_hour: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST, metavar="N", help="That it may ask for.")
+    ] = None,
+    open_jobs: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST, metavar="N", help="That may be at once.")
+    ] = None,
+    days: Annotated[
+        int | None, typer.Option(min=1, max=36_500, metavar="N", help="After which it ends.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key. It is shown once, and nobody can find it out afterwards.
+
+    From the first key on, the API lets nobody in without one.
+    """
+    from curtsy.access.keys import NewKey, make_key
+
+    def work(connection: "Connection", now: int) -> "tuple[Key, str]":
+        until = now + days * DAY if days is not None else None
+        wish = NewKey(in_utf8(user), ROLES[role], in_utf8(name) if name else None, pages_per_hour,
+                      open_jobs, until)  # fmt: skip
+        return make_key(connection, wish, now=now)
+
+    _show_once(*_done(work, makes=True), as_json=as_json)
+
+
+def list(as_json: AsJson = False) -> None:  # noqa: A001 - the command's name
+    """All keys that there are and were, without their secrets."""
+    from curtsy.access.keys import list_keys
+
+    found = _done(lambda connection, now: [_facts(k, now) for k in list_keys(connection)])
+    if as_json:
+        say_json(found)
+    elif not found:
+        say("There are no keys: `curtsy keys add --user NAME` makes one.")
+    else:
+        headings = ("key", "user", "role", "state", "pages/h", "open jobs", "made", "ends", "used",
+                    "name")  # fmt: skip
+        say("\n".join(table(headings, [_row(facts) for facts in found], cut=("name",))))
+
+
+def rotate(
+    key: KeyId,
+    grace: Annotated[
+        float,
+        typer.Option(min=0, max=8_760, metavar="HOURS", help="For which the old secret holds on."),
+    ] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Give a key a new secret; the old one ends at once, or after the grace."""
+    from curtsy.access.keys import rotate_key
+
+    changed = _done(lambda c, now: rotate_key(c, key, grace=round(grace * HOUR), now=now))
+    _show_once(*changed, as_json=as_json)
+
+
+def revoke(key: KeyId, as_json: AsJson = False) -> None:
+    """Take a key back, within a second, with all sessions that browsers opened with it."""
+    from curtsy.access.keys import revoke_key
+
+    facts = _done(lambda connection, now: _facts(revoke_key(connection, key, now=now), now))
+    if as_json:
+        say_json(facts)
+    else:
+        say(f"Key {facts['id']} of {facts['user_id']} is revoked.")
+
+
+def _done(work: Work[T], *, makes: bool = False) -> T:
+    settings = settings_for(log_level="WARNING")
+    if not makes:
+        require_file(settings)
+
+    async def on_store() -> T:
+        from curtsy.processes.startup import ready
+
+        async with ready(settings, upgrades_sqlite=True) as (store, clock):
+            return await store.write(lambda c: work(c, clock.now()), durable=True)
+
+    return run(on_store(), doing="Looking at the keys")
+
+
+def _show_once(key: "Key", text: str, *, as_json: bool) -> None:
+    if as_json:
+        say_json({"key": text} | _facts(key, key.created_at))
+    else:
+        said = SHOWN_ONCE.format(id=key.public_id, user=key.user_id, role=key.role.word, key=text)
+        say(said)
+
+
+def _facts(key: "Key", now: int) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "id": key.public_id, "user_id": key.user_id, "role": key.role.word, "name": key.name,
+        "state": key.state(now), "pages_per_hour": key.pages_per_hour, "open_jobs": key.open_jobs,
+    }  # fmt: skip
+    for name in ("created_at", "expires_at", "revoked_at", "used_at"):
+        instant = getattr(key, name)
+        facts[name] = rfc3339(instant) if instant is not None else None
+    return facts
+
+
+def _row(facts: dict[str, Any]) -> tuple[str, ...]:
+    quotas = (str(facts[name] or "") for name in ("pages_per_hour", "open_jobs"))
+    ends = facts["revoked_at"] or facts["expires_at"]
+    moments = (moment(at) if at else "" for at in (facts["created_at"], ends, facts["used_at"]))
+    return (facts["id"], facts["user_id"], facts["role"], facts["state"], *quotas, *moments,
+            facts["name"] or "")  # fmt: skip

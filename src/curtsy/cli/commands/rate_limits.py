@@ -1,0 +1,64 @@
+"""`curtsy rate-limits`: how much of what each source allows is used, and when it goes on."""
+
+from typing import Annotated, Any
+
+import typer
+
+from curtsy.cli.commands.sources import LISTED, Limit, path_of
+from curtsy.cli.console.completion import source_names
+from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.startup import run
+from curtsy.cli.console.table import table
+from curtsy.cli.views.sources import delay_now, limit, next_start, standing
+
+SHOWN = ("used_this_hour", "utilisation", "crawl_delay_seconds", "in_respectful_hours",
+         "next_start_at", "paused", "resting")  # fmt: skip
+
+
+def rate_limits(
+    source: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only this one.", autocompletion=source_names),
+    ] = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """What each source allows, how much of it is used, and when the next request may start."""
+    found = run(_found(url, source, limit), doing="Looking at the limits")
+    if as_json:
+        say_json({"rate_limits": [_facts(one) for one in found["sources"]],
+                  "next_cursor": found["next_cursor"]})  # fmt: skip
+    elif not found["sources"]:
+        say("There are no sources yet: submit a page, or describe one with `curtsy sources set`.")
+    else:
+        more = ["  and more: --limit shows them"] if found["next_cursor"] else []
+        say("\n".join(_rows(found["sources"]) + more))
+
+
+async def _found(url: str | None, source: str | None, limit: int) -> dict[str, Any]:
+    async with talk(url, lists=LISTED) as api:
+        if source is not None:
+            return {"sources": [await api.ask("GET", path_of(source))], "next_cursor": None}
+        found: dict[str, Any] = await api.ask("GET", "/sources", query={"limit": limit})
+        return found
+
+
+def _rows(sources: list[dict[str, Any]]) -> list[str]:
+    headings = ("source", "limit/h", "used", "utilisation", "delay", "next start", "now")
+    return table(headings, [_row(one) for one in sources], cut=("now",))
+
+
+def _row(source: dict[str, Any]) -> tuple[str, ...]:
+    used, part = source["used_this_hour"], source["utilisation"]
+    return (source["name"], limit(source), "" if used is None else str(used),
+            "" if part is None else f"{part:.0%}", delay_now(source), next_start(source),
+            standing(source))  # fmt: skip
+
+
+def _facts(source: dict[str, Any]) -> dict[str, Any]:
+    policy = source["policy"]
+    names = ("requests_per_hour", "burst_limit", "min_delay_seconds", "max_delay_seconds")
+    return ({"source": source["name"]} | {name: policy[name] for name in names}
+            | {name: source[name] for name in SHOWN})  # fmt: skip

@@ -1,0 +1,184 @@
+"""`curtsy try`: one page through one scraper, for those who write scrapers."""
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+import typer
+
+from curtsy.cli.commands.up import Scrapers, joined
+from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.exit_codes import ALL_FAILED
+from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.text import counted
+from curtsy.errors import BadRequest
+from curtsy.model.urls import BadUrl, canonical
+
+if TYPE_CHECKING:
+    from curtsy.processes.trial import Trial, Tried
+
+LINKS_SHOWN = 20
+JSON = "application/json"
+
+
+def try_(
+    page: Annotated[
+        str, typer.Argument(metavar="PAGE", help="A URL, or the file of a saved page.")
+    ],
+    scraper: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Built in or your own; if there is one, not needed."),
+    ] = None,
+    scrapers: Scrapers = None,
+    params: Annotated[
+        str | None, typer.Option(metavar="JSON", help="What the scraper is told beside the page.")
+    ] = None,
+    recipe: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A recipe in TOML or JSON, for the scraper listing."),
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the fetched page for the next try.")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="Where a saved page was.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Run a scraper on one page and see what it finds, or where it fails.
+
+    The page is fetched once, robots.txt before it, or read from a file; nothing is stored. The
+    scraper runs as it would in a worker: with limits and without network. Records go to standard
+    output, links and log lines to stderr. Exit code 4 if the page or the scraper failed.
+    """
+    from curtsy.processes import try_page
+
+    told = _params(params, recipe)
+    chosen = scraper or ("listing" if recipe is not None else None)
+    settings = settings_for(scrapers=joined(scrapers), log_level="WARNING")
+    tried = run(try_page(settings, _trial(page, url, chosen, told)), doing="Trying it")
+    if save is not None and tried.reply is not None:
+        _keep(save, tried.reply.body)
+    if as_json:
+        say_json(_facts(tried))
+    else:
+        _show(tried)
+    raise typer.Exit(0 if tried.reply is not None and _has_worked(tried) else ALL_FAILED)
+
+
+def _trial(page: str, url: str | None, scraper: str | None, params: dict[str, Any]) -> "Trial":
+    from curtsy.processes.trial import Trial
+    from curtsy.scrapers.trial import saved_reply
+
+    try:
+        if "://" in page:
+            if url is not None:
+                raise WrongUsage("--url is for a saved page; this one says itself where it is.")
+            return Trial(scraper, canonical(page).text, params=params)
+        if not Path(page).is_file():
+            raise WrongUsage(f"{page} is neither a URL, as https://example.com/, nor a file.")
+        if url is None:
+            raise WrongUsage(f"Where was {page}? Say it with --url.")
+        return Trial(scraper, url, saved_reply(page, url), params)
+    except BadUrl as bad:
+        raise BadRequest([f"{url or page} {bad}."]) from None
+    except OSError as error:
+        raise WrongUsage(f"{page} cannot be read ({error.strerror}).") from None
+
+
+def _params(params: str | None, recipe: Path | None) -> dict[str, Any]:
+    try:
+        told = orjson.loads(params) if params is not None else {}
+    except orjson.JSONDecodeError as error:
+        raise WrongUsage(f"--params is not JSON: {error}.") from None
+    if not isinstance(told, dict):
+        raise WrongUsage('--params is not an object, as {"city": "Oslo"}.')
+    if recipe is not None:
+        told["recipe"] = _recipe(recipe)
+    return told
+
+
+def _recipe(file: Path) -> Any:
+    try:
+        text = file.read_bytes()
+        return orjson.loads(text) if file.suffix == ".json" else tomllib.loads(text.decode())
+    except OSError as error:
+        raise WrongUsage(f"{file} cannot be read ({error.strerror}).") from None
+    except (tomllib.TOMLDecodeError, orjson.JSONDecodeError, UnicodeDecodeError) as error:
+        raise WrongUsage(f"{file} cannot be read: {error}.") from None
+
+
+def _keep(file: Path, body: bytes) -> None:
+    try:
+        file.write_bytes(body)
+    except OSError as error:
+        raise WrongUsage(f"{file} cannot be written ({error.strerror}).") from None
+    note(f"The page is in {file} now.")
+
+
+def _has_worked(tried: "Tried") -> bool:
+    from curtsy.model.outcome import Record
+
+    return isinstance(tried.outcome, Record)
+
+
+def _facts(tried: "Tried") -> dict[str, Any]:
+    from curtsy.model.outcome import Failed
+
+    outcome = tried.outcome
+    facts: dict[str, Any] = {"scraper": tried.scraper, "seconds": round(tried.seconds, 4)}
+    if tried.reply is not None:
+        facts |= {"url": tried.reply.url, "bytes": len(tried.reply.body)}
+    if isinstance(outcome, Failed):
+        return facts | {"kind": outcome.kind, "error": outcome.error,
+                        "traceback": outcome.traceback}  # fmt: skip
+    log = [{"level": level, "message": text} for level, text in outcome.lines]
+    return facts | _content(outcome.content, outcome.content_type) | {
+        "links": list(outcome.links or ()), "log": log
+    }  # fmt: skip
+
+
+def _content(content: bytes, content_type: str) -> dict[str, Any]:
+    if content_type != JSON:
+        return {"content": content.decode(errors="replace")}
+    found = orjson.loads(content)
+    is_listing = isinstance(found, dict) and set(found) == {"records", "next", "empty"}
+    return found if is_listing else {"record": found}
+
+
+def _show(tried: "Tried") -> None:
+    facts = _facts(tried)
+    if tried.reply is not None:
+        note(f"{facts['scraper']} on {facts['url']} ({facts['bytes']} bytes): "
+             f"{tried.seconds * 1000:.0f} ms.")  # fmt: skip
+    if "error" in facts:
+        note(f"Failed: {facts['error']} ({facts['kind']})")
+        if facts["traceback"]:
+            note(f"\n{facts['traceback'].rstrip()}")
+        return
+    _show_found(facts)
+    for line in facts["log"]:
+        note(f"{line['level']} {line['message']}")
+    links = facts["links"]
+    if links:
+        note(f"It leads to {counted(len(links), 'page')}:")
+    for link in links[:LINKS_SHOWN]:
+        note(f"  {link}")
+    if len(links) > LINKS_SHOWN:
+        note(f"  and {len(links) - LINKS_SHOWN} more (--json shows all)")
+
+
+def _show_found(facts: dict[str, Any]) -> None:
+    if "content" in facts:
+        say(facts["content"])
+    elif "record" in facts:
+        say_json(facts["record"])
+    else:
+        for record in facts["records"]:
+            say_json(record["fields"])
+        empty = " (the page says that there are none)" if facts["empty"] else ""
+        note(f"{counted(len(facts['records']), 'record')}{empty}; "
+             f"next page: {facts['next'] or 'none'}.")  # fmt: skip

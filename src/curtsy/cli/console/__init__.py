@@ -1,0 +1,1 @@
+"""The console: output, errors, help, options, connections to the API."""

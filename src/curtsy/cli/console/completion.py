@@ -1,0 +1,58 @@
+"""What the Tab key offers beyond commands and options."""
+
+import os
+from typing import Any
+
+import typer
+
+from curtsy.cli.commands.job_list import found_jobs
+from curtsy.cli.console.connection import talk
+from curtsy.cli.console.startup import run
+from curtsy.errors import CurtsyError
+
+MOST = 20
+MOST_SOURCES = 200
+MOST_SCHEDULES = 200
+
+
+def source_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Those that somebody described first, then the others."""
+    url = context.params.get("url") or os.environ.get("CURTSY_URL")
+    try:
+        found = run(_sources(url))
+    except CurtsyError:
+        return []
+    return [one["name"] for one in found if one["name"].startswith(incomplete)]
+
+
+async def _sources(url: str | None) -> list[dict[str, Any]]:
+    async with talk(url) as api:
+        found = await api.ask("GET", "/sources", query={"limit": MOST_SOURCES})
+        return sorted(found["sources"], key=lambda one: not one["described"])
+
+
+def schedule_names(context: typer.Context, incomplete: str) -> list[str]:
+    url = context.params.get("url") or os.environ.get("CURTSY_URL")
+    try:
+        found = run(_schedules(url))
+    except CurtsyError:
+        return []
+    return [one["name"] for one in found if one["name"].startswith(incomplete)]
+
+
+async def _schedules(url: str | None) -> list[dict[str, Any]]:
+    async with talk(url) as api:
+        found = await api.ask("GET", "/schedules", query={"limit": MOST_SCHEDULES})
+        schedules: list[dict[str, Any]] = found["schedules"]
+        return schedules
+
+
+def job_ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """The newest jobs, with their status; of an API if one is named, else of the local file."""
+    url = context.params.get("url") or os.environ.get("CURTSY_URL")
+    try:
+        found = run(found_jobs(url, {"limit": MOST}))
+    except CurtsyError:
+        return []
+    rows = [(job.get("job_id") or job["id"], job["status"]) for job in found["jobs"]]
+    return [row for row in rows if row[0].startswith(incomplete)]

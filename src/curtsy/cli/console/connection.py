@@ -1,0 +1,73 @@
+"""Where a command's questions go: to an API elsewhere, or to the local database."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated
+
+import httpx
+import typer
+
+from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.local_database import require_file
+from curtsy.cli.console.startup import settings_for
+from curtsy.client import Declined, Talk, way_to
+from curtsy.errors import BadSetting, CurtsyError
+
+Url = Annotated[
+    str | None,
+    typer.Option(
+        "--url", envvar="CURTSY_URL", show_default=False, metavar="ADDRESS",
+        help="The API to talk to, as http://host:8000. Without it: the local database.",
+    ),
+]  # fmt: skip
+AsJson = Annotated[bool, typer.Option("--json", help="For programs: JSON and nothing else.")]
+
+ANSWER_SECONDS = 60.0
+NO_KEY, NOT_FOUND = 401, 404
+
+
+class KeyNeededThere(CurtsyError):
+    code = "key_needed"
+
+    def __init__(self) -> None:
+        super().__init__("The API wants a key: put one that holds into CURTSY_KEY.")
+
+
+class NotFoundThere(CurtsyError):
+    code = "not_found"
+
+
+@asynccontextmanager
+async def talk(
+    url: str | None, *, makes: bool = False, lists: str = "curtsy jobs"
+) -> AsyncIterator[Talk]:
+    """A local database that is not there yet is made only where that makes sense. `lists` names
+    what is there, for one who asks for what is not."""
+    async with elsewhere(url) if url else _here(makes=makes) as http:
+        try:
+            yield Talk(http)
+        except Declined as declined:
+            if declined.status == NO_KEY:
+                raise KeyNeededThere from None
+            if declined.status != NOT_FOUND:
+                raise
+            said = str(declined).rstrip(".")
+            raise NotFoundThere(f"{said}: `{lists}` lists those that are there.") from None
+
+
+@asynccontextmanager
+async def _here(*, makes: bool) -> AsyncIterator[httpx.AsyncClient]:
+    settings = settings_for(log_level="WARNING")
+    if not makes:
+        require_file(settings)
+    from curtsy.processes import local_api
+
+    async with local_api(settings) as http:
+        yield http
+
+
+def elsewhere(url: str) -> httpx.AsyncClient:
+    try:
+        return way_to(url, key=None, timeout=ANSWER_SECONDS)
+    except BadSetting as wrong:
+        raise WrongUsage(str(wrong)) from None

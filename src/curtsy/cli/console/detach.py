@@ -1,0 +1,62 @@
+"""`curtsy up` as a process of its own, which stays when the terminal goes."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from curtsy.cli.console.progress import patience
+from curtsy.errors import CurtsyError
+
+if TYPE_CHECKING:
+    from curtsy.config import Settings
+
+LOG = Path("curtsy.log")
+UP_WITHIN_SECONDS = 30.0
+LOOK_EVERY_SECONDS = 0.1
+
+
+class NotUp(CurtsyError):
+    code = "not_up"
+
+
+def start_detached(settings: "Settings") -> dict[str, Any]:
+    """What it says of itself once it is up. What it was told goes along as settings."""
+    told = {"API_HOST": settings.api_host, "API_PORT": settings.api_port,
+            "WORKER_SLOTS": settings.worker_slots, "SCRAPERS": settings.scrapers}  # fmt: skip
+    environment = os.environ | {f"CURTSY_{name}": str(value) for name, value in told.items()}
+    try:
+        log = LOG.open("ab")
+    except OSError as error:
+        raise NotUp(f"{LOG.absolute()} cannot be written ({error.strerror}).") from None
+    with log:
+        began = log.tell()
+        child = subprocess.Popen(
+            [sys.executable, "-m", "curtsy", "up", "--json"], stdin=subprocess.DEVNULL, stdout=log,
+            stderr=log, start_new_session=True, env=environment,
+        )  # fmt: skip
+    try:
+        with patience("Waiting until it is up"):
+            return _facts(child, began)
+    except BaseException:
+        child.terminate()  # nobody will know of it
+        raise
+
+
+def _facts(child: "subprocess.Popen[bytes]", began: int) -> dict[str, Any]:
+    deadline = time.monotonic() + UP_WITHIN_SECONDS
+    while time.monotonic() < deadline:
+        ended = child.poll() is not None
+        lines = LOG.read_bytes()[began:].decode(errors="replace").splitlines()
+        for line in lines:
+            if line.startswith('{"status":"up"') and line.endswith("}"):
+                facts: dict[str, Any] = json.loads(line)
+                return facts
+        if ended:
+            told = [line for line in lines if line.startswith("curtsy: ")]
+            raise NotUp(told[-1].removeprefix("curtsy: ") if told else f"{LOG} has the reason.")
+        time.sleep(LOOK_EVERY_SECONDS)
+    raise NotUp(f"It has not come up within {UP_WITHIN_SECONDS:g} seconds; {LOG} may say why.")

@@ -1,0 +1,78 @@
+"""Help that teaches: commands in groups, examples, and what exit codes mean."""
+
+from collections import defaultdict
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+from curtsy.cli.console.exit_codes import WRONG_USAGE
+from curtsy.cli.console.help_examples import EXAMPLES
+from curtsy.cli.console.output import say
+
+WHOLE = 1000
+"""A first sentence is wrapped where it is long, and never cut."""
+EXIT_CODES = {
+    "0": "all is well, also after a stop in order",
+    "1": "an error, told in a sentence on stderr",
+    "2": "wrong arguments",
+    "3, 4": "some pages failed, all did (scrape, submit --wait)",
+    "5": "not built yet (generate-report, export, discover)",
+    "130": "interrupted; what was done is kept",
+    "141": "who read the output went away, as `head` does",
+}
+
+
+class Command(TyperCommand):
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments by their names alone: what they are is said beside them."""
+        records = [(p, p.get_help_record(ctx)) for p in self.get_params(ctx)]
+        told = [(p.param_type_name, record) for p, record in records if record]
+        rows = {
+            "Arguments": [(n.split(" <")[0], said) for kind, (n, said) in told if kind != "option"],
+            "Options": [record for kind, record in told if kind == "option"],
+        }
+        for heading, lines in rows.items():
+            if lines:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        _show_examples(ctx, formatter)
+
+
+class Group(TyperGroup):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Without a word, the help."""
+        if not args and not ctx.resilient_parsing:
+            say(ctx.get_help())
+            ctx.exit(WRONG_USAGE)
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer calls it so
+        groups: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        width = max(map(len, self.commands))
+        for name, command in self.commands.items():
+            said = command.get_short_help_str(limit=WHOLE)
+            heading = getattr(command, "rich_help_panel", None) or "Commands"
+            groups[heading].append((f"{name:<{width}}", said))
+        for heading, rows in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        _show_examples(ctx, formatter)
+        if ctx.parent is None:
+            with formatter.section("Exit codes"):
+                formatter.write_dl(list(EXIT_CODES.items()))
+
+
+def _show_examples(ctx: Any, formatter: Any) -> None:
+    if examples := EXAMPLES.get(_path(ctx)):
+        with formatter.section("Examples"):
+            for line, meaning in examples.items():
+                formatter.write(f"  {line}\n      {meaning}\n")
+
+
+def _path(ctx: Any) -> str:
+    """`curtsy db check`, also when it was called as `python -m curtsy`."""
+    return "curtsy" if ctx.parent is None else f"{_path(ctx.parent)} {ctx.info_name}"

@@ -1,0 +1,97 @@
+"""How far a command is, on stderr: something that moves on a terminal, a line elsewhere."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from curtsy.cli.console.output import note
+
+LINE_EVERY_SECONDS = 5.0
+PATIENT_FOR_SECONDS = 1.0
+
+
+class Tells(Protocol):
+    def __call__(self, done: int, failed: int, total: int | None = None) -> None:
+        """`total` where there are more by now: a crawl finds them as it goes."""
+
+
+@contextmanager
+def progress(total: int, *, quiet: bool = False) -> Iterator[Tells]:
+    """Of pages: how many of all have ended."""
+    if quiet:
+        yield lambda *_: None
+    elif sys.stderr.isatty():
+        with _bar(total) as tells:
+            yield tells
+    else:
+        yield _lines(total)
+
+
+@contextmanager
+def patience(doing: str | None) -> Iterator[None]:
+    """Says what takes so long, and for how long already; a moment needs no word."""
+    if doing is None:
+        yield
+        return
+    waiting = _moving(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    waiting.add_task(doing)
+    on_terminal = sys.stderr.isatty()
+    after = PATIENT_FOR_SECONDS if on_terminal else LINE_EVERY_SECONDS
+    alarm = threading.Timer(after, waiting.start if on_terminal else lambda: note(f"{doing} …"))
+    alarm.daemon = True
+    alarm.start()
+    try:
+        yield
+    finally:
+        alarm.cancel()
+        alarm.join()
+        if waiting.live.is_started:
+            waiting.stop()
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Tells]:
+    with _moving(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    ) as bar:
+        task = bar.add_task("pages", total=total)
+
+        def tells(done: int, failed: int, total: int | None = None) -> None:
+            words = f"pages ({failed} failed)" if failed else "pages"
+            bar.update(task, completed=done + failed, description=words, total=total)
+
+        yield tells
+
+
+def _moving(*columns: ProgressColumn) -> Progress:
+    """Gone when it ends; what goes to standard output meanwhile stays there."""
+    return Progress(
+        *columns, console=Console(stderr=True), transient=True, redirect_stdout=False,
+        redirect_stderr=False,
+    )  # fmt: skip
+
+
+def _lines(at_first: int) -> Tells:
+    said_at = time.monotonic()
+
+    def tells(done: int, failed: int, total: int | None = None) -> None:
+        nonlocal said_at
+        if time.monotonic() - said_at >= LINE_EVERY_SECONDS:
+            said_at = time.monotonic()
+            note(f"{done + failed} of {total or at_first} pages, {failed} failed")
+
+    return tells

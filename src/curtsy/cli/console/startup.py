@@ -1,0 +1,68 @@
+"""What every command does first: settings, log lines, a loop."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from curtsy.cli.console.progress import patience
+from curtsy.errors import BadSetting, CurtsyError
+
+if TYPE_CHECKING:
+    from curtsy.config import Settings
+
+T = TypeVar("T")
+
+
+def settings_for(**flags: Any) -> "Settings":
+    """The settings, with log lines already going where they say.
+
+    What they and the engine need is imported where it is used, here as in the commands: it takes
+    a second, and neither help nor completion nor --url has any use for it.
+    """
+    from curtsy import logs
+    from curtsy.config import load
+    from curtsy.config.loader import unknown_variables
+    from curtsy.config.obsolete_variables import obsolete_variables
+
+    settings = load(**flags)
+    log = logs.logger("cli")
+    try:
+        logs.configure(settings.log_level, settings.log_format, settings.log_file)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BadSetting(f"LOG_FILE {settings.log_file} cannot be written ({reason}).") from None
+    if obsolete := obsolete_variables(os.environ):
+        log.warning("obsolete_settings", names=obsolete, meaning="they mean nothing here")
+    if unknown := unknown_variables(os.environ):
+        log.warning("unknown_settings", names=unknown, meaning="they have no effect")
+    return settings
+
+
+def run(work: Coroutine[Any, Any, T], *, doing: str | None = None) -> T:
+    """On the fastest loop there is; several errors of ours at once are told by the first.
+
+    `doing` is shown if it takes longer than a moment.
+    """
+    try:
+        with patience(doing):
+            return _loop(work)
+    except BaseExceptionGroup as group:
+        ours, others = group.split(CurtsyError)
+        if others is not None or ours is None:
+            raise
+        raise _first(ours) from None
+
+
+def _loop(work: Coroutine[Any, Any, T]) -> T:
+    if sys.platform == "win32":
+        return asyncio.run(work)
+    import uvloop
+
+    return uvloop.run(work)
+
+
+def _first(group: BaseExceptionGroup[CurtsyError]) -> CurtsyError:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error

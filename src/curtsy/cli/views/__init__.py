@@ -1,0 +1,1 @@
+"""Views: how commands print jobs, schedules, sources and results."""

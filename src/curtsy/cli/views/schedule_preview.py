@@ -1,0 +1,100 @@
+"""`curtsy plan --next`: what the schedules will do."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from curtsy.cli.console.connection import talk
+from curtsy.cli.console.durations import minutes_of, span
+from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.progress import patience
+from curtsy.cli.console.startup import run
+from curtsy.cli.console.table import table
+from curtsy.cli.console.text import counted, moment, one_line
+
+HOURS_SHOWN = 10
+SENTENCES_SHOWN = 20
+LONGEST_DAYS = 31
+THEN = {
+    "skip": "the next slot is skipped",
+    "queue_one": "the next slot waits",
+    "cancel_running": "the next slot cancels it",
+    "allow": "the next slot runs beside it",
+}
+
+
+def show_plan(text: str, *, as_json: bool, url: str | None) -> None:
+    minutes = minutes_of(text, "--next")
+    if not 0 < minutes <= LONGEST_DAYS * 24 * 60:
+        raise WrongUsage(f"--next is {text!r}: give a span of at most {LONGEST_DAYS}d.")
+    found = run(_asked(url, minutes / 60))
+    if as_json:
+        say_json(found)
+    else:
+        say("\n".join(page(found)))
+
+
+async def _asked(url: str | None, hours: float) -> dict[str, Any]:
+    async with talk(url) as api:
+        with patience("Planning what is scheduled"):
+            found = await api.ask("GET", "/scheduler/plan", query={"hours": hours, "limit": 1_000})
+        data: dict[str, Any] = found["data"]
+        return data
+
+
+def page(found: dict[str, Any]) -> Iterator[str]:
+    if not found["schedules"]:
+        yield "Nothing is scheduled: `curtsy schedules add` makes a schedule."
+        return
+    skipped = f", {found['skipped']} of them skipped" if found["skipped"] else ""
+    slots, schedules = (counted(found[name], noun) for name, noun in
+                        (("slots_total", "slot"), ("schedules", "schedule")))  # fmt: skip
+    yield f"Until {moment(found['until'])}: {slots} of {schedules}{skipped}; {_pages(found)}."
+    if found["capped"]:
+        yield "  That is not all: there is too much to foretell, so ask for a shorter span."
+    if found["busiest"]:
+        rows = [(one["source"], moment(one["hour"]), str(one["pages"]),
+                 str(one["pages_at_most"])) for one in found["busiest"][:HOURS_SHOWN]]  # fmt: skip
+        yield from ("", "The busiest hours")
+        yield from table(("source", "hour", "pages", "at most"), rows, cut=("source",))
+    yield ""
+    yield from _sentences("Clashes", [clash(one) for one in found["clashes"]],
+                          "No two schedules ask one source at the same time.")  # fmt: skip
+    yield from _sentences("Too long for their slots", [overrun(one) for one in found["overruns"]],
+                          "Every slot ends before the next one of its schedule.")  # fmt: skip
+
+
+def clash(said: dict[str, Any]) -> str:
+    one, other = said["schedules"]
+    ask = "ask" if said["certain"] else "may ask"
+    often = "once" if said["times"] == 1 else f"{said['times']} times"
+    return (f"{one} and {other} {ask} {said['source']} at the same time: {often}, "
+            f"first at {moment(said['first_at'])}.")  # fmt: skip
+
+
+def overrun(said: dict[str, Any]) -> str:
+    takes, first = said["takes_seconds"], moment(said["first_at"])
+    slots = counted(said["times"], "slot")
+    if takes is None:
+        return f"{said['schedule']} does not end: a source that it asks is paused ({slots})."
+    how = "takes" if said["certain"] else "may take"
+    return (f"{said['schedule']} {how} {span(takes)}, but its next slot comes after "
+            f"{span(said['next_after_seconds'])}: {THEN[said['overlap']]} "
+            f"({slots}, the first at {first}).")  # fmt: skip
+
+
+def _pages(found: dict[str, Any]) -> str:
+    pages, most = counted(found["pages"], "page"), found["pages_at_most"]
+    if most <= found["pages"]:
+        return pages
+    return f"{pages}, or up to {most} where links are followed"
+
+
+def _sentences(heading: str, sentences: list[str], otherwise: str) -> Iterator[str]:
+    if not sentences:
+        yield otherwise
+        return
+    yield heading
+    yield from (f"  {one_line(one)}" for one in sentences[:SENTENCES_SHOWN])
+    if len(sentences) > SENTENCES_SHOWN:
+        yield f"  and {len(sentences) - SENTENCES_SHOWN} more: --json has them"

@@ -1,0 +1,135 @@
+"""A source in words and columns: what it allows, and how it stands."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from curtsy.cli.console.table import table
+from curtsy.cli.console.text import counted, moment
+
+Source = dict[str, Any]
+SOON_SECONDS, LATER_SECONDS = 120, 7_200
+HOSTS_IN_A_ROW = 2
+
+
+def listed(sources: list[Source]) -> list[str]:
+    headings = ("source", "hosts", "limit/h", "delay", "waiting", "now")
+    rows = [(s["name"], _hosts_in_short(s), limit(s), delay(s), waiting(s), standing(s))
+            for s in sources]  # fmt: skip
+    return table(headings, rows, cut=("hosts", "now"))
+
+
+def page(source: Source) -> str:
+    """What was not said is marked as default."""
+    said, policy = source["said"], source["policy"]
+    facts = [
+        ("Hosts", ", ".join(source["hosts"]) + ("" if source["hosts_are_all"] else ", …")),
+        ("Now", standing(source)),
+        ("Waiting", counted(source["waiting"], "page", capped=source["waiting_is_capped"])),
+        ("Limit", _limit_in_words(source)),
+        ("Delay", _or_default(delay(source), "min_delay_seconds" in said)),
+        ("At once", _or_default(str(policy["concurrency"]), "concurrency" in said)),
+        ("Respectful hours", _hours_in_words(policy["respectful_hours"])),
+        ("Retries", _or_default(str(policy["max_retries"]), "max_retries" in said)),
+        ("Timeout", _or_default(seconds(policy["timeout"]), "timeout" in said)),
+        ("robots.txt", _or_default(policy["robots"], "robots" in said)),
+        ("User agent", _or_default(policy["user_agent"] or "", "user_agent" in said)),
+        ("Headers", ", ".join(f"{n}: {v}" for n, v in (policy["headers"] or {}).items())),
+        ("Proxy", policy["proxy"] or ""),
+        ("Today", _today(source["today"])),
+    ]
+    width = max(len(name) for name, _ in facts)
+    title = source["name"] + ("" if source["described"] else " (nobody described it)")
+    return "\n".join([title, *(f"  {name:<{width}}  {said}" for name, said in facts if said)])
+
+
+def standing(source: Source) -> str:
+    """In short: why nothing starts, or that something may."""
+    if source["paused"]:
+        by = source["paused_by"]
+        return "disabled by its policy" if by == "policy" else f"paused by {by or 'somebody'}"
+    resting = source["resting"]
+    if resting is not None:
+        return f"resting: {resting['because']}"
+    hours = source["policy"]["respectful_hours"]
+    if source["in_respectful_hours"]:
+        what = "closed" if hours["closed"] else "slow"
+        return f"{what} until {hours['end']} {hours['timezone']}"
+    if source["utilisation"] is not None and source["utilisation"] >= 1:
+        return "the hour's limit is used up"
+    return "ready"
+
+
+def limit(source: Source) -> str:
+    per_hour = source["policy"]["requests_per_hour"]
+    return "none" if per_hour is None else str(per_hour)
+
+
+def delay_now(source: Source) -> str:
+    """The same, as long as it is in respectful hours that slow it down."""
+    hours = source["policy"]["respectful_hours"]
+    slowed = source["in_respectful_hours"] and not hours["closed"]
+    return delay(source, hours["slowdown"] if slowed else 1)
+
+
+def delay(source: Source, times: float = 1) -> str:
+    """Between two requests: as the policy has it, or as robots.txt asks for more."""
+    policy, asked = source["policy"], source["crawl_delay_seconds"] or 0
+    low = max(policy["min_delay_seconds"], asked)
+    high = max(policy["max_delay_seconds"], low) * times
+    low *= times
+    return seconds(low) if low == high else f"{low:g}-{seconds(high)}"
+
+
+def waiting(source: Source) -> str:
+    return f"{source['waiting']}{'+' if source['waiting_is_capped'] else ''}"
+
+
+def next_start(source: Source) -> str:
+    if source["paused"]:
+        return "when resumed"
+    at = source["next_start_at"]
+    if at is None:
+        return "now"
+    ahead = (datetime.fromisoformat(at) - datetime.now(UTC)).total_seconds()
+    if ahead <= SOON_SECONDS:
+        return f"in {max(1, round(ahead))} s"
+    return f"in {round(ahead / 60)} min" if ahead <= LATER_SECONDS else moment(at)
+
+
+def seconds(number: float | None) -> str:
+    return "" if number is None else f"{number:g} s"
+
+
+def _hosts_in_short(source: Source) -> str:
+    hosts = source["hosts"]
+    more = len(hosts) - HOSTS_IN_A_ROW
+    unknown = "" if source["hosts_are_all"] else "+"
+    rest = f" and {more}{unknown} more" if more > 0 else ""
+    return ", ".join(hosts[:HOSTS_IN_A_ROW]) + rest
+
+
+def _limit_in_words(source: Source) -> str:
+    policy = source["policy"]
+    if policy["requests_per_hour"] is None:
+        return "none by the hour"
+    burst, used = policy["burst_limit"], source["used_this_hour"]
+    at_once = f", {burst} in a row" if burst > 1 else ""
+    part = f"{used} used in the last one ({source['utilisation']:.0%})"
+    return f"{policy['requests_per_hour']} an hour{at_once}; {part}"
+
+
+def _hours_in_words(hours: dict[str, Any] | None) -> str:
+    if hours is None:
+        return ""
+    what = "closed" if hours["closed"] else f"{hours['slowdown']:g} times slower"
+    return f"{hours['start']}-{hours['end']} {hours['timezone']}, {what}"
+
+
+def _today(today: dict[str, Any]) -> str:
+    gap = today["smallest_gap_seconds"]
+    apart = f", never closer than {gap:g} s" if gap is not None else ""
+    return f"{counted(today['requests'], 'request')}{apart}"
+
+
+def _or_default(text: str, said: bool) -> str:
+    return text if said or not text else f"{text} (default)"

@@ -1,0 +1,65 @@
+"""From settings as people write them (seconds) to what the rooms work with (milliseconds)."""
+
+from dataclasses import replace
+
+from curtsy.config.settings import Settings
+from curtsy.extract import ExtractLimits
+from curtsy.fetch import Limits, parse_networks
+from curtsy.politeness.policy import Policy
+from curtsy.scrapers.registry import OwnScrapers
+from curtsy.worker import WorkerSettings
+
+LANES_PER_SLOT = 20
+"""Most of the sources that a worker holds wait for their delay, and take no slot meanwhile."""
+DRAIN_MARGIN_SECONDS = 10
+
+
+def milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def policy(settings: Settings) -> Policy:
+    """For sources that nobody described."""
+    return Policy(
+        min_delay=milliseconds(settings.min_delay_seconds),
+        concurrency=settings.source_concurrency,
+        max_retries=settings.max_retry_attempts,
+        retry_base=milliseconds(settings.retry_base),
+        retry_cap=milliseconds(settings.retry_cap),
+        give_up_probes=settings.host_give_up_probes,
+        give_up_after=milliseconds(settings.host_give_up_seconds),
+        robots=settings.robots == "obey",
+        crawl_delay_cap=milliseconds(settings.crawl_delay_cap),
+    )
+
+
+def whole_policy(settings: Settings) -> Policy:
+    """The same, with what a worker adds to it."""
+    timeout = milliseconds(settings.scrape_timeout)
+    return replace(policy(settings), timeout=timeout, user_agent=settings.user_agent)
+
+
+def worker_settings(settings: Settings, own: OwnScrapers | None = None) -> WorkerSettings:
+    """`own` are the scrapers that SCRAPERS and installed packages were found to have."""
+    return WorkerSettings(
+        slots=settings.worker_slots,
+        lanes=settings.worker_slots * LANES_PER_SLOT,
+        lease_ttl=milliseconds(settings.lease_seconds),
+        policy=policy(settings),
+        limits=Limits(
+            connect_seconds=settings.connect_timeout,
+            total_seconds=settings.scrape_timeout,
+            body_bytes=settings.max_body_bytes,
+            wire_bytes=settings.max_body_bytes,
+        ),
+        extract=ExtractLimits(
+            processes=settings.extract_processes,
+            seconds=settings.extract_seconds,
+            memory_bytes=settings.extract_memory_bytes,
+        ),
+        max_redirects=settings.max_redirects,
+        user_agent=settings.user_agent,
+        allow=parse_networks(settings.allow_addresses),
+        drain_seconds=(settings.scrape_timeout + settings.extract_seconds + DRAIN_MARGIN_SECONDS),
+        own=own or OwnScrapers(),
+    )

@@ -1,0 +1,214 @@
+"""An answer while it arrives: parsed by llhttp, under caps that hold before anything is kept."""
+
+from dataclasses import dataclass
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from curtsy.fetch.errors import Dropped, NotHttp, TooLarge, Trouble, Truncated
+
+MAX_HEADERS = 256
+ERROR_BODY_BYTES = 64 * 1024
+"""An error page is read only so that its connection can be used again."""
+SWITCHING_PROTOCOLS = 101
+SET_COOKIE, BETWEEN_COOKIES = "set-cookie", "\n"
+"""The one header whose values cannot be joined by a comma: their dates have some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    header_bytes: int
+    body_bytes: int
+    """As it is transferred, without its chunks' frames; these may take as much again."""
+
+
+class Incoming:
+    """The parser calls what begins with `on_`; the connection calls `feed` and `end`."""
+
+    __slots__ = (
+        "_body",
+        "_cap",
+        "_caps",
+        "_fed",
+        "_head_bytes",
+        "_head_complete",
+        "_header_count",
+        "_interim",
+        "_parser",
+        "_stays_open",
+        "_surplus",
+        "answered_at",
+        "asked_at",
+        "complete",
+        "headers",
+        "status",
+        "trouble",
+    )  # fmt: skip
+
+    def __init__(self, caps: Caps) -> None:
+        self._caps = caps
+        self._parser = HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(  # what browsers put up with, and harms nobody
+            lenient_headers=True,
+            lenient_optional_cr_before_lf=True,
+            lenient_spaces_after_chunk_size=True,
+        )
+        self.status = 0
+        """0 until the headers are complete."""
+        self.headers: dict[str, str] = {}
+        """Names in lower case; a name that came twice has its values joined."""
+        self.complete = False
+        self.trouble: Trouble | None = None
+        self.asked_at = self.answered_at = 0.0
+        """By the loop's clock: when the question went out, and when the headers were there."""
+        self._body: bytes | bytearray = b""
+        self._cap = 0
+        self._fed = self._head_bytes = self._header_count = 0
+        self._head_complete = self._interim = self._surplus = self._stays_open = False
+
+    def is_over(self) -> bool:
+        """Nothing more is to be fed."""
+        return self.complete or self.trouble is not None
+
+    @property
+    def body(self) -> bytes:
+        """As transferred; nothing of one that is not complete."""
+        if not self.complete or self.trouble is not None:
+            return b""
+        return bytes(self._body)
+
+    @property
+    def answered_ms(self) -> int:
+        """At least one: none would mean that there was no answer."""
+        return max(1, round((self.answered_at - self.asked_at) * 1000))
+
+    @property
+    def is_error(self) -> bool:
+        """The status has said what matters: trouble with what follows must not hide it."""
+        return self._head_complete and self.status // 100 != 2
+
+    @property
+    def leaves_connection_usable(self) -> bool:
+        return (
+            self.complete
+            and self.trouble is None
+            and not self._surplus
+            and self.status != SWITCHING_PROTOCOLS
+            and self._stays_open
+        )
+
+    # What the connection tells.
+
+    def feed(self, data: bytes) -> None:
+        """Afterwards the answer may be over."""
+        self._fed += len(data)
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:
+            self.complete = True
+        except HttpParserError as error:
+            self._is_malformed(error)
+        if not self.is_over():
+            self._check_what_was_fed()
+
+    def end(self, error: Exception | None) -> None:
+        """The connection is gone, closed by the host or broken by an error."""
+        if not self._head_complete:
+            self.trouble = Dropped(str(error) if error else "before its answer")
+        elif error is None and self._ends_with_connection():
+            self.complete = True
+        else:
+            self.trouble = Truncated(str(error) if error else "the connection ended within it")
+
+    # What the parser tells.
+
+    def on_message_begin(self) -> None:
+        self._surplus = self.complete
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._head_complete:
+            return  # of a trailer
+        self._head_bytes += len(name) + len(value) + 4
+        self._header_count += 1
+        if self._header_count > MAX_HEADERS:
+            self.trouble = TooLarge(f"it has more than {MAX_HEADERS} headers")
+        elif self._head_bytes > self._caps.header_bytes:
+            self.trouble = self._head_too_large()
+        else:
+            key, text = name.decode("latin-1").lower(), _text(value)
+            if key in self.headers:
+                text = f"{self.headers[key]}{BETWEEN_COOKIES if key == SET_COOKIE else ', '}{text}"
+            self.headers[key] = text
+
+    def on_headers_complete(self) -> None:
+        if self.is_over():
+            return
+        status = self._parser.get_status_code()
+        if status < 100:
+            self.trouble = NotHttp(f"its status is {status:03}")
+            return
+        self._interim = status // 100 == 1 and status != SWITCHING_PROTOCOLS
+        if self._interim:
+            return
+        self.status, self._head_complete = status, True
+        self._cap = ERROR_BODY_BYTES if self.is_error else self._caps.body_bytes
+        length = self.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > self._cap:
+            self.trouble = self._body_too_large()
+
+    def on_body(self, piece: bytes) -> None:
+        if self.is_over():
+            return
+        if len(self._body) + len(piece) > self._cap:
+            self.trouble = self._body_too_large()
+        elif not self._body:
+            self._body = piece
+        else:
+            if isinstance(self._body, bytes):
+                self._body = bytearray(self._body)
+            self._body += piece
+
+    def on_message_complete(self) -> None:
+        if self._interim:
+            self.headers.clear()
+            self._interim = False
+        elif not self.is_over():
+            self.complete = True
+            self._stays_open = self._parser.should_keep_alive()
+
+    # What follows from it.
+
+    def _is_malformed(self, error: HttpParserError) -> None:
+        if self.complete:  # all we asked for is there; what came behind it spoils the connection
+            self._surplus = True
+        elif self.trouble is None:
+            reason = str(error)
+            self.trouble = Truncated(reason) if self._head_complete else NotHttp(reason)
+
+    def _check_what_was_fed(self) -> None:
+        """What calls none of the methods above: an endless line, frames around nothing."""
+        if not self._head_complete:
+            if self._fed > self._caps.header_bytes:
+                self.trouble = self._head_too_large()
+        elif self._fed > self._caps.header_bytes + 2 * self._cap:
+            self.trouble = self._body_too_large()
+
+    def _ends_with_connection(self) -> bool:
+        coding = self.headers.get("transfer-encoding")
+        if coding is not None:
+            return not coding.lower().endswith("chunked")
+        return "content-length" not in self.headers
+
+    def _head_too_large(self) -> TooLarge:
+        return TooLarge(f"its headers are larger than {self._caps.header_bytes} bytes")
+
+    def _body_too_large(self) -> TooLarge:
+        return TooLarge(f"its body is larger than {self._cap} bytes")
+
+
+def _text(value: bytes) -> str:
+    """UTF-8 or, failing that, Latin-1: text that can be stored, whatever a host sends."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        text = value.decode("latin-1")
+    return text.replace("\0", "") if "\0" in text else text

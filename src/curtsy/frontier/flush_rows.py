@@ -1,0 +1,235 @@
+"""The rows that a flush writes for its results. Everything hangs on the visit's turn.
+
+A result counts if its visit could be ended or postponed at the very turn it names; told twice,
+the second time finds another turn, or no visit, and does nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from curtsy.frontier.batch import Result, outcome_name
+from curtsy.frontier.ranks import VirtualTimes, carried_over, virtual_times
+from curtsy.model.failure_kinds import RULES
+from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
+from curtsy.store import Connection, Statement
+from curtsy.store.documents import insert_documents
+
+_TURN = {"page_id": "bigint", "turn": "bigint"}
+
+_LOCK_PAGES = Statement(
+    """
+    SELECT id, document_version, document_hash FROM pages
+    WHERE id IN (SELECT page_id FROM {wanted}) ORDER BY host, fingerprint {lock}
+    """,
+    wanted={"page_id": "bigint"},
+)
+_END_VISITS = Statement(
+    """
+    DELETE FROM visits WHERE (page_id, turn) IN (SELECT page_id, turn FROM {ended})
+      AND (NOT links OR (page_id, turn) IN (SELECT page_id, turn FROM {followed}))
+    RETURNING page_id, turn
+    """,
+    ended=_TURN,
+    followed=_TURN,
+)
+_POSTPONE_VISITS = Statement(
+    """
+    UPDATE visits SET turn = visits.turn + 1, due_at = p.due_at,
+        attempt = visits.attempt + p.spent, refused = visits.refused + p.refused,
+        priority = {least}(visits.priority, p.priority),
+        source_id = coalesce(p.source_id, visits.source_id), rank = coalesce(p.rank, visits.rank),
+        hops = visits.hops + p.hop,
+        current_url = coalesce(p.url, visits.current_url),
+        progress = coalesce(p.progress, visits.progress)
+    FROM (SELECT * FROM {postponed}) p
+    WHERE visits.page_id = p.page_id AND visits.turn = p.turn
+    RETURNING visits.page_id, visits.turn - 1 AS turn
+    """,
+    postponed=_TURN
+    | {"due_at": "bigint", "spent": "smallint", "refused": "smallint", "priority": "smallint",
+       "source_id": "bigint", "rank": "bigint", "hop": "smallint", "url": "text",
+       "progress": "text"},
+)  # fmt: skip
+_UPDATE_PAGES = Statement(
+    """
+    UPDATE pages SET turn = r.turn, outcome = coalesce(r.outcome, pages.outcome), kind = r.kind,
+        error = r.error, retry_count = r.retry_count, checked_at = :now,
+        fetched_at = coalesce(r.fetched_at, pages.fetched_at),
+        etag = CASE WHEN r.outcome = 'fetched' THEN r.etag ELSE pages.etag END,
+        last_modified = CASE WHEN r.outcome = 'fetched' THEN r.last_modified
+                             ELSE pages.last_modified END,
+        wire_bytes = coalesce(r.wire_bytes, pages.wire_bytes),
+        document_version = r.document_version,
+        document_hash = coalesce(r.document_hash, pages.document_hash)
+    FROM (SELECT * FROM {results}) r WHERE pages.id = r.page_id
+    """,
+    results=_TURN
+    | {"outcome": "text", "kind": "text", "error": "text", "retry_count": "int",
+       "fetched_at": "bigint", "etag": "text", "last_modified": "text", "wire_bytes": "bigint",
+       "document_version": "int", "document_hash": "text"},
+)  # fmt: skip
+_INSERT_ATTEMPTS = Statement(
+    """
+    INSERT INTO attempts (page_id, turn, source_id, worker, attempt, url, outcome, kind, status,
+                          bytes, memory, error, traceback, started_at, ended_at)
+    SELECT page_id, turn, source_id, :worker, attempt, url, outcome, kind, status,
+           bytes, memory, error, traceback, started_at, ended_at FROM {made} WHERE true
+    """,
+    made=_TURN
+    | {"source_id": "bigint", "attempt": "smallint", "url": "text", "outcome": "text",
+       "kind": "text", "status": "smallint", "bytes": "bigint", "memory": "bigint", "error": "text",
+       "traceback": "text", "started_at": "bigint", "ended_at": "bigint"},
+)  # fmt: skip
+_BURY = Statement(
+    """
+    INSERT INTO dead_letters (page_id, turn, source_id, kind, family, error, traceback, attempts,
+                              created_at)
+    SELECT page_id, turn, source_id, kind, family, error, traceback, attempts, :now
+    FROM {dead} WHERE true
+    """,
+    dead=_TURN
+    | {"source_id": "bigint", "kind": "text", "family": "text", "error": "text",
+       "traceback": "text", "attempts": "smallint"},
+)  # fmt: skip
+
+
+def lock_pages(connection: Connection, page_ids: Sequence[int]) -> dict[int, Any]:
+    """Whoever adds, ends or removes an item first holds its page; items are read after this."""
+    if not page_ids:
+        return {}
+    rows = _LOCK_PAGES(connection, wanted=[(i,) for i in page_ids])
+    return {row.id: row for row in rows}
+
+
+def move_visits(
+    connection: Connection, results: Sequence[Result], source_of: Mapping[str, int]
+) -> list[Result]:
+    """End or postpone the visits; returns the results that count. Of several turns of one page, as
+    when it changed hands in between, one does."""
+    ended = [r for r in results if r.again_at is None]
+    goes_on = [r for r in results if r.again_at is not None]
+    over = _end_visits(connection, ended)
+    goes_on += [_once_more(r) for r in ended if _turn(r) not in over and not _is_enough(r)]
+    moved = {r.visit.source_id for r in goes_on if r.moved_to_host}
+    times = virtual_times(connection, {*source_of.values(), *moved}) if moved else {}
+    postponed = [_postponed(r, source_of, times) for r in goes_on]
+    moved_on = _POSTPONE_VISITS(connection, postponed=postponed) if postponed else ()
+    later = {(row.page_id, row.turn) for row in moved_on}
+    return [r for r in ended if _turn(r) in over] + [r for r in goes_on if _turn(r) in later]
+
+
+def _turn(result: Result) -> tuple[int, int]:
+    return result.visit.page_id, result.visit.turn
+
+
+def _end_visits(connection: Connection, ended: Sequence[Result]) -> set[tuple[int, int]]:
+    """The pages, and their turns, whose visits are over. One of which somebody wants to know where
+    it leads, and whose result does not say so since it was asked for later, stays."""
+    if not ended:
+        return set()
+    turns = [_turn(r) for r in ended]
+    followed = [_turn(r) for r in ended if _is_enough(r)]
+    rows = _END_VISITS(connection, ended=turns, followed=followed)
+    return {(row.page_id, row.turn) for row in rows}
+
+
+def _is_enough(result: Result) -> bool:
+    """Also for one who wants to know where the page leads."""
+    return result.links is not None or isinstance(result.outcome, Failed)
+
+
+def _once_more(result: Result) -> Result:
+    again = Again(result.ended_at, result.visit.progress)
+    return replace(result, outcome=again, again_at=result.ended_at, document=None)
+
+
+def _postponed(
+    result: Result, source_of: Mapping[str, int], times: VirtualTimes
+) -> tuple[Any, ...]:
+    visit, outcome = result.visit, result.outcome
+    to = source_of[result.moved_to_host] if result.moved_to_host else visit.source_id
+    place = carried_over(visit.rank, visit.priority, times, here=visit.source_id, there=to)
+    return (
+        visit.page_id, visit.turn, result.again_at, int(result.spends_attempt), int(result.refused),
+        min(visit.priority, 3) if result.spends_attempt else visit.priority,
+        *((None, None) if to == visit.source_id else (to, place)),
+        int(isinstance(outcome, Moved)), outcome.url if isinstance(outcome, Moved) else None,
+        outcome.progress if isinstance(outcome, Again | Moved) else None,
+    )  # fmt: skip
+
+
+def store_documents(
+    connection: Connection, results: Sequence[Result], pages: Mapping[int, Any]
+) -> dict[int, int]:
+    """A new version for each page whose content changed; returns every page's current version."""
+    versions = {page_id: page.document_version for page_id, page in pages.items()}
+    made = []
+    for r in results:
+        if r.document is None or not isinstance(r.outcome, Fetched):
+            continue
+        page = pages[r.visit.page_id]
+        if page.document_hash != r.document.hash:
+            versions[page.id] += 1
+            made.append((
+                page.id, versions[page.id], r.document.content, r.document.hash,
+                r.document.content_type, r.document.charset, r.outcome.status, r.outcome.url,
+                r.document.bytes, r.ended_at,
+            ))  # fmt: skip
+    insert_documents(connection, made)
+    return versions
+
+
+def update_pages(
+    connection: Connection, results: Sequence[Result], versions: Mapping[int, int], *, now: int
+) -> None:
+    rows = []
+    for r in results:
+        kind, error = _kind_and_error(r)
+        known = isinstance(r.outcome, Fetched | NotModified)
+        fetched = r.outcome if isinstance(r.outcome, Fetched) else None
+        rows.append((
+            r.visit.page_id, r.visit.turn,
+            outcome_name(r.outcome) if known or isinstance(r.outcome, Failed) else None,
+            kind, error, r.visit.attempt + r.spends_attempt, r.ended_at if known else None,
+            fetched and fetched.etag, fetched and fetched.last_modified,
+            fetched and fetched.wire_bytes, versions[r.visit.page_id],
+            r.document and r.document.hash,
+        ))  # fmt: skip
+    _UPDATE_PAGES(connection, results=rows, now=now)
+
+
+def record_attempts(connection: Connection, results: Sequence[Result], *, worker: str) -> None:
+    rows = []
+    for r in results:
+        if r.unasked:
+            continue
+        kind, error = _kind_and_error(r)
+        fetched = r.outcome if isinstance(r.outcome, Fetched) else None
+        rows.append((
+            r.visit.page_id, r.visit.turn, r.visit.source_id, r.visit.attempt + 1, r.visit.url,
+            outcome_name(r.outcome), kind, getattr(r.outcome, "status", None),
+            fetched and fetched.wire_bytes, getattr(r.outcome, "memory", None), error,
+            getattr(r.outcome, "traceback", None), r.started_at, r.ended_at,
+        ))  # fmt: skip
+    if rows:
+        _INSERT_ATTEMPTS(connection, made=rows, worker=worker)
+
+
+def bury(connection: Connection, results: Sequence[Result], *, now: int) -> None:
+    """A dead letter for each visit given up, kept until somebody retries or resolves it."""
+    rows = [
+        (r.visit.page_id, r.visit.turn, r.visit.source_id, r.outcome.kind,
+         RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback,
+         r.visit.attempt + (not r.unasked))
+        for r in results
+        if r.again_at is None and isinstance(r.outcome, Failed)
+    ]  # fmt: skip
+    if rows:
+        _BURY(connection, dead=rows, now=now)
+
+
+def _kind_and_error(result: Result) -> tuple[str | None, str | None]:
+    if isinstance(result.outcome, Failed):
+        return result.outcome.kind, result.outcome.error
+    return None, None

@@ -1,0 +1,38 @@
+"""The ways a job begins, is taken back and goes on: submit, cancel, retry of failures."""
+
+from curtsy.jobs.cancel import cancel
+from curtsy.jobs.dead_letters import (
+    Letters,
+    Settled,
+    resolve_letter,
+    resolve_letters,
+    retry_letter,
+    retry_letters,
+)
+from curtsy.jobs.idempotency import Submitted
+from curtsy.jobs.pause import pause, resume
+from curtsy.jobs.purge import purge_some
+from curtsy.jobs.request import Claim, JobRequest, Origin, PageRequest, SubmitLimits
+from curtsy.jobs.retry import retry_failures
+from curtsy.jobs.submitter import Submitter
+
+__all__ = [
+    "Claim",
+    "JobRequest",
+    "Letters",
+    "Origin",
+    "PageRequest",
+    "Settled",
+    "SubmitLimits",
+    "Submitted",
+    "Submitter",
+    "cancel",
+    "pause",
+    "purge_some",
+    "resolve_letter",
+    "resolve_letters",
+    "resume",
+    "retry_failures",
+    "retry_letter",
+    "retry_letters",
+]

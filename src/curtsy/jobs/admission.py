@@ -1,0 +1,203 @@
+"""The transaction that takes jobs in: all of them, their items and the visits they need."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import orjson
+
+from curtsy.access.quota import Quotas
+from curtsy.clock import Clock
+from curtsy.errors import BadRequest, OverLimit, StoreAway
+from curtsy.frontier.admit import Admission, Wanted, admit, places_for
+from curtsy.frontier.crawls import begin_crawls
+from curtsy.frontier.job_counts import announce, record_events
+from curtsy.frontier.sources import known_hosts
+from curtsy.jobs.adoption import adopt
+from curtsy.jobs.idempotency import OtherHook, Submitted, give_back, keys_of, winner
+from curtsy.jobs.request import MANUAL, JobRequest, SubmitLimits
+from curtsy.model.jobs import JobState
+from curtsy.store import Connection, Statement
+
+LONGEST_SUBMIT = 45_000
+"""Lanes count on it that what a submit brings is visible so soon after it began (milliseconds)."""
+
+_INSERT_JOBS = Statement(  # one that waited for its slot is there already, and comes in now
+    """
+    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, webhook_url, finish_by,
+                      schedule_id, trigger, site_id, search, state, total, last_event,
+                      created_at, updated_at)
+    SELECT public_id, door, user_id, name, scraper, params, webhook_url, finish_by,
+           schedule_id, trigger, site_id, search, 'queued', total, 1, :now, :now
+    FROM {made} WHERE true
+    ON CONFLICT (public_id) DO UPDATE SET state = 'queued', total = excluded.total,
+        last_event = jobs.last_event + 1, updated_at = :now
+    WHERE jobs.state = 'scheduled'
+    RETURNING id, public_id, last_event
+    """,
+    made={"public_id": "text", "door": "text", "user_id": "text", "name": "text",
+          "scraper": "text", "params": "text", "webhook_url": "text", "finish_by": "bigint",
+          "schedule_id": "bigint", "trigger": "text", "site_id": "bigint", "search": "text",
+          "total": "int"},
+)  # fmt: skip
+_INSERT_TAGS = Statement(  # one that waited for its slot has them already
+    """
+    INSERT INTO job_tags (tag, job_id) SELECT tag, job_id FROM {made} WHERE true
+    ON CONFLICT (tag, job_id) DO NOTHING
+    """,
+    made={"tag": "text", "job_id": "bigint"},
+)
+_COUNT_CACHED = Statement(
+    """
+    UPDATE jobs SET done = w.cached, cached = w.cached FROM (SELECT * FROM {wanted}) w
+    WHERE jobs.id = w.job_id
+    """,
+    wanted={"job_id": "bigint", "cached": "int"},
+)
+_FINISH = Statement(
+    """
+    UPDATE jobs SET state = 'succeeded', last_event = last_event + 1, started_at = :now,
+        finished_at = :now
+    WHERE id IN (SELECT job_id FROM {wanted})
+    """,
+    wanted={"job_id": "bigint"},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    request: JobRequest
+    wanted: Sequence[Wanted]
+    job: str
+    """The name it gets, if it is taken in."""
+
+
+Answers = dict[str, Submitted | Exception]
+"""By the names that the jobs get."""
+
+
+def take_in(
+    connection: Connection, asked: Sequence[Asked], limits: SubmitLimits,
+    *, delay_ms: int, clock: Clock,
+) -> Answers:  # fmt: skip
+    """No two of them claim the same key."""
+    now = clock.now()
+    key_ids = {one.request.key_id for one in asked if one.request.key_id is not None}
+    quotas = Quotas(connection, key_ids, now=now)
+    answers: Answers = {}
+    for one in sorted(asked, key=lambda one: keys_of(one.request)):  # one order for locks
+        if (answer := _answered(connection, one, limits, quotas, now)) is not None:
+            answers[one.job] = answer
+    quotas.record(connection)
+    new = [one for one in asked if one.job not in answers]
+    if new:
+        answers |= _admitted(connection, new, delay_ms, now)
+    adopt(connection, [
+        (answer.job, one.request) for one in asked
+        if isinstance(answer := answers[one.job], Submitted) and answer.repeated
+    ], now=now)  # fmt: skip
+    if clock.now() - now > LONGEST_SUBMIT:
+        raise StoreAway("the submit took too long; nothing was kept")
+    return answers
+
+
+def _answered(
+    connection: Connection, one: Asked, limits: SubmitLimits, quotas: Quotas, now: int
+) -> Submitted | Exception | None:
+    """What needs no new job; None: it does."""
+    try:
+        _limit_new_sources(connection, one.wanted, limits.new_sources)
+        first = winner(connection, one.request, one.job, lifetime=limits.key_lifetime, now=now)
+        if first is None:
+            _spend(quotas, one)
+    except (BadRequest, OtherHook, OverLimit) as refused:
+        give_back(connection, one.request, one.job)
+        return refused
+    return first
+
+
+def _spend(quotas: Quotas, one: Asked) -> None:
+    """A crawl counts with all the pages that it may come to."""
+    crawl, key_id = one.request.crawl, one.request.key_id
+    if crawl is None or not crawl.depth:
+        quotas.spend(key_id, len(one.wanted))
+        return
+    try:
+        quotas.spend(key_id, crawl.max_pages)
+    except BadRequest as refused:
+        raise BadRequest([f"{refused} Say fewer in params.max_pages."]) from None
+
+
+def _limit_new_sources(connection: Connection, wanted: Sequence[Wanted], most: int) -> None:
+    hosts = {page.host for page in wanted}
+    if len(hosts) <= most:
+        return
+    new = len(hosts) - len(known_hosts(connection, hosts))
+    if new > most:
+        raise OverLimit(
+            f"The job names {new} hosts never seen before; at most {most} may be in one job."
+        )
+
+
+def _admitted(
+    connection: Connection, new: Sequence[Asked], delay_ms: int, now: int
+) -> dict[str, Submitted]:
+    rows = _insert_jobs(connection, new, now)
+    ids = {job: row.id for job, row in rows.items()}
+    tags = [(tag, ids[one.job]) for one in new for tag in one.request.tags]
+    if tags:
+        _INSERT_TAGS(connection, made=tags)
+    admissions = [Admission(ids[one.job], one.wanted, one.request.max_age) for one in new]
+    begin_crawls(
+        connection,
+        [(ids[one.job], one.request.crawl, one.wanted) for one in new if one.request.crawl],
+    )
+    every = chain.from_iterable(one.wanted for one in new)
+    places = places_for(connection, every, delay_ms=delay_ms, now=now)
+    cached = admit(connection, admissions, places, now=now)
+    _begin(connection, admissions, cached, {row.id: row.last_event for row in rows.values()}, now)
+    announce(connection, [
+        (ids[one.job], 1, one.request.webhook_url) for one in new
+        if one.request.webhook_url and cached.get(ids[one.job]) == len(one.wanted)
+    ], now=now)  # fmt: skip
+    return {
+        one.job: Submitted(one.job, len(one.wanted), cached.get(ids[one.job], 0)) for one in new
+    }
+
+
+def _insert_jobs(connection: Connection, new: Sequence[Asked], now: int) -> dict[str, Any]:
+    rows = [
+        (one.job, r.door, r.user_id, r.name, r.scraper, r.params,
+         r.webhook_url, r.finish_by,
+         of.schedule_id, of.trigger, of.site_id, of.search, len(one.wanted))
+        for one in new for r in (one.request,) for of in (r.origin or MANUAL,)
+    ]  # fmt: skip
+    return {row.public_id: row for row in _INSERT_JOBS(connection, made=rows, now=now)}
+
+
+def _begin(
+    connection: Connection, admissions: Sequence[Admission], cached: dict[int, int],
+    numbers: Mapping[int, int], now: int,
+) -> None:  # fmt: skip
+    """Each job's first event, and its last when everything it wants is there already; `numbers`
+    are those of the first."""
+    made: list[tuple[Any, ...]] = []
+    finished: list[tuple[int]] = []
+    for job_id, total in ((a.job_id, len(a.wanted)) for a in admissions):
+        copies = cached.get(job_id, 0)
+        queued = {"cached": copies, "job": [JobState.QUEUED, copies, 0, 0, total]}
+        made.append((job_id, numbers[job_id], "job_queued", None, _json(queued)))
+        if copies == total:
+            finished.append((job_id,))
+            end = {"round": 1, "job": [JobState.SUCCEEDED, total, 0, 0, total]}
+            made.append((job_id, numbers[job_id] + 1, "job_finished", None, _json(end)))
+    if cached:
+        _COUNT_CACHED(connection, wanted=list(cached.items()))
+    if finished:
+        _FINISH(connection, wanted=finished, now=now)
+    record_events(connection, made, now=now)
+
+
+def _json(facts: dict[str, object]) -> str:
+    return orjson.dumps(facts).decode()

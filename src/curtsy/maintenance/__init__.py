@@ -1,0 +1,1 @@
+"""Maintenance tasks: what curtsy does for itself on a schedule."""

@@ -1,1 +1,0 @@
-"""Looking after a running system: what there is, who works on it, what is wrong."""

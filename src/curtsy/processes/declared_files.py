@@ -1,0 +1,60 @@
+"""The files of sources, sites and schedules take effect when a process starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from curtsy.api.backend import Desk
+from curtsy.clock import Clock
+from curtsy.config import Settings, milliseconds, read_sources, whole_policy
+from curtsy.config.declared_files import read_schedules, read_sites
+from curtsy.config.sources_file import Sections
+from curtsy.frontier.source_policy import Surroundings
+from curtsy.logs import logger
+from curtsy.processes.sources_file import apply_sources
+from curtsy.requests.schedules import ScheduleRequest
+from curtsy.requests.schedules_file import apply_schedules
+from curtsy.schedules.site_schedules import apply_file
+from curtsy.sites.spec import SiteWords
+from curtsy.store import Store
+
+log = logger("app")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the files say; None: there is no such file."""
+
+    sources: Sections | None
+    sites: Mapping[str, SiteWords] | None
+    schedules: Mapping[str, ScheduleRequest] | None
+
+    @classmethod
+    def read(cls, settings: Settings) -> Self:
+        """Raises `BadSetting` with all that is wrong in a file."""
+        return cls(read_sources(settings), read_sites(settings), read_schedules(settings))
+
+
+async def apply(
+    settings: Settings, declared: Declared, store: Store, clock: Clock, desk: Desk
+) -> None:
+    """Each file in a transaction of its own; any number of processes may do so."""
+    await apply_sources(settings, declared.sources, store, clock)
+    check = desk.schedules.check_task
+    if declared.sites is not None:
+        sites = declared.sites
+        defaults, lease_ttl = whole_policy(settings), milliseconds(settings.lease_seconds)
+        _tell("sites_applied", settings.sites_file, await store.write(
+            lambda c: apply_file(c, sites, Surroundings(defaults, lease_ttl, clock.now()), check),
+            durable=True,
+        ))  # fmt: skip
+    if declared.schedules is not None:
+        schedules = declared.schedules
+        _tell("schedules_applied", settings.schedules_file, await store.write(
+            lambda c: apply_schedules(c, schedules, check, now=clock.now()), durable=True
+        ))  # fmt: skip
+
+
+def _tell(event: str, file: str, applied: Any) -> None:
+    if applied.declared or applied.removed:
+        log.info(event, file=file, declared=applied.declared, removed=applied.removed)

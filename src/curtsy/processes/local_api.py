@@ -1,0 +1,72 @@
+"""The API within this process, on the local database: for commands that need no server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import httpx
+
+from curtsy.api import create_app
+from curtsy.api.auth.access_rules import Entrance
+from curtsy.clock import Clock
+from curtsy.config import Settings, read_sources, worker_settings
+from curtsy.errors import BadSetting
+from curtsy.logs import logger
+from curtsy.processes.processes import desk_for
+from curtsy.processes.sources_file import apply_sources
+from curtsy.processes.startup import own_scrapers, ready
+from curtsy.scrapers.registry import OwnScrapers
+from curtsy.store import Store
+from curtsy.store.wakeups import Wakeups
+from curtsy.worker import Worker
+
+log = logger("app")
+
+NAME = "local"
+
+
+@asynccontextmanager
+async def local_api(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+    """As a client; workers elsewhere hear at once of what is submitted, where they can."""
+    try:
+        own = own_scrapers(settings)
+    except BadSetting as bad:  # whoever only looks at jobs has no need of them
+        log.warning("scrapers_not_known", reason=str(bad).partition("\n")[0])
+        own = OwnScrapers()
+    async with (
+        ready(settings, upgrades_sqlite=True) as (store, clock),
+        Wakeups(settings.database_url, lambda: None) as wakeups,
+        _client(settings, store, clock, wakeups.send, own) as http,
+    ):
+        yield http
+
+
+@asynccontextmanager
+async def whole_engine(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+    """The same with a worker beside it, for as long as it is needed."""
+    described, own = read_sources(settings), own_scrapers(settings)
+    async with ready(settings, upgrades_sqlite=True) as (store, clock):
+        await apply_sources(settings, described, store, clock)
+        worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own))
+        async with (
+            Wakeups(settings.database_url, worker.wake),
+            _client(settings, store, clock, worker.wake, own) as http,
+        ):
+            running = asyncio.create_task(worker.run())
+            try:
+                yield http
+            finally:
+                await worker.stop()
+                await running
+
+
+@asynccontextmanager
+async def _client(
+    settings: Settings, store: Store, clock: Clock, on_work: Callable[[], None], own: OwnScrapers
+) -> AsyncIterator[httpx.AsyncClient]:
+    async with desk_for(settings, store, clock, on_work, own) as desk:
+        ourselves = Entrance(hosts=frozenset({NAME}), open_access=True)
+        transport = httpx.ASGITransport(create_app(desk, ourselves), raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url=f"http://{NAME}") as http:
+            yield http
+        await desk.schedules.settle()  # nobody else would go on with it

@@ -1,0 +1,1 @@
+"""Figures of a running system: queue, throughput, workers, diagnosis."""

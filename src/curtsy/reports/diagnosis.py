@@ -1,0 +1,125 @@
+"""What `doctor` looks at: one reading of the whole, with bounded counts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from curtsy.model.counts import Count
+from curtsy.model.jobs import OPEN_STATES
+from curtsy.store import Connection, Lookup, Statement
+
+COUNT_CAP = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    id: str
+    machine: str
+    pid: int
+    program: str
+    lease_until: int
+    alive: bool
+    """Its lease is not over yet."""
+    draining: bool
+    in_flight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    name: str
+    owner: str | None
+    epoch: int
+    band: int
+    ready_at: int | None
+    """None: nothing waits here."""
+    next_fetch_at: int | None
+    paused: bool
+    fail_streak: int
+    crash_streak: int
+    failing_since: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    engine: str
+    now: int
+    """The database's time."""
+    workers: list[Worker]
+    sources: list[Source]
+    """Those in trouble first, then those at work, then those that are due next."""
+    sources_in_all: Count
+    open_jobs: dict[str, Count]
+    pending_visits: Count
+    dead_letters: Count
+
+
+_NOW = Statement("SELECT {clock} AS now")
+_WORKERS = Statement(
+    """
+    SELECT id, machine, pid, program, lease_until, draining, in_flight FROM workers
+    ORDER BY started_at, id
+    """
+)
+_SOURCES = Statement(
+    """
+    SELECT name, owner, epoch, band, ready_at, next_fetch_at, paused, fail_streak, crash_streak,
+           failing_since
+    FROM sources
+    ORDER BY crash_streak + fail_streak DESC, paused DESC, (owner IS NOT NULL) DESC,
+             (ready_at IS NULL), ready_at, name
+    LIMIT :most
+    """
+)
+_COUNT_OPEN_JOBS = Lookup(
+    """
+    SELECT {each_state} AS state, count(*) AS number
+    FROM (SELECT 1 FROM jobs WHERE state = {each_state} LIMIT :most) AS counted
+    """,
+    each={"state": "text"},
+)
+_COUNT_SOURCES = Statement("SELECT count(*) FROM (SELECT 1 FROM sources LIMIT :most) AS counted")
+_COUNT_VISITS = Statement("SELECT count(*) FROM (SELECT 1 FROM visits LIMIT :most) AS counted")
+_COUNT_LETTERS = Statement(
+    """
+    SELECT count(*) FROM (SELECT 1 FROM dead_letters WHERE state = 'open' LIMIT :most) AS counted
+    """
+)
+
+
+def examine(connection: Connection, *, sources: int) -> Examination:
+    """At most so many sources are shown; everything else is counted or few."""
+    now: int = _NOW(connection).scalar_one()
+    states = [(str(state),) for state in OPEN_STATES]
+    open_jobs = _COUNT_OPEN_JOBS(connection, states, most=COUNT_CAP + 1)
+    return Examination(
+        engine=connection.dialect.name,
+        now=now,
+        workers=[_worker(row, now) for row in _WORKERS(connection)],
+        sources=[_source(row) for row in _SOURCES(connection, most=sources)],
+        sources_in_all=_count(connection, _COUNT_SOURCES),
+        open_jobs={row.state: Count.up_to(COUNT_CAP, row.number) for row in open_jobs},
+        pending_visits=_count(connection, _COUNT_VISITS),
+        dead_letters=_count(connection, _COUNT_LETTERS),
+    )
+
+
+def waiting_visits(connection: Connection) -> Count:
+    return _count(connection, _COUNT_VISITS)
+
+
+def _count(connection: Connection, statement: Statement) -> Count:
+    return Count.up_to(COUNT_CAP, statement(connection, most=COUNT_CAP + 1).scalar_one())
+
+
+def _worker(row: Any, now: int) -> Worker:
+    return Worker(
+        id=row.id, machine=row.machine, pid=row.pid, program=row.program,
+        lease_until=row.lease_until, alive=row.lease_until > now, draining=bool(row.draining),
+        in_flight=len(orjson.loads(row.in_flight)),
+    )  # fmt: skip
+
+
+def _source(row: Any) -> Source:
+    fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
+    return Source(**fields | {"paused": bool(row.paused)})

@@ -1,0 +1,286 @@
+"""Schedules are made, changed, paused, run by hand and removed."""
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from curtsy.clock import rfc3339
+from curtsy.errors import BadRequest, OverLimit, WrongState
+from curtsy.frontier.job_counts import record_events
+from curtsy.jobs import JobRequest
+from curtsy.model.jobs import JobState
+from curtsy.schedules.firer import CLAIM, DUE_AT, Fired, Firer, call_off
+from curtsy.schedules.lookup import find, locked
+from curtsy.schedules.overlap import require_none_running
+from curtsy.schedules.verdict import DEFAULT_WINDOW, CatchUp, Overlap, first_slot
+from curtsy.sites.site import hold_idle
+from curtsy.store import Connection, Statement
+from curtsy.timetable import BadRule, Once, Rule, from_json, to_json
+
+ID = re.compile(r"sch_[0-9a-f]{12}")
+MOST_PAYLOAD_BYTES = 2 * 2**20
+MOST_OF_USER = 1_000
+CHANGED = "The schedule was changed."
+
+_INSERT = Statement(
+    """
+    INSERT INTO schedules (public_id, name, user_id, owner, key_id, rule, timezone, payload,
+        overlap, catch_up, window_ms, not_before, enabled, next_fire_at, look_at, first_job,
+        site_id, of_site, described_as, created_at, updated_at)
+    VALUES (:public_id, :name, :user_id, :owner, :key_id, :rule, :timezone, :payload, :overlap,
+        :catch_up, :window_ms, :not_before, :enabled, :next_fire_at, :look_at, :first_job,
+        :site_id, :of_site, :described_as, :now, :now)
+    ON CONFLICT (owner, name) DO NOTHING RETURNING id
+    """
+)
+_COUNT = Statement(
+    "SELECT count(*) FROM (SELECT 1 FROM schedules WHERE user_id = :user LIMIT :most) AS counted"
+)
+_UPDATE = Statement(
+    """
+    UPDATE schedules SET name = :name, rule = :rule, timezone = :timezone, payload = :payload,
+        overlap = :overlap, catch_up = :catch_up, window_ms = :window_ms,
+        not_before = :not_before, enabled = :enabled, key_id = :key_id,
+        next_fire_at = :next_fire_at,
+        look_at = :look_at, waiting_fire_at = :waiting_fire_at, first_job = :first_job,
+        site_id = :site_id, of_site = :of_site,
+        described_as = :described_as, updated_at = :now
+    WHERE id = :id
+    """
+)
+_NAMED = Statement("SELECT id FROM schedules WHERE owner = :owner AND name = :name AND id <> :id")
+_NO_LONGER_WAITS = Statement(
+    """
+    UPDATE firings SET outcome = 'skipped', message = :message, fired_at = :now
+    WHERE schedule_id = :id AND outcome = 'waiting'
+    """
+)
+_REMOVE = tuple(
+    Statement(sql)
+    for sql in (
+        "DELETE FROM firings WHERE schedule_id = :id",
+        "DELETE FROM schedules WHERE id = :id",
+    )
+)
+_RAN = Statement("UPDATE schedules SET last_fire_at = :at WHERE id = :id")
+_INSERT_JOB = Statement(
+    """
+    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, webhook_url, finish_by,
+                      schedule_id, trigger, state, total, due_at, last_event, created_at,
+                      updated_at)
+    VALUES (:public_id, :door, :user_id, :name, :scraper, :params, :webhook_url, :finish_by,
+            :schedule_id, 'schedule', 'scheduled', 0, :due_at, 1, :now, :now) RETURNING id
+    """
+)
+_TAG = Statement(
+    "INSERT INTO job_tags (tag, job_id) SELECT tag, :job_id FROM {made} WHERE true",
+    made={"tag": "text"},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a schedule is to be."""
+
+    name: str
+    """Empty: it is named by its id."""
+    rule: Rule
+    payload: Mapping[str, Any]
+    timezone: str = "UTC"
+    overlap: Overlap = Overlap.SKIP
+    catch_up: CatchUp = CatchUp.LATEST
+    window: int = DEFAULT_WINDOW
+    not_before: int | None = None
+    enabled: bool = True
+    user_id: str | None = None
+    key_id: int | None = None
+    site_id: int | None = None
+    of_site: bool = False
+    """Its site's declaration made it; it goes with that."""
+    described_as: str | None = None
+
+
+def new_schedule_id() -> str:
+    return f"sch_{secrets.token_hex(6)}"
+
+
+def create(
+    connection: Connection, plan: Plan, *, now: int, first_job: str | None = None,
+    public_id: str | None = None,
+) -> Any:  # fmt: skip
+    """Its row. A rule that has no slot any more is refused."""
+    name = public_id or new_schedule_id()
+    _check_name(plan.name)
+    _check_size(plan)
+    _check_number(connection, plan.user_id)
+    first = _first_slot(plan, name, now)
+    onward = first if plan.enabled else None
+    columns = _columns(plan) | {"name": plan.name or name}
+    made = _INSERT(
+        connection, public_id=name, first_job=first_job, now=now, user_id=plan.user_id,
+        owner=plan.user_id or "", key_id=plan.key_id, next_fire_at=onward, look_at=onward,
+        **columns,
+    ).scalar()  # fmt: skip
+    if made is None:
+        raise WrongState(f"The name {plan.name!r}", "another schedule's", "used twice")
+    return find(connection, name)
+
+
+def create_job(connection: Connection, job: str, request: JobRequest, row: Any, *, now: int) -> int:
+    """The job of the schedule's first slot, which waits for it."""
+    job_id = int(_INSERT_JOB(
+        connection, public_id=job, door=request.door, user_id=request.user_id, name=request.name,
+        scraper=request.scraper, params=request.params, webhook_url=request.webhook_url,
+        finish_by=request.finish_by, schedule_id=row.id, due_at=row.next_fire_at, now=now,
+    ).scalar_one())  # fmt: skip
+    if request.tags:
+        _TAG(connection, made=[(tag,) for tag in request.tags], job_id=job_id)
+    data = {"due_at": rfc3339(row.next_fire_at), "job": [JobState.SCHEDULED, 0, 0, 0, 0]}
+    event = (job_id, 1, "job_scheduled", None, orjson.dumps(data).decode())
+    record_events(connection, [event], now=now)
+    return job_id
+
+
+def _check_name(name: str) -> None:
+    if ID.fullmatch(name):
+        raise BadRequest([f"{name!r} looks like the id of a schedule: call it otherwise."])
+    if name in (".", ".."):
+        raise BadRequest([f"{name!r} is no name: it would be lost from the path of a URL."])
+
+
+def _check_size(plan: Plan) -> None:
+    if (size := len(orjson.dumps(plan.payload))) > MOST_PAYLOAD_BYTES:
+        sentence = f"The payload has {size} bytes; at most {MOST_PAYLOAD_BYTES} may be."
+        raise BadRequest([sentence])
+
+
+def _check_number(connection: Connection, user: str | None) -> None:
+    most = MOST_OF_USER
+    if user is not None and _COUNT(connection, user=user, most=most).scalar() == most:
+        raise OverLimit(f"{user} has {most} schedules: nobody may have more.")
+
+
+def change(connection: Connection, schedule: str, plan: Plan, *, now: int) -> Any:
+    """As the plan has it from now on; slots that passed while it was paused are nobody's."""
+    row = locked(connection, schedule)
+    if plan.name != row.name:
+        _check_name(plan.name)
+        if _NAMED(connection, name=plan.name, id=row.id, owner=row.user_id or "").scalar():
+            raise WrongState(f"The name {plan.name!r}", "another schedule's", "used twice")
+    _check_size(plan)
+    first_job = _first_job(connection, row, plan, now)
+    keeps = (row.enabled and plan.enabled and to_json(plan.rule) == row.rule
+             and plan.not_before == row.not_before)  # fmt: skip
+    onward, look_at, waiting = row.next_fire_at, row.look_at, row.waiting_fire_at
+    if not keeps:
+        onward = look_at = _next(row, plan, now)
+        waiting = None
+        _NO_LONGER_WAITS(connection, id=row.id, now=now, message=CHANGED)
+        if row.next_fire_at is not None and row.next_fire_at <= now:
+            missed = (row.id, row.next_fire_at, "schedule", "missed", CHANGED)
+            CLAIM(connection, made=[missed], now=now).all()
+    _UPDATE(connection, id=row.id, now=now, next_fire_at=onward, look_at=look_at,
+            waiting_fire_at=waiting, first_job=first_job, key_id=plan.key_id,
+            **_columns(plan))  # fmt: skip
+    if first_job:
+        DUE_AT(connection, job=first_job, at=onward)
+    return find(connection, row.public_id)
+
+
+def _first_job(connection: Connection, row: Any, plan: Plan, now: int) -> str | None:
+    """The job that waits for the first slot is as the schedule was made: with another payload the
+    slot makes a job of its own."""
+    first_job: str | None = row.first_job
+    if first_job is None or plan.payload == orjson.loads(row.payload):
+        return first_job
+    call_off(connection, first_job, now=now, reason=CHANGED)
+    return None
+
+
+def set_enabled(connection: Connection, row: Any, *, enabled: bool, now: int) -> Any:
+    """Of a row that is held."""
+    plan = replace(plan_of(row), enabled=enabled)
+    return change(connection, row.public_id, plan, now=now)
+
+
+def remove(connection: Connection, schedule: str, *, now: int) -> Any:
+    """With its history; a job that waits for its slot is cancelled, those that run go on."""
+    row = locked(connection, schedule)
+    if row.first_job:
+        call_off(connection, row.first_job, now=now)
+    for statement in _REMOVE:
+        statement(connection, id=row.id)
+    return row
+
+
+def run_now(connection: Connection, schedule: str, firer: Firer, *, now: int) -> Fired:
+    """One run by hand, whatever the rule says; its slots stay as they are. What it is to replace
+    has given way before."""
+    row = locked(connection, schedule)
+    require_none_running(connection, row)
+    if row.site_id is not None:
+        hold_idle(connection, row.site_id, confined_to=row.user_id)
+    at = now
+    while (
+        at in (row.next_fire_at, row.waiting_fire_at)
+        or not CLAIM(connection, made=[(row.id, at, "manual", "fired", None)], now=now).all()
+    ):
+        at += 1  # a slot of this very moment
+    _RAN(connection, id=row.id, at=at)
+    (fired,) = firer.fire(connection, [(row, at)], now=now, trigger="manual")
+    if fired.refusal is not None:
+        raise fired.refusal
+    return fired
+
+
+def plan_of(row: Any) -> Plan:
+    """The row as it would be said."""
+    return Plan(
+        name=row.name, rule=from_json(row.rule), payload=orjson.loads(row.payload),
+        timezone=row.timezone, overlap=Overlap(row.overlap), catch_up=CatchUp(row.catch_up),
+        window=row.window_ms, not_before=row.not_before, enabled=bool(row.enabled),
+        user_id=row.user_id, key_id=row.key_id, site_id=row.site_id, of_site=bool(row.of_site),
+        described_as=row.described_as,
+    )  # fmt: skip
+
+
+def _next(row: Any, plan: Plan, now: int) -> int | None:
+    """Of a schedule that is changed; one that is only paused may have no slot left."""
+    if not plan.enabled and to_json(plan.rule) == row.rule:
+        return None
+    first = _first_slot(plan, row.public_id, now)
+    return first if plan.enabled else None
+
+
+def _first_slot(plan: Plan, seed: str, now: int) -> int:
+    try:
+        first = first_slot(plan.rule, seed, now=now, not_before=plan.not_before)
+    except BadRule as wrong:  # its zone was known when it was made
+        raise BadRequest([str(wrong)]) from None
+    if first is None:
+        named = f"The schedule {plan.name!r}" if plan.name else "The schedule"
+        raise BadRequest([f"{named} would never fire: {_why(plan, now)}."])
+    return first
+
+
+def _why(plan: Plan, now: int) -> str:
+    if not isinstance(plan.rule, Once):
+        return "no slot comes"
+    at = rfc3339(plan.rule.at)
+    if plan.rule.at <= now or plan.not_before is None:
+        return f"{at} is past"
+    return f"{at} lies before {rfc3339(plan.not_before)}, which is its not_before"
+
+
+def _columns(plan: Plan) -> dict[str, Any]:
+    return {
+        "name": plan.name, "rule": to_json(plan.rule), "timezone": plan.timezone,
+        "payload": orjson.dumps(plan.payload).decode(), "overlap": plan.overlap.value,
+        "catch_up": plan.catch_up.value, "window_ms": plan.window,
+        "not_before": plan.not_before, "enabled": plan.enabled, "site_id": plan.site_id,
+        "of_site": plan.of_site, "described_as": plan.described_as,
+    }  # fmt: skip

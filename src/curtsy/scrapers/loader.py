@@ -1,0 +1,92 @@
+"""Scrapers of your own are found in files and in installed packages.
+
+This imports what others wrote: only for processes that have nothing to lose.
+"""
+
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from curtsy.scrapers.custom import Own, declared
+
+GROUP = "curtsy.scrapers"
+_LINES_SHOWN = 12
+
+
+class Unusable(Exception):
+    """A file or package without a usable scraper; the text begins with a sentence."""
+
+
+def load_own(files: Sequence[str]) -> dict[str, Own]:
+    """All that there are, by name. Raises `Unusable`."""
+    sys.dont_write_bytecode = True
+    found: dict[str, Own] = {}
+    for own, where in _every(files):
+        if (other := found.setdefault(own.name, own)).function is not own.function:
+            raise Unusable(f"{where} has a scraper {other.name!r}, and so has another.")
+    return found
+
+
+def _every(files: Sequence[str]) -> Iterator[tuple[Own, str]]:
+    for number, file in enumerate(files):
+        yield from ((own, file) for own in _of_file(Path(file), number))
+    for point in installed():
+        where = f"The package {point.dist.name if point.dist else point.value}"
+        yield from ((own, where) for own in _of_package(point, where))
+
+
+def installed() -> Sequence[EntryPoint]:
+    """What packages say that they have; nothing of them is imported for that."""
+    return sorted(entry_points(group=GROUP), key=lambda point: (point.value, point.name))
+
+
+def _of_file(path: Path, number: int) -> list[Own]:
+    spec = spec_from_file_location(f"own_scrapers_{number}_{path.stem}", path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise Unusable(f"{path} is not a Python file that is there.")
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    if (folder := str(path.parent)) not in sys.path:
+        sys.path.append(folder)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        raise Unusable(_not_imported(str(path), error)) from None
+    return _declared_in(module, str(path))
+
+
+def _of_package(point: EntryPoint, where: str) -> list[Own]:
+    try:
+        thing = point.load()
+    except BaseException as error:
+        raise Unusable(_not_imported(where, error)) from None
+    if isinstance(thing, ModuleType):
+        return _declared_in(thing, where)
+    if (own := declared(thing)) is None:
+        raise Unusable(f"{where} names {point.value} as a scraper, but it has no @scraper.")
+    return [own]
+
+
+def _declared_in(module: ModuleType, where: str) -> list[Own]:
+    found = [own for thing in list(vars(module).values()) if (own := declared(thing)) is not None]
+    if not found:
+        raise Unusable(f"{where} has no scraper: put @scraper before a function.")
+    return found
+
+
+def _not_imported(where: str, error: BaseException) -> str:
+    """A sentence, and where it happened."""
+    trace = error.__traceback__
+    while trace is not None and _is_ours(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    lines = "".join(traceback.format_exception(type(error), error, trace)).splitlines()
+    shown = "\n".join(lines[-_LINES_SHOWN:])
+    return f"{where} cannot be imported ({type(error).__name__}).\n{shown}"
+
+
+def _is_ours(file: str) -> bool:
+    return file == __file__ or file.startswith("<frozen importlib")

@@ -1,0 +1,1 @@
+"""Sites: declarations, runs, and the records that runs find."""

@@ -1,0 +1,1 @@
+"""Sources as people read and write them: policies, listings, the file of sources."""

@@ -1,0 +1,26 @@
+"""What all lanes of a worker share."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from curtsy.clock import Clock
+from curtsy.politeness.policy import Policy
+from curtsy.worker.flusher import Flusher
+from curtsy.worker.pipeline import Pipeline
+from curtsy.worker.slots import Slots
+from curtsy.worker.visit_taker import Taker
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    clock: Clock
+    slots: Slots
+    taker: Taker
+    flusher: Flusher
+    pipeline: Pipeline
+    trusted: Callable[[], bool]
+    defaults: Policy
+    trust: int
+    """Milliseconds that an owner may go on without a word from the store."""
+    rng: random.Random

@@ -1,0 +1,100 @@
+"""From an outcome to what is recorded of it, and to what it means for the host."""
+
+import random
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from curtsy.frontier.batch import Result
+from curtsy.model.failure_kinds import Kind
+from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
+from curtsy.model.urls import canonical
+from curtsy.politeness.consequence import GiveUp, Rest, Retry, consequence
+from curtsy.politeness.health import HostHealth
+from curtsy.politeness.policy import Policy
+
+_WITHOUT_ANSWER = frozenset({
+    Kind.DNS, Kind.CONNECT, Kind.TLS, Kind.TIMEOUT, Kind.RESET, Kind.ADDRESS_REFUSED, Kind.INTERNAL,
+})  # fmt: skip
+AFTER_OTHERS = 2_000
+"""Milliseconds: so long after its host's rest a page waits. If others are there, one of them tries
+the host first, and so it shows whether the trouble is the host's or the page's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Of the host, not of the page."""
+
+    rest: Rest
+    health: HostHealth | None
+    """The host's by now; None: it counts as dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    result: Result
+    answered: bool = True
+    """The host did, whatever it said."""
+    trouble: Trouble | None = None
+
+
+def judge(
+    result: Result, *, policy: Policy, health: HostHealth, rng: random.Random, answers_others: bool
+) -> Judged:
+    """The result with what follows from it. `answers_others`: the last request to the source was
+    answered, so that a refusal may be the page's own."""
+    outcome = result.outcome
+    match outcome:
+        case Fetched() | NotModified():
+            return Judged(result)
+        case Moved():
+            host = canonical(outcome.url).host
+            return Judged(replace(result, again_at=result.ended_at, moved_to_host=host))
+        case Again():
+            return Judged(replace(result, again_at=outcome.due_at))
+        case Failed():
+            return _judge_failure(result, outcome, policy, health, rng, answers_others)
+        case _:
+            assert_never(outcome)
+
+
+def _judge_failure(
+    result: Result, failed: Failed, policy: Policy, health: HostHealth, rng: random.Random,
+    answers_others: bool,
+) -> Judged:  # fmt: skip
+    follows = consequence(failed, result.visit.attempt, policy, rng, health)
+    match follows:
+        case GiveUp():
+            return Judged(result, answered=_answered(failed))
+        case Retry():
+            again_at = result.ended_at + follows.wait
+            waits = replace(result, again_at=again_at, spends_attempt=True)
+            return Judged(waits, answered=_answered(failed))
+        case Rest():
+            after = health.failed(follows.wait, policy, announced=follows.announced)
+            refused = answers_others and not failed.whole_host
+            trouble = Trouble(follows, after)
+            if after is None or result.visit.refused + refused >= policy.give_up_probes:
+                return Judged(result, answered=False, trouble=trouble)
+            waits = replace(postponed(result, follows), refused=refused)
+            return Judged(waits, answered=False, trouble=trouble)
+        case _:
+            assert_never(follows)
+
+
+def _answered(failed: Failed) -> bool:
+    """Silence proves nothing, neither that a host lives nor that it is dead."""
+    return failed.status is not None or failed.kind not in _WITHOUT_ANSWER
+
+
+def postponed(result: Result, rest: Rest) -> Result:
+    """Until its host has rested, and others had their turn."""
+    return replace(result, again_at=result.ended_at + rest.wait + min(AFTER_OTHERS, rest.wait))
+
+
+def unrecorded(result: Result) -> Result:
+    """In place of a result that the store could not take."""
+    error = "The result could not be stored; the log has the reason."
+    return replace(
+        result, outcome=Failed(Kind.INTERNAL, error), again_at=None, moved_to_host=None,
+        spends_attempt=False, document=None,
+    )  # fmt: skip

@@ -1,0 +1,214 @@
+"""How a source stands with us: its policy and pace, its host's health, whether it was given up."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from curtsy.clock import DAY, Clock
+from curtsy.frontier.batch import Release, Result, SourceReport
+from curtsy.frontier.lease import Lease
+from curtsy.frontier.take import Visit
+from curtsy.model.failure_kinds import Kind
+from curtsy.model.outcome import Failed, NotModified
+from curtsy.model.urls import canonical
+from curtsy.politeness.consequence import Rest
+from curtsy.politeness.health import Hosts
+from curtsy.politeness.pace import resumed
+from curtsy.politeness.policy import Policy
+from curtsy.politeness.receipt import Receipt
+from curtsy.politeness.waits import Holds, Waited
+from curtsy.worker.outcomes import Trouble, judge, postponed
+
+GUILTY_FROM = 3
+"""So many workers died with a page in hand, and it is given up."""
+MOST_OPEN_TOLD = 100
+
+
+class Standing:
+    def __init__(
+        self, lease: Lease, *, clock: Clock, defaults: Policy, rng: random.Random, trust: int
+    ) -> None:
+        """`trust` is for how long an owner may start requests that it cannot tell of."""
+        self._lease, self._clock, self._defaults, self._rng = lease, clock, defaults, rng
+        now, kept = clock.monotonic(), lease.pace
+        last = None if lease.paced is None else now - lease.paced
+        self._policy = defaults.with_overrides(lease.policy)
+        self._crawl_delay, self._crawl_delay_is_inherited = kept.get("crawl", 0), True
+        self._free_since = now - lease.ready_for
+        next_at = now + lease.wait if lease.wait else self._free_since
+        self.pace = resumed(self._minding(), kept, last=last, next_at=next_at, offset=clock.offset)
+        if lease.unreported:
+            self.pace.assume_the_worst(now + lease.wait - lease.delay_ms, trust)
+            self.pace.rest(now + lease.wait)
+        self.pace.resting = lease.fail_streak > 0
+        self._holds = Holds.since((last or now) + clock.offset, kept.get("holds", ()))
+        self._hosts = Hosts.resumed(kept, (last or now) + clock.offset)
+        self._fail_streak, self._failing_since = lease.fail_streak, lease.failing_since
+        self._rest_began = now
+        self._rest_why: dict[str, Any] | None = kept.get("why")
+        self._receipts = {lease.receipt.day: lease.receipt} if lease.receipt is not None else {}
+
+    @property
+    def policy(self) -> Policy:
+        return self.pace.policy
+
+    def adopt_policy(self, overrides: dict[str, object]) -> None:
+        self._policy = self._defaults.with_overrides(overrides)
+        self.pace.adopt(self._minding())
+
+    def mind_crawl_delay(self, asked: int | None) -> None:
+        """Of several hosts behind one source, the slowest sets the pace."""
+        delay = asked or 0
+        if delay > self._crawl_delay or self._crawl_delay_is_inherited:
+            self._crawl_delay, self._crawl_delay_is_inherited = delay, False
+            self.pace.adopt(self._minding())
+
+    def _minding(self) -> Policy:
+        return self._policy.minding(self._crawl_delay)
+
+    def refusal(self, visit: Visit) -> Failed | None:
+        """Why the visit ends without a request, if it does."""
+        if visit.crashes >= GUILTY_FROM:
+            return Failed(
+                Kind.INTERNAL, f"The worker died {visit.crashes} times while it had this page."
+            )
+        if not self._hosts.some_given_up:
+            return None
+        host = canonical(visit.url).host
+        given_up = self._hosts.given_up(host)
+        if given_up is not None and visit.created_at <= given_up.at:
+            return Failed(Kind(given_up.kind), f"{host} does not answer; it was given up.")
+        return None
+
+    @property
+    def gave_up(self) -> bool:
+        """One of its hosts: visits may end without waiting for their turn."""
+        return self._hosts.some_given_up
+
+    # A request: it starts, leaves, is answered, ends.
+
+    def starting(self, visit: Visit) -> Waited:
+        """It starts now; returns what it has waited for."""
+        offset, now = self._clock.offset, self._clock.monotonic()
+        could = visit.due_at if visit.due_at is not None else visit.created_at
+        might = max(self.pace.next_at, self._free_since) + offset
+        self._holds.add(max(could, might), now + offset, "capacity")
+        self.pace.started()
+        return self._holds.told_apart(could, now + offset, self._policy.hours)
+
+    def left(self) -> None:
+        now = self._clock.monotonic()
+        self._receipt().left(None if self.pace.last is None else now - self.pace.last)
+        self.pace.sent(now, self._rng)
+
+    def ended(self, *, was_sent: bool) -> None:
+        now = self._clock.monotonic()
+        self._free_since = now
+        self.pace.ended(now, self._rng, was_sent=was_sent)
+
+    def received(self, wire_bytes: int, *, robots: bool) -> None:
+        """In answer to a request, which may have been one for robots.txt."""
+        receipt = self._receipt()
+        receipt.bytes += wire_bytes
+        receipt.robots_requests += robots
+
+    def judge(self, result: Result, began: int) -> Result:
+        """The result with what follows; what it says of the host holds from now on.
+
+        Of requests that were open together when a host's trouble began, only the first counts.
+        """
+        self._count(result)
+        matters = bool(self._hosts) or isinstance(result.outcome, Failed)
+        host = canonical(result.visit.url).host if matters else ""
+        judged = judge(result, policy=self.policy, health=self._hosts.health(host), rng=self._rng,
+                       answers_others=not self._fail_streak)  # fmt: skip
+        is_news = began >= self._rest_began
+        if judged.trouble is not None and is_news:
+            self._note(judged.trouble, result, host)
+        elif judged.trouble is not None:
+            self.pace.rest(self._clock.monotonic() + judged.trouble.rest.wait)
+            return postponed(result, judged.trouble.rest)
+        elif is_news and judged.answered:
+            self._recovered()
+            self._hosts.answered(host)
+        return judged.result
+
+    def _note(self, trouble: Trouble, result: Result, host: str) -> None:
+        self._rest_began = self._clock.monotonic()
+        assert isinstance(result.outcome, Failed)
+        if trouble.health is None:
+            self._hosts.give_up(host, result.ended_at, result.outcome.kind)
+            self._recovered()
+            return
+        self._hosts.failed(host, trouble.health)
+        if not self._fail_streak:
+            self._failing_since = result.ended_at
+        self._fail_streak += 1
+        self._rest(trouble.rest, result, result.outcome, trouble.health.fail_streak)
+
+    def _recovered(self) -> None:
+        """Nothing speaks against asking as usual."""
+        self._fail_streak, self._failing_since = 0, None
+        self.pace.resting, self._rest_why = False, None
+
+    def _rest(self, rest: Rest, result: Result, failed: Failed, streak: int) -> None:
+        now = self._clock.monotonic()
+        self.pace.resting = True
+        self.pace.rest(now + rest.wait)
+        self._holds.add(result.ended_at, result.ended_at + rest.wait, "backoff")
+        receipt = self._receipt()
+        receipt.rests_announced += rest.announced and bool(failed.retry_after)
+        receipt.rests_of_our_own += not rest.announced
+        self._rest_why = {"announced": rest.announced, "kind": failed.kind,
+                          "status": failed.status, "url": result.visit.url,
+                          "failures": streak}  # fmt: skip
+
+    def _count(self, result: Result) -> None:
+        if isinstance(result.outcome, NotModified):
+            receipt = self._receipt()
+            receipt.not_modified += 1
+            receipt.bytes_saved += result.visit.wire_bytes or 0
+
+    def refused(self) -> None:
+        """By robots.txt: nothing was asked for."""
+        self._receipt().robots_refusals += 1
+
+    def _receipt(self) -> Receipt:
+        day = self._clock.now() // DAY
+        return self._receipts.setdefault(day, Receipt(day))
+
+    def report(self, ranks: str, is_open: Sequence[int], release: Release | None) -> SourceReport:
+        pace, offset = self.pace, self._clock.offset
+        ahead = offset + self._clock.doubt
+        last = pace.last
+        return SourceReport(
+            source_id=self._lease.source_id,
+            epoch=self._lease.epoch,
+            next_fetch_at=pace.next_at + ahead,
+            delay_ms=max(self.policy.min_delay, self.policy.max_delay),
+            ranks=ranks,
+            pace=orjson.dumps(self._kept(is_open)).decode(),
+            paced_at=None if last is None else last + ahead,
+            fail_streak=self._fail_streak,
+            failing_since=self._failing_since,
+            receipts=tuple(replace(receipt) for receipt in self._receipts.values()),
+            release=release,
+        )
+
+    def _kept(self, is_open: Sequence[int]) -> dict[str, Any]:
+        kept: dict[str, Any] = self.pace.kept()
+        if is_open:  # for people who ask: whoever has the source next begins with none
+            kept["open"] = is_open[:MOST_OPEN_TOLD]
+        if self._crawl_delay:
+            kept["crawl"] = self._crawl_delay
+        if self._rest_why is not None:
+            kept["why"] = self._rest_why
+        if self.pace.last is not None:
+            moment = self.pace.last + self._clock.offset
+            kept |= self._hosts.kept(moment)
+            if holds := self._holds.before(moment):
+                kept["holds"] = holds
+        return kept

@@ -1,0 +1,103 @@
+"""Webhooks are delivered by whatever worker is first at it, guarded like any fetch.
+
+Each delivery goes its own way, and few at a time go to one receiver: one that lets them hang holds
+up its own.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from functools import partial
+
+from curtsy import periodic
+from curtsy.clock import Clock
+from curtsy.events.webhooks import (
+    Delivery,
+    begin_deliveries,
+    is_any_due,
+    record_delivery,
+    signature,
+    signing_secret,
+)
+from curtsy.fetch import Fetcher, Limits, Request
+from curtsy.fetch.guard import Network
+from curtsy.logs import logger
+from curtsy.model.outcome import Failed
+from curtsy.model.urls import as_given
+from curtsy.store import Store
+
+log = logger("worker")
+
+AT_ONCE, AT_ONE_RECEIVER = 40, 4
+LOOK_EVERY_SECONDS = 2.0
+LIMITS = Limits(connect_seconds=5, total_seconds=15, body_bytes=64 * 2**10, wire_bytes=64 * 2**10)
+
+
+class WebhookSender:
+    """A worker's; its `fetcher` follows no redirects and refuses private addresses."""
+
+    def __init__(self, *, store: Store, clock: Clock, fetcher: Fetcher) -> None:
+        self._store, self._clock, self._fetcher = store, clock, fetcher
+        self._secret: str | None = None
+        self._under_way: Counter[str] = Counter()
+        """Deliveries, by receiver."""
+        self._ended = periodic.Wake()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            await periodic.run("webhooks", partial(self._begin, group), self._ended)
+
+    async def _begin(self, group: asyncio.TaskGroup) -> float:
+        now, room = self._clock.now(), AT_ONCE - self._under_way.total()
+        if room and await self._store.read(lambda c: is_any_due(c, now=now)):
+            under_way = dict(self._under_way)
+            due = await self._store.write(
+                lambda c: begin_deliveries(c, most=room, each=AT_ONE_RECEIVER,
+                                           under_way=under_way, now=now)
+            )  # fmt: skip
+            for delivery in due:
+                self._under_way[delivery.receiver] += 1
+                group.create_task(self._attempt(delivery))
+        return LOOK_EVERY_SECONDS * random.uniform(0.8, 1.2)
+
+    async def _attempt(self, delivery: Delivery) -> None:
+        try:
+            await periodic.once("webhook", partial(self._deliver, delivery))
+        finally:
+            self._under_way -= Counter([delivery.receiver])
+            self._ended()
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        status, error = await self._sent(delivery)
+        now = self._clock.now()
+        await self._store.write(
+            lambda c: record_delivery(c, delivery, status=status, error=error, now=now)
+        )
+        log.info("webhook_sent", delivery=delivery.id, attempt=delivery.attempt, status=status,
+                 error=error)  # fmt: skip
+
+    async def _sent(self, delivery: Delivery) -> tuple[int | None, str | None]:
+        """The status, and why it was not taken."""
+        headers = (
+            ("Content-Type", "application/json"),
+            ("Curtsy-Delivery", str(delivery.id)),
+            ("Curtsy-Signature", await self._signature(delivery.body)),
+        )
+        url = as_given(delivery.url).text
+        request = Request(url, headers, body=delivery.body, only_status=True)
+        reply = await self._fetcher.fetch(request, lambda: True)
+        if isinstance(reply, Failed):
+            return reply.status, reply.error
+        if 200 <= reply.status < 300:
+            return reply.status, None
+        return reply.status, f"The receiver answered {reply.status}."
+
+    async def _signature(self, body: bytes) -> str:
+        now = self._clock.now()
+        if self._secret is None:
+            self._secret = await self._store.write(lambda c: signing_secret(c, now=now))
+        return signature(self._secret, body, now=now)
+
+
+def webhook_fetcher(user_agent: str, allow: tuple[Network, ...]) -> Fetcher:
+    return Fetcher(limits=LIMITS, user_agent=user_agent, allow=allow)
