@@ -33,8 +33,8 @@ def ticker(store: Store, clock: Clock) -> Ticker:
     firer = Firer(clock=clock, limits=SubmitLimits(), delay_ms=1_000, task_of=tasks,
                   pending=Pending(clock))  # fmt: skip
     duties = Duties(store=store, clock=clock, keep_days=30)
-    owed = Owed(store=store, duties=duties.by_name())
-    return Ticker(store=store, clock=clock, firer=firer, owed=owed, on_work=lambda: None)
+    tasks = Owed(store=store, duties=duties.by_name())
+    return Ticker(store=store, clock=clock, firer=firer, tasks=tasks, on_work=lambda: None)
 
 
 async def run(database: str, ticks: int, due: int) -> dict[str, Any]:

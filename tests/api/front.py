@@ -10,12 +10,13 @@ from typing import Any
 import aiohttp
 
 from curtsy.api.auth.access_rules import Entrance
-from curtsy.api.backend import Desk
+from curtsy.api.backend import Backend
 from curtsy.config import load
 from curtsy.jobs import SubmitLimits, Submitter
 from curtsy.processes.http_server import Api, listen
 from curtsy.store import Store
 from support.engine import LOOPBACK, Engine, until
+from support.schedules import scheduler
 
 
 @dataclass
@@ -31,7 +32,7 @@ class Front:
     url: str
     session: aiohttp.ClientSession
     engine: Engine
-    desk: Desk
+    backend: Backend
 
     async def ask(self, method: str, path: str, **options: Any) -> Answer:
         began = time.monotonic()
@@ -76,19 +77,20 @@ async def front(
         delay_ms=20,
         on_submitted=lambda: engine.submitter._on_submitted(),
     )
-    desk = Desk(
+    backend = Backend(
         store=store,
         clock=engine.clock,
         submitter=submitter,
+        scheduler=scheduler(store, engine.clock, submitter),
         on_work=lambda: engine.submitter._on_submitted(),
     )
     listening = listen(load(api_port=0))
-    api = Api(desk, listening, entrance)
+    api = Api(backend, listening, entrance)
     running = asyncio.create_task(api.run())
     host, port = listening.getsockname()
     try:
-        async with desk, aiohttp.ClientSession() as session:
-            yield Front(f"http://{host}:{port}", session, engine, desk)
+        async with backend, aiohttp.ClientSession() as session:
+            yield Front(f"http://{host}:{port}", session, engine, backend)
     finally:
         await api.stop()
         await running

@@ -32,7 +32,7 @@ async def test_a_stream_ends_when_its_key_is_revoked(guarded: Front, movable: Mo
         await _until_said(stream, b"Queued")
         await revoke(ann)
         movable.advance(SECOND)
-        await guarded.desk.cancel(job)
+        await guarded.backend.cancel(job)
         with pytest.raises(ConnectionClosed):
             await socket.recv()
         assert socket.close_code == 4401

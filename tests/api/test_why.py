@@ -27,7 +27,7 @@ async def unhurried(store: Store, clock: Clock) -> AsyncIterator[Front]:
     """The API on either engine, with a worker that takes its time."""
     whole = engine(store, clock)
     async with front(store, whole) as opened, whole.worker(settings(UNHURRIED)):
-        opened.desk.policy = replace(UNHURRIED, robots=False)
+        opened.backend.policy = replace(UNHURRIED, robots=False)
         yield opened
 
 

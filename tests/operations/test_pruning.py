@@ -8,7 +8,7 @@ from curtsy.clock import Clock
 from curtsy.maintenance import pruning
 from curtsy.maintenance.pruning import prune_some
 from curtsy.processes import scheduler as scheduling
-from curtsy.processes.scheduler import Scheduler
+from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.store import Store
 from support.engine import engine, until
 from support.schedules import ticker
@@ -48,7 +48,9 @@ async def test_a_scheduler_goes_on_until_nothing_is_left(
     for module in (pruning, scheduling):
         monkeypatch.setattr(module, "BATCH", 2)
     await filled(store, clock, 12)
-    scheduler = Scheduler(store=store, clock=clock, ticker=ticker(store, clock), run_timeout=1_000)
+    scheduler = SchedulerLoops(
+        store=store, clock=clock, ticker=ticker(store, clock), run_timeout=1_000
+    )
     running = asyncio.create_task(scheduler.run())
 
     async def pruned() -> bool:

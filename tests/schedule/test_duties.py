@@ -89,7 +89,7 @@ async def test_a_duty_is_owed_until_it_is_done_also_while_the_store_is_away(
         return "Done at last."
 
     scheduler = ticker(store, hand.clock)
-    scheduler.owed = owed = Owed(store=store, duties={"cleanup": at_last})
+    scheduler.tasks = owed = Owed(store=store, duties={"cleanup": at_last})
     for name in ("one", "other"):
         await made(store, hand.clock, Cron("* * * * *"), name=name, payload={"duty": "cleanup"})
     hand.forward(MINUTE)

@@ -302,7 +302,7 @@ async def test_a_duty_runs_and_says_what_it_did(store: Store, hand: Hand, ask: E
     hand.forward(MINUTE)
     scheduler = ticker(store, hand.clock)
     await scheduler.tick()
-    await scheduler.owed.step()
+    await scheduler.tasks.step()
     rows = await ask.ask("""
         SELECT s.name, f.outcome, f.message FROM firings f JOIN schedules s ON s.id = f.schedule_id
         ORDER BY s.name""")  # fmt: skip
@@ -325,14 +325,14 @@ async def test_a_duty_that_takes_long_holds_up_no_slot(
         await let_go.wait()
         return "Done at last."
 
-    scheduler.owed = Owed(store=store, duties={"cleanup": slowly})
+    scheduler.tasks = Owed(store=store, duties={"cleanup": slowly})
     await made(store, hand.clock, MINUTELY, name="long", payload={"duty": "cleanup"})
     await made(store, hand.clock, MINUTELY, name="short", overlap=Overlap.ALLOW)
     doing = None
     for _ in range(3):
         hand.forward(MINUTE)
         assert len(await scheduler.tick()) == 2
-        doing = doing or asyncio.create_task(scheduler.owed.step())
+        doing = doing or asyncio.create_task(scheduler.tasks.step())
         await asyncio.sleep(0)
     let_go.set()
     await doing
@@ -354,7 +354,7 @@ async def test_cleanup_forgets_old_jobs_and_no_others(
     hand.forward(MINUTE)
     scheduler = ticker(store, hand.clock)
     await scheduler.tick()
-    await scheduler.owed.step()
+    await scheduler.tasks.step()
     assert [row.public_id for row in await ask.ask("SELECT public_id FROM jobs")] == [young]
 
 

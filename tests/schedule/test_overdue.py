@@ -7,7 +7,7 @@ import pytest
 
 from curtsy.clock import DAY, SECOND
 from curtsy.errors import WrongState
-from curtsy.processes.scheduler import Scheduler
+from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.sites.run_timeout import Overdue
 from curtsy.sites.site import run_request, site
 from support.engine import until
@@ -159,7 +159,7 @@ async def test_a_scheduler_ends_it_and_says_so(bench: Bench, board: Board) -> No
     run = await board.run()
     await board.fetch("ab")
     bench.time.moves(LIMIT)
-    scheduler = Scheduler(store=bench.store, clock=bench.clock, run_timeout=LIMIT,
+    scheduler = SchedulerLoops(store=bench.store, clock=bench.clock, run_timeout=LIMIT,
                           ticker=ticker(bench.store, bench.clock))  # fmt: skip
     running = asyncio.create_task(scheduler.run())
 

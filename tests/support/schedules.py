@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from curtsy.clock import DAY, Clock
-from curtsy.jobs import SubmitLimits
+from curtsy.clock import DAY, HOUR, Clock
+from curtsy.jobs import SubmitLimits, Submitter
 from curtsy.jobs.backlog import Pending
 from curtsy.maintenance.tasks import Duties
+from curtsy.politeness.policy import Policy
+from curtsy.processes.builders import build_scheduler
 from curtsy.requests.payloads import Tasks
 from curtsy.schedules.firer import Firer
 from curtsy.schedules.schedule import Plan, create
+from curtsy.schedules.scheduler import Scheduler
 from curtsy.schedules.task_queue import Owed
 from curtsy.schedules.ticker import Ticker
 from curtsy.store import Store
@@ -23,10 +26,19 @@ def firer(clock: Clock, limits: SubmitLimits = LIMITS) -> Firer:
     return Firer(clock=clock, limits=limits, delay_ms=1_000, task_of=tasks, pending=Pending(clock))
 
 
+def scheduler(store: Store, clock: Clock, submitter: Submitter) -> Scheduler:
+    return build_scheduler(
+        store=store, clock=clock, submitter=submitter,
+        payloads=Tasks(page_max_age=30 * DAY, crawl_cache_ttl=HOUR),
+        maintenance=Duties(store=store, clock=clock, keep_days=30), policy=Policy(),
+        on_work=lambda: submitter._on_submitted(),
+    )  # fmt: skip
+
+
 def ticker(store: Store, clock: Clock, limits: SubmitLimits = LIMITS) -> Ticker:
     duties = Duties(store=store, clock=clock, keep_days=30)
-    owed = Owed(store=store, duties=duties.by_name())
-    return Ticker(store=store, clock=clock, firer=firer(clock, limits), owed=owed,
+    tasks = Owed(store=store, duties=duties.by_name())
+    return Ticker(store=store, clock=clock, firer=firer(clock, limits), tasks=tasks,
                   on_work=lambda: None)  # fmt: skip
 
 

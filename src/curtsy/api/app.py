@@ -10,7 +10,7 @@ from curtsy.api import problems
 from curtsy.api.auth.access_rules import Entrance
 from curtsy.api.auth.authenticator import Porter
 from curtsy.api.auth.middleware import Access
-from curtsy.api.backend import Desk
+from curtsy.api.backend import Backend
 from curtsy.api.eta_cache import Etas
 from curtsy.api.middleware.origins import ANSWERED_WITH, ASKED_WITH, METHODS, RefuseStrangers
 from curtsy.api.middleware.request_limits import CatchEverything, LimitBody
@@ -46,7 +46,7 @@ DOORS = (articles, crawl, runs, schedule_preview, jobs, streams, fetch,
 """In the order in which a request looks for its own."""
 
 
-def create_app(desk: Desk, entrance: Entrance | None = None) -> FastAPI:
+def create_app(backend: Backend, entrance: Entrance | None = None) -> FastAPI:
     """Nothing is started: the desk, its store and its submitter live as long as the caller says."""
     entrance = entrance or Entrance()
     app = FastAPI(
@@ -57,10 +57,10 @@ def create_app(desk: Desk, entrance: Entrance | None = None) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.desk = desk
-    app.state.porter = Porter(desk, entrance)
+    app.state.backend = backend
+    app.state.porter = Porter(backend, entrance)
     app.state.stopping = asyncio.Event()
-    app.state.etas = Etas(desk)
+    app.state.etas = Etas(backend)
     problems.install(app)
     describe(app)
     for door in DOORS:

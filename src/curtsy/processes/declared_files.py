@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from curtsy.api.backend import Desk
 from curtsy.clock import Clock
 from curtsy.config import Settings, milliseconds, read_sources, whole_policy
 from curtsy.config.declared_files import read_schedules, read_sites
@@ -12,6 +11,7 @@ from curtsy.config.sources_file import Sections
 from curtsy.frontier.source_policy import Surroundings
 from curtsy.logs import logger
 from curtsy.processes.sources_file import apply_sources
+from curtsy.requests.schedule_specs import CheckPayload
 from curtsy.requests.schedules import ScheduleRequest
 from curtsy.requests.schedules_file import apply_schedules
 from curtsy.schedules.site_schedules import apply_file
@@ -36,11 +36,10 @@ class Declared:
 
 
 async def apply(
-    settings: Settings, declared: Declared, store: Store, clock: Clock, desk: Desk
+    settings: Settings, declared: Declared, store: Store, clock: Clock, check: CheckPayload
 ) -> None:
     """Each file in a transaction of its own; any number of processes may do so."""
     await apply_sources(settings, declared.sources, store, clock)
-    check = desk.schedules.check_task
     if declared.sites is not None:
         sites = declared.sites
         defaults, lease_ttl = whole_policy(settings), milliseconds(settings.lease_seconds)

@@ -19,7 +19,7 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from curtsy.api import create_app
 from curtsy.api.auth.access_rules import Entrance
-from curtsy.api.backend import Desk
+from curtsy.api.backend import Backend
 from curtsy.api.middleware.request_limits import MAX_HEAD_BYTES, CheckHead, head_too_long, refusal
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
@@ -163,11 +163,11 @@ class _Server(uvicorn.Server):
 
 class Api:
     def __init__(
-        self, desk: Desk, listening: socket.socket, entrance: Entrance | None = None
+        self, backend: Backend, listening: socket.socket, entrance: Entrance | None = None
     ) -> None:
         entrance = entrance or Entrance(is_private=is_private(listening))
         self._listening = listening
-        self._app = create_app(desk, entrance)
+        self._app = create_app(backend, entrance)
         self._ended = asyncio.Event()
         self._server = _Server(
             uvicorn.Config(

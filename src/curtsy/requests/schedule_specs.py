@@ -15,12 +15,12 @@ from curtsy.sites.site import site
 from curtsy.store import Connection
 from curtsy.timetable import BadRule, checked_zone
 
-CheckTask = Callable[[Connection, Mapping[str, Any], Any, int], None]
+CheckPayload = Callable[[Connection, Mapping[str, Any], Any, int], None]
 """Raises `BadRequest` for a payload whose job would be refused."""
 
 
 def new_plan(
-    connection: Connection, asked: ScheduleRequest, caller: Caller, check: CheckTask, now: int
+    connection: Connection, asked: ScheduleRequest, caller: Caller, check: CheckPayload, now: int
 ) -> Plan:
     plan = Plan(
         name=asked.name or "", rule=rule_of(asked),
@@ -35,7 +35,7 @@ def new_plan(
 
 def changed_plan(
     connection: Connection, asked: ScheduleChanges, before: Plan, caller: Caller,
-    check: CheckTask, now: int,
+    check: CheckPayload, now: int,
 ) -> Plan:  # fmt: skip
     if before.of_site:
         _require_its_site(asked, before.name)
@@ -66,7 +66,7 @@ def _require_its_site(asked: ScheduleChanges, site_name: str) -> None:
 
 
 def _checked(
-    connection: Connection, plan: Plan, payload: Payload, caller: Caller, check: CheckTask,
+    connection: Connection, plan: Plan, payload: Payload, caller: Caller, check: CheckPayload,
     now: int,
 ) -> Plan:  # fmt: skip
     if payload.duty is not None and caller.role < Role.OPERATE:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from curtsy.errors import WrongState
 from curtsy.frontier.host_moves import ALONE
 from curtsy.model.roles import OPEN
-from curtsy.requests.schedule_specs import CheckTask, new_plan
+from curtsy.requests.schedule_specs import CheckPayload, new_plan
 from curtsy.requests.schedules import ScheduleRequest
 from curtsy.schedules.schedule import change, create, remove
 from curtsy.schedules.site_schedules import Applied
@@ -19,7 +19,11 @@ _KNOWN = Statement(  # nobody's in particular: what users made is not the file's
 
 
 def apply_schedules(
-    connection: Connection, sections: Mapping[str, ScheduleRequest], check: CheckTask, *, now: int
+    connection: Connection,
+    sections: Mapping[str, ScheduleRequest],
+    check: CheckPayload,
+    *,
+    now: int,
 ) -> Applied:
     """A section that is not as it was last time counts anew; one that is leaves alone what was
     changed since. What the file declared and has no section any more is removed."""

@@ -54,12 +54,12 @@ _FORGET = Statement("DELETE FROM schedulers WHERE id = :id OR ticked_at < :befor
 
 class Ticker:
     def __init__(
-        self, *, store: Store, clock: Clock, firer: Firer, owed: Owed,
+        self, *, store: Store, clock: Clock, firer: Firer, tasks: Owed,
         on_work: Callable[[], None],
     ) -> None:  # fmt: skip
         self.id = f"s_{secrets.token_hex(6)}"
         self._store, self._clock, self._firer = store, clock, firer
-        self.owed, self._on_work = owed, on_work
+        self.tasks, self._on_work = tasks, on_work
         self._beat_at = 0
         self._in_vain = 0
         self.wake = periodic.Wake()
@@ -106,7 +106,7 @@ class Ticker:
         for one in look.fired:
             self.tell(one)
             if one.duty is not None:
-                self.owed.add(one)
+                self.tasks.add(one)
         return look
 
     async def _one_by_one(self, now: int) -> Look:

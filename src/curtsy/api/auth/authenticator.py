@@ -5,7 +5,7 @@ from curtsy.access.sessions import Session, cookie_hash, sessions_of
 from curtsy.api.auth.access_rules import Entrance
 from curtsy.api.auth.cache import Recent
 from curtsy.api.auth.failed_attempts import WrongKeys
-from curtsy.api.backend import Desk
+from curtsy.api.backend import Backend
 from curtsy.clock import Clock
 from curtsy.model.roles import Caller
 
@@ -13,21 +13,21 @@ from curtsy.model.roles import Caller
 class Porter:
     """What changes in the store, it knows within a second."""
 
-    def __init__(self, desk: Desk, entrance: Entrance) -> None:
-        self._desk, self._entrance = desk, entrance
+    def __init__(self, backend: Backend, entrance: Entrance) -> None:
+        self._backend, self._entrance = backend, entrance
         self._keys: Recent[Presented, Key] = Recent(
-            desk, lambda c, given, now: recognised(c, given, now=now)
+            backend, lambda c, given, now: recognised(c, given, now=now)
         )
         self._sessions: Recent[str, Session] = Recent(
-            desk, lambda c, hashes, now: sessions_of(c, hashes, now=now)
+            backend, lambda c, hashes, now: sessions_of(c, hashes, now=now)
         )
-        self._any_key: Recent[None, bool] = Recent(desk, lambda c, *_: {None: keys_exist(c)})
+        self._any_key: Recent[None, bool] = Recent(backend, lambda c, *_: {None: keys_exist(c)})
         self._noted: dict[int, int] = {}
         self.wrong_keys = WrongKeys()
 
     @property
     def clock(self) -> Clock:
-        return self._desk.clock
+        return self._backend.clock
 
     async def lets_everyone_in(self) -> bool:
         if self._entrance.open_access:
@@ -49,7 +49,7 @@ class Porter:
         self._sessions.forget(cookie_hash(cookie))
 
     def _note_use(self, key: Key) -> None:
-        now = self._desk.clock.now()
+        now = self._backend.clock.now()
         if now - max(key.used_at or 0, self._noted.get(key.id, 0)) > USES_NOTED_EVERY:
             self._noted[key.id] = now
-            self._desk.note_use(key.id)
+            self._backend.note_use(key.id)

@@ -3,7 +3,7 @@
 from starlette.requests import HTTPConnection
 
 from curtsy.api.auth.middleware import caller_of
-from curtsy.api.backend import Desk
+from curtsy.api.backend import Backend
 from curtsy.errors import NotFound
 from curtsy.model.jobs import ItemState
 from curtsy.store import Connection, Statement
@@ -38,26 +38,28 @@ _ANY = _looks("1", "LIMIT 1")
 _FIRST = _looks("min(created_at)")
 
 
-async def require_own_job(connection: HTTPConnection, desk: Desk, job: str) -> None:
+async def require_own_job(connection: HTTPConnection, backend: Backend, job: str) -> None:
     user_id = caller_of(connection).confined_to
-    if user_id is not None and await desk.read(lambda c: _owner(c, job)) != user_id:
+    if user_id is not None and await backend.read(lambda c: _owner(c, job)) != user_id:
         raise NotFound("job", job)
 
 
-async def require_own_page(connection: HTTPConnection, desk: Desk, page_id: int, name: str) -> None:
+async def require_own_page(
+    connection: HTTPConnection, backend: Backend, page_id: int, name: str
+) -> None:
     user_id = caller_of(connection).confined_to
-    if user_id is not None and not await desk.read(lambda c: has_page(c, user_id, page_id)):
+    if user_id is not None and not await backend.read(lambda c: has_page(c, user_id, page_id)):
         raise NotFound("page", name)
 
 
 async def page_is_theirs_since(
-    connection: HTTPConnection, desk: Desk, page_id: int, name: str
+    connection: HTTPConnection, backend: Backend, page_id: int, name: str
 ) -> int | None:
     """When the caller first asked for the page, as far as is known; None: it sees everything."""
     user_id = caller_of(connection).confined_to
     if user_id is None:
         return None
-    since = await desk.read(lambda c: _first_asked(c, user_id, page_id))
+    since = await backend.read(lambda c: _first_asked(c, user_id, page_id))
     if since is None:
         raise NotFound("page", name)
     return since

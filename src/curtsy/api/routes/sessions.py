@@ -10,7 +10,7 @@ from curtsy.access.keys import presented
 from curtsy.access.sessions import LIFETIME, Session, cookie_hash
 from curtsy.api.auth.authenticator import Porter
 from curtsy.api.auth.middleware import COOKIE, TheCaller, session_of
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.clock import SECOND, rfc3339
@@ -52,13 +52,13 @@ ThePorter = Annotated[Porter, Depends(_porter)]
 
 @router.post("/session", status_code=201, responses=problems(401, 429, 507))
 async def open_session(
-    given: KeyGiven, request: Request, response: Response, desk: TheDesk, porter: ThePorter
+    given: KeyGiven, request: Request, response: Response, backend: TheBackend, porter: ThePorter
 ) -> WhoYouAre:
     """Exchange a key for a cookie, for twelve hours."""
     address = request.client.host if request.client else ""
-    async with porter.wrong_keys.one_try(address, desk.clock):
+    async with porter.wrong_keys.one_try(address, backend.clock):
         key = presented(given.key.strip())
-        opened = await desk.open_session(key) if key is not None else None
+        opened = await backend.open_session(key) if key is not None else None
         if opened is None:
             raise KeyNeeded
     session, cookie = opened
@@ -76,11 +76,11 @@ async def get_session(request: Request, response: Response, caller: TheCaller) -
 
 
 @router.delete("/session", status_code=204, responses=problems(401, 403, 507))
-async def close_session(request: Request, desk: TheDesk, porter: ThePorter) -> Response:
+async def close_session(request: Request, backend: TheBackend, porter: ThePorter) -> Response:
     """End the cookie's session."""
     cookie = request.cookies.get(COOKIE)
     if cookie is not None:
-        await desk.close_session(cookie_hash(cookie))
+        await backend.close_session(cookie_hash(cookie))
         porter.forget(cookie)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")

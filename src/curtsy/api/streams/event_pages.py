@@ -7,7 +7,7 @@ import orjson
 from fastapi import Request, Response
 from pydantic import BaseModel
 
-from curtsy.api.backend import Desk
+from curtsy.api.backend import Backend
 from curtsy.api.streams.messages import update_of_all
 from curtsy.events import Fact, LogLine, Place, end_of_all, log_lines, read_job_after
 from curtsy.events.stored_events import read_all_after
@@ -55,9 +55,9 @@ def lines_behind(fact: Fact, after: int, line: int) -> Iterator[tuple[int, LogLi
             yield number, entry
 
 
-async def log_page(desk: Desk, row: Any, after: int, line: int) -> Response:
+async def log_page(backend: Backend, row: Any, after: int, line: int) -> Response:
     first = event_before(after, line)
-    facts = await desk.read(lambda c: read_job_after(c, row.id, first, most=AT_ONCE))
+    facts = await backend.read(lambda c: read_job_after(c, row.id, first, most=AT_ONCE))
     last = facts[-1].n if facts else after
     body = {
         "lines": [
@@ -69,11 +69,11 @@ async def log_page(desk: Desk, row: Any, after: int, line: int) -> Response:
     return Response(orjson.dumps(body), media_type=JSON)
 
 
-async def event_page(desk: Desk, place: Place | None, caller: Caller) -> Response:
+async def event_page(backend: Backend, place: Place | None, caller: Caller) -> Response:
     if place is None:
-        end = await desk.read(end_of_all)
+        end = await backend.read(end_of_all)
         return Response(orjson.dumps({"events": [], "last": str(end)}), media_type=JSON)
-    facts = await desk.read(lambda c: read_all_after(c, place, most=AT_ONCE))
+    facts = await backend.read(lambda c: read_all_after(c, place, most=AT_ONCE))
     only = caller.confined_to
     events = [orjson.Fragment(update_of_all(f)) for f in facts if only in (None, f.user_id)]
     last = facts[-1].place if facts else place

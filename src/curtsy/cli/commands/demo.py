@@ -57,7 +57,7 @@ def demo(as_json: AsJson = False) -> None:
 
 
 async def _scrape(settings: "Settings", urls: list[str]) -> list[dict[str, Any]]:
-    from curtsy.processes import whole_engine
+    from curtsy.processes.local_api import whole_engine
 
     async with whole_engine(settings) as http:
         api = Talk(http)

@@ -45,7 +45,7 @@ def doctor(
 
 
 async def _examine(settings: "Settings", sources: int) -> "tuple[str, Examination]":
-    from curtsy.processes import opened
+    from curtsy.processes.startup import opened
     from curtsy.reports.diagnosis import examine
     from curtsy.store.version import newest, require_known_schema
 

@@ -46,7 +46,7 @@ def _do(duty: str, *, days: int | None, asks: bool, as_json: bool) -> None:
     keep_days = days or settings.result_days
     if asks and sys.stdin.isatty():
         require_yes(f"Forget jobs that ended more than {counted(keep_days, 'day')} ago?")
-    from curtsy.processes import do_now
+    from curtsy.processes.task_now import do_now
 
     did = run(do_now(duty, settings, keep_days=keep_days), doing="At it")
     if as_json:

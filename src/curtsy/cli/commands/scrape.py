@@ -63,7 +63,8 @@ def scrape(
 async def _scrape(
     url: str | None, body: Any, writer: Writer, scrapers: str | None, *, quiet: bool
 ) -> int:
-    from curtsy.processes import Stop, local_api, whole_engine
+    from curtsy.processes.local_api import local_api, whole_engine
+    from curtsy.processes.signals import Stop
 
     settings = settings_for(log_level="WARNING", scrapers=scrapers)
     with Stop() as stop:

@@ -60,7 +60,7 @@ async def _here(*, makes: bool) -> AsyncIterator[httpx.AsyncClient]:
     settings = settings_for(log_level="WARNING")
     if not makes:
         require_file(settings)
-    from curtsy.processes import local_api
+    from curtsy.processes.local_api import local_api
 
     async with local_api(settings) as http:
         yield http
