@@ -4,13 +4,8 @@ import pytest
 from sqlalchemy import text
 
 from curtsy.clock import Clock
-from curtsy.maintenance.retention import (
-    OldRecords,
-    forget_records,
-    old_jobs,
-    runs_gone,
-    sites_with_old_records,
-)
+from curtsy.jobs.retention import old_jobs
+from curtsy.sites.retention import OldRecords, forget_records, runs_gone, sites_with_old_records
 from curtsy.store import Store
 from support.engine import Engine, engine
 from support.explaining import explained

@@ -8,9 +8,9 @@ from sqlalchemy import text
 
 from curtsy.access.keys import NewKey, make_key
 from curtsy.access.quota import Quotas
-from curtsy.api.auth.ownership import ITEMS_LOOKED_THROUGH, has_page
 from curtsy.clock import Clock
 from curtsy.jobs.listing import FIRST, SEARCHED, Wish, list_jobs
+from curtsy.jobs.ownership import ITEMS_LOOKED_THROUGH, has_page
 from curtsy.model.roles import Role
 from curtsy.model.status_words import FILTERS
 from curtsy.store import Connection, Store

@@ -3,8 +3,9 @@
 import pytest
 
 from curtsy.clock import DAY
-from curtsy.maintenance import retention, tasks
+from curtsy.maintenance import tasks
 from curtsy.maintenance.tasks import Duties
+from curtsy.sites import retention
 from curtsy.sites.site import remove_site
 from curtsy.timetable import Cron
 from support.frontier import Bench

@@ -9,7 +9,8 @@ from curtsy.clock import DAY, SECOND
 from curtsy.errors import WrongState
 from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.sites.run_timeout import Overdue
-from curtsy.sites.site import run_request, site
+from curtsy.sites.runs import run_request
+from curtsy.sites.site import site
 from support.engine import until
 from support.frontier import Bench
 from support.schedules import ticker

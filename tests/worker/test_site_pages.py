@@ -12,7 +12,8 @@ from curtsy.extract.inspection import inspected
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers import NAMES
 from curtsy.scrapers.registry import OwnScrapers
-from curtsy.sites.site import put_site, run_request
+from curtsy.sites.runs import run_request
+from curtsy.sites.site import put_site
 from curtsy.sites.spec import SiteWords
 from support.engine import Engine, settings
 from support.pages import PageServer

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from curtsy import periodic
-from curtsy.api.schemas.run_views import run_row, run_shown
+from curtsy.api.schemas.run_views import run_shown
 from curtsy.api.schemas.runs import Run
 from curtsy.api.timed_store import TimedStore
 from curtsy.clock import Clock
@@ -25,6 +25,7 @@ from curtsy.schedules.scheduler import Scheduler
 from curtsy.schedules.site_schedules import start_run
 from curtsy.sites.records import gather_next
 from curtsy.sites.run_log import log_run
+from curtsy.sites.runs import run_row
 from curtsy.store import Connection
 
 T = TypeVar("T")

@@ -125,3 +125,17 @@ def _fact(row: Any) -> Fact:
         row.job_id, row.public_id, row.door, row.user_id, row.n, row.at, row.name, row.page_id,
         orjson.loads(row.data), Place(row.xid, row.seq),
     )  # fmt: skip
+
+
+_INSERT_EVENTS = Statement(
+    """
+    INSERT INTO events (xid, job_id, n, at, name, page_id, data)
+    SELECT {xid}, job_id, n, :now, name, page_id, data FROM {made} WHERE true
+    """,
+    made={"job_id": "bigint", "n": "bigint", "name": "text", "page_id": "bigint", "data": "text"},
+)
+
+
+def record_events(connection: Connection, made: Sequence[tuple[Any, ...]], *, now: int) -> None:
+    if made:
+        _INSERT_EVENTS(connection, made=made, now=now)

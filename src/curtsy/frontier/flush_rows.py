@@ -9,11 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from curtsy.frontier.batch import Result, outcome_name
+from curtsy.frontier.documents import insert_documents
 from curtsy.frontier.ranks import VirtualTimes, carried_over, virtual_times
-from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
 from curtsy.store import Connection, Statement
-from curtsy.store.documents import insert_documents
 
 _TURN = {"page_id": "bigint", "turn": "bigint"}
 
@@ -80,17 +79,6 @@ _INSERT_ATTEMPTS = Statement(
     | {"source_id": "bigint", "attempt": "smallint", "url": "text", "outcome": "text",
        "kind": "text", "status": "smallint", "bytes": "bigint", "memory": "bigint", "error": "text",
        "traceback": "text", "started_at": "bigint", "ended_at": "bigint"},
-)  # fmt: skip
-_BURY = Statement(
-    """
-    INSERT INTO dead_letters (page_id, turn, source_id, kind, family, error, traceback, attempts,
-                              created_at)
-    SELECT page_id, turn, source_id, kind, family, error, traceback, attempts, :now
-    FROM {dead} WHERE true
-    """,
-    dead=_TURN
-    | {"source_id": "bigint", "kind": "text", "family": "text", "error": "text",
-       "traceback": "text", "attempts": "smallint"},
 )  # fmt: skip
 
 
@@ -214,19 +202,6 @@ def record_attempts(connection: Connection, results: Sequence[Result], *, worker
         ))  # fmt: skip
     if rows:
         _INSERT_ATTEMPTS(connection, made=rows, worker=worker)
-
-
-def bury(connection: Connection, results: Sequence[Result], *, now: int) -> None:
-    """A dead letter for each visit given up, kept until somebody retries or resolves it."""
-    rows = [
-        (r.visit.page_id, r.visit.turn, r.visit.source_id, r.outcome.kind,
-         RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback,
-         r.visit.attempt + (not r.unasked))
-        for r in results
-        if r.again_at is None and isinstance(r.outcome, Failed)
-    ]  # fmt: skip
-    if rows:
-        _BURY(connection, dead=rows, now=now)
 
 
 def _kind_and_error(result: Result) -> tuple[str | None, str | None]:

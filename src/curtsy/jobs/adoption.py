@@ -7,8 +7,9 @@ locked.
 from collections.abc import Sequence
 from typing import Any
 
-from curtsy.frontier.job_counts import announce
+from curtsy.events.webhooks import announce
 from curtsy.jobs.idempotency import require_same_hook
+from curtsy.jobs.insert import insert_tags
 from curtsy.jobs.request import JobRequest
 from curtsy.store import Connection, Statement
 
@@ -24,13 +25,6 @@ _HOOK = Statement(
     UPDATE jobs SET webhook_url = w.url FROM (SELECT * FROM {wanted}) w WHERE jobs.id = w.job_id
     """,
     wanted={"job_id": "bigint", "url": "text"},
-)
-_TAG = Statement(
-    """
-    INSERT INTO job_tags (tag, job_id) SELECT tag, job_id FROM {made} WHERE true
-    ON CONFLICT (tag, job_id) DO NOTHING
-    """,
-    made={"tag": "text", "job_id": "bigint"},
 )
 
 
@@ -50,8 +44,7 @@ def adopt(connection: Connection, repeated: Sequence[tuple[str, JobRequest]], *,
         (row.id, row.round, url) for row, url in hooks if row.finished_at is not None
     ], now=now)  # fmt: skip
     tags = [(tag, row.id) for row, of in there for tag in of.tags]
-    if tags:
-        _TAG(connection, made=tags)
+    insert_tags(connection, tags)
 
 
 def _new_hooks(there: Sequence[tuple[Any, JobRequest]]) -> list[tuple[Any, str]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curtsy.errors import NotFound, WrongState
+from curtsy.frontier.dead_letters import resolve
 from curtsy.frontier.reopen import OldItem, reopen
 from curtsy.store import Connection, Statement
 
@@ -59,13 +60,6 @@ _FAILED = Statement(
     """,
     wanted={"page_id": "bigint"},
 )
-_RESOLVE = Statement(
-    """
-    UPDATE dead_letters SET state = 'resolved'
-    WHERE state = 'open' AND id IN (SELECT id FROM {wanted})
-    """,
-    wanted={"id": "bigint"},
-)
 
 
 def retry_letters(connection: Connection, which: Letters, *, now: int) -> Settled:
@@ -76,15 +70,14 @@ def retry_letters(connection: Connection, which: Letters, *, now: int) -> Settle
         return Settled()
     rows = _FAILED(connection, wanted=[(letter.page_id,) for letter in letters])
     reopened = reopen(connection, [OldItem._make(row) for row in rows], now=now)
-    _RESOLVE(connection, wanted=[(letter.id,) for letter in letters])
+    resolve(connection, [letter.id for letter in letters])
     return Settled(len(letters), reopened.pages, reopened.jobs)
 
 
 def resolve_letters(connection: Connection, which: Letters) -> Settled:
     """The next batch of them; their items stay failed."""
     letters = _next(connection, which)
-    if letters:
-        _RESOLVE(connection, wanted=[(letter.id,) for letter in letters])
+    resolve(connection, [letter.id for letter in letters])
     return Settled(len(letters))
 
 

@@ -27,6 +27,12 @@ _WINNER = Statement(
 )
 _PASS_ON = Statement("UPDATE submissions SET job = :to WHERE key = :key AND job = :job")
 _GIVE_BACK = Statement("DELETE FROM submissions WHERE key = :key AND job = :job")
+_DELETE_EXPIRED = Statement(  # checks twice: a row may be claimed anew between the two
+    """
+    DELETE FROM submissions WHERE expires_at <= :now AND key IN (
+        SELECT key FROM submissions WHERE expires_at <= :now ORDER BY expires_at LIMIT :most)
+    """
+)
 _EXISTING = Statement(
     """
     SELECT j.public_id, j.total, j.cached FROM {wanted}
@@ -127,3 +133,16 @@ def existing(connection: Connection, jobs: Sequence[str]) -> dict[str, Submitted
     """Those of the jobs that were taken in already."""
     rows = _EXISTING(connection, wanted=[(job,) for job in jobs])
     return {row.public_id: Submitted(row.public_id, row.total, row.cached) for row in rows}
+
+
+_RELEASE = Statement("DELETE FROM submissions WHERE job = :job")
+
+
+def release_keys(connection: Connection, job: str) -> None:
+    """The next request under a key of this job makes a new job."""
+    _RELEASE(connection, job=job)
+
+
+def delete_expired(connection: Connection, *, now: int, most: int) -> int:
+    """Deletes at most `most` keys whose lifetime is over; returns how many."""
+    return int(_DELETE_EXPIRED(connection, now=now, most=most).rowcount)

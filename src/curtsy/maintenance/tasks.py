@@ -7,15 +7,16 @@ from curtsy.clock import DAY, Clock
 from curtsy.errors import NotFound
 from curtsy.jobs import Letters, Settled, purge_some, retry_letters
 from curtsy.jobs.purge import BATCH as PURGE_BATCH
+from curtsy.jobs.retention import old_jobs
 from curtsy.maintenance.pruning import BATCH, prune_some
-from curtsy.maintenance.retention import (
+from curtsy.model.failure_kinds import RULES
+from curtsy.schedules.firings import delete_old
+from curtsy.sites.retention import (
     forget_records,
     forget_sightings,
-    old_jobs,
     runs_gone,
     sites_with_old_records,
 )
-from curtsy.model.failure_kinds import RULES
 from curtsy.store import Connection, Statement, Store
 
 NOT_BUILT: Mapping[str, str] = {"health": "monitoring", "reports": "monitoring"}
@@ -52,13 +53,6 @@ _HOLD_SITES = Statement(
     """,
     wanted={"id": "bigint"},
 )
-_OLD_FIRINGS = Statement(
-    """
-    DELETE FROM firings WHERE (schedule_id, fire_at) IN (
-        SELECT schedule_id, fire_at FROM firings WHERE fired_at < :before
-        ORDER BY fired_at LIMIT :most)
-    """
-)
 
 
 class Duties:
@@ -84,7 +78,7 @@ class Duties:
         sites found and nobody will compare with any more."""
         now, keep = self._clock.now(), self._keep_days * DAY
         await self._in_batches(lambda c: prune_some(c, now=now))
-        await self._in_batches(lambda c: _forget_firings(c, now - keep))
+        await self._in_batches(lambda c: delete_old(c, before=now - keep, most=BATCH))
         old = await self._store.read(lambda c: old_jobs(c, keep=keep, now=now, most=MOST_JOBS))
         for job in old:
             with suppress(NotFound):  # somebody else has just forgotten it
@@ -120,10 +114,6 @@ class Duties:
             some = await self._store.write(work)
             found += some
         return found
-
-
-def _forget_firings(connection: Connection, before: int) -> int:
-    return int(_OLD_FIRINGS(connection, before=before, most=BATCH).rowcount)
 
 
 def _retry(connection: Connection, ids: Sequence[int], *, now: int) -> Settled:

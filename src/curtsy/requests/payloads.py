@@ -14,7 +14,8 @@ from curtsy.requests import articles, crawl, fetch
 from curtsy.requests.runs import ScrapeRequest
 from curtsy.requests.schedules import Payload
 from curtsy.schedules.firer import Duty, Task
-from curtsy.sites.site import run_request, site
+from curtsy.sites.runs import run_request
+from curtsy.sites.site import site
 from curtsy.store import Connection
 
 

@@ -8,14 +8,11 @@ from curtsy.frontier.host_moves import ALONE
 from curtsy.model.roles import OPEN
 from curtsy.requests.schedule_specs import CheckPayload, new_plan
 from curtsy.requests.schedules import ScheduleRequest
+from curtsy.schedules.lookup import nobodys
 from curtsy.schedules.schedule import change, create, remove
 from curtsy.schedules.site_schedules import Applied
 from curtsy.sources.file import hash_of
-from curtsy.store import Connection, Statement
-
-_KNOWN = Statement(  # nobody's in particular: what users made is not the file's
-    "SELECT public_id, name, described_as, of_site FROM schedules WHERE owner = ''"
-)
+from curtsy.store import Connection
 
 
 def apply_schedules(
@@ -28,7 +25,7 @@ def apply_schedules(
     """A section that is not as it was last time counts anew; one that is leaves alone what was
     changed since. What the file declared and has no section any more is removed."""
     ALONE(connection)
-    known = {row.name: row for row in _KNOWN(connection)}
+    known = {row.name: row for row in nobodys(connection)}
     removed = [name for name, row in known.items() if row.described_as and name not in sections]
     for name in removed:
         remove(connection, known[name].public_id, now=now)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from curtsy.clock import rfc3339
+from curtsy.schedules.firings import Line
 from curtsy.schedules.verdict import CatchUp, Overlap, Standing, Verdict, judge
 from curtsy.store import Connection, Statement
 from curtsy.timetable import from_json
@@ -91,24 +92,22 @@ def standing(row: Any, *, is_busy: bool, ended_at: int | None) -> Standing:
     )  # fmt: skip
 
 
-_Line = tuple[int, int, str, str, str | None]
-
-
-def lines(schedule_id: int, verdict: Verdict, now: int) -> Iterable[_Line]:
+def lines(schedule_id: int, verdict: Verdict, now: int) -> Iterable[Line]:
     """The firings that a look comes to, whatever their outcome."""
     if verdict.long_missed is not None:
         until = rfc3339(now)
         message = f"Nobody kept the schedules; so were all slots that were too old at {until}."
-        yield schedule_id, verdict.long_missed, "schedule", "missed", message
+        yield Line(schedule_id, verdict.long_missed, "schedule", "missed", message)
     untold = max(0, len(verdict.missed) - MOST_MISSED_TOLD)
     late = "Nobody kept the schedules at that moment"
     for n, at in enumerate(verdict.missed[untold:]):
         others = f", nor at the {untold} slots before it" if untold and n == 0 else ""
-        yield schedule_id, at, "schedule", "missed", f"{late}{others}."
+        yield Line(schedule_id, at, "schedule", "missed", f"{late}{others}.")
     if verdict.skipped is not None:
-        yield schedule_id, verdict.skipped, "schedule", "skipped", "The run before still went on."
+        goes_on = "The run before still went on."
+        yield Line(schedule_id, verdict.skipped, "schedule", "skipped", goes_on)
     if verdict.waiting is not None:
         waits = "Waits for the run before to end."
-        yield schedule_id, verdict.waiting, "schedule", "waiting", waits
+        yield Line(schedule_id, verdict.waiting, "schedule", "waiting", waits)
     if verdict.fire is not None:
-        yield schedule_id, verdict.fire, "schedule", "fired", None
+        yield Line(schedule_id, verdict.fire, "schedule", "fired", None)

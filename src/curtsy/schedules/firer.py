@@ -17,9 +17,11 @@ from curtsy.frontier.fence import require_same_time
 from curtsy.jobs import JobRequest, Origin, SubmitLimits, cancel
 from curtsy.jobs.admission import Asked, take_in
 from curtsy.jobs.backlog import Pending
+from curtsy.jobs.insert import set_due
 from curtsy.jobs.request import check
 from curtsy.model.jobs import JobState, new_job_id
 from curtsy.schedules.due import COLUMNS, lines, together, verdicts
+from curtsy.schedules.firings import Ended, claim, settle
 from curtsy.schedules.verdict import Verdict
 from curtsy.store import Connection, Statement
 
@@ -35,28 +37,6 @@ _DUE = Statement(
 _THIS = Statement(
     f"SELECT {COLUMNS} FROM schedules s WHERE s.id = :id AND s.look_at <= :now {{lock_skip}}"  # noqa: S608
 )
-CLAIM = Statement(  # one that waited fires in its own row
-    """
-    INSERT INTO firings (schedule_id, fire_at, fired_at, trigger, outcome, message)
-    SELECT schedule_id, fire_at, :now, trigger, outcome, message FROM {made} WHERE true
-    ON CONFLICT (schedule_id, fire_at) DO UPDATE SET outcome = excluded.outcome,
-        fired_at = excluded.fired_at, message = excluded.message, waited = true
-    WHERE firings.outcome = 'waiting' AND excluded.outcome <> 'waiting'
-    RETURNING schedule_id, fire_at, outcome
-    """,
-    made={"schedule_id": "bigint", "fire_at": "bigint", "trigger": "text", "outcome": "text",
-          "message": "text"},
-)  # fmt: skip
-SETTLE = Statement(
-    """
-    UPDATE firings SET outcome = e.outcome, message = e.message,
-        job_id = (SELECT id FROM jobs WHERE public_id = e.job)
-    FROM (SELECT * FROM {ended}) e
-    WHERE firings.schedule_id = e.schedule_id AND firings.fire_at = e.fire_at
-    """,
-    ended={"schedule_id": "bigint", "fire_at": "bigint", "outcome": "text", "job": "text",
-           "message": "text"},
-)  # fmt: skip
 _ADVANCE = Statement(
     """
     UPDATE schedules SET next_fire_at = a.next_fire_at, look_at = a.look_at,
@@ -82,7 +62,6 @@ _KEY_HOLDS = Statement(
     """
 )
 _STATE = Statement("SELECT state FROM jobs WHERE public_id = :job {lock}")
-DUE_AT = Statement("UPDATE jobs SET due_at = :at WHERE public_id = :job AND state = 'scheduled'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +125,7 @@ class Firer:
         judged = verdicts(connection, rows, now)
         rows = [row for row in rows if not self._must_wait(connection, row, judged[row.id], now)]
         told = [line for row in rows for line in lines(row.id, judged[row.id], now)]
-        claimed = {(c.schedule_id, c.fire_at) for c in CLAIM(connection, made=told, now=now)}
+        claimed = claim(connection, told, now=now)
         firing = [(row, at) for row in rows if (at := judged[row.id].fire) is not None
                   and (row.id, at) in claimed]  # fmt: skip
         fired = self.fire(connection, firing, now=now)
@@ -197,9 +176,9 @@ class Firer:
             else:
                 asked[task.job] = row, at, task
         fired += self._taken_in(connection, asked)
-        settled = [(f.schedule.id, f.fire_at, f.outcome, f.job, f.message) for f in fired]
-        if settled:
-            SETTLE(connection, ended=settled)
+        settle(connection, [
+            Ended(f.schedule.id, f.fire_at, f.outcome, f.job, f.message) for f in fired
+        ])  # fmt: skip
         for one in fired:
             waits = one.schedule.first_job if trigger == "schedule" else None
             if waits is not None and one.job != waits:  # refused, or it has become a duty
@@ -259,7 +238,7 @@ def _goes_on(connection: Connection, first_job: str, verdict: Verdict, now: int)
     if verdict.look_at is None:
         call_off(connection, first_job, now=now)
     elif verdict.waiting is None:
-        DUE_AT(connection, job=first_job, at=verdict.next_fire_at)
+        set_due(connection, first_job, verdict.next_fire_at)
 
 
 class _CalledOff(Exception):

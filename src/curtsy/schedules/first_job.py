@@ -8,10 +8,11 @@ import orjson
 from curtsy.errors import NotFound
 from curtsy.jobs import JobRequest, SubmitLimits
 from curtsy.jobs.adoption import adopt
-from curtsy.jobs.idempotency import winner
+from curtsy.jobs.idempotency import release_keys, winner
+from curtsy.jobs.insert import insert_scheduled
 from curtsy.model.jobs import new_job_id
 from curtsy.schedules.lookup import locked
-from curtsy.schedules.schedule import Plan, create, create_job, new_schedule_id
+from curtsy.schedules.schedule import Plan, create, new_schedule_id
 from curtsy.store import Connection, Statement
 from curtsy.timetable import to_json
 
@@ -23,7 +24,6 @@ _OF_JOB = Statement(
 )
 _PAYLOAD = Statement("SELECT payload FROM schedules WHERE public_id = :schedule {lock}")
 _SET_PAYLOAD = Statement("UPDATE schedules SET payload = :payload WHERE public_id = :schedule")
-_GIVE_UP = Statement("DELETE FROM submissions WHERE job = :job")
 _FORMER = Statement(
     """
     SELECT s.public_id FROM submissions u JOIN jobs j ON j.public_id = u.job
@@ -66,14 +66,14 @@ def make(
             _tell_later_slots(connection, row, request)
             adopt(connection, [(row.job, request)], now=now)
             return Made(row.job, row.schedule, row.next_fire_at, row.created_at, first.replayed)
-        _GIVE_UP(connection, job=first.job)  # its schedule was removed: this is another
+        release_keys(connection, first.job)  # its schedule was removed: this is another
         winner(connection, request, job, lifetime=limits.key_lifetime, now=now)
     row = _as_before(connection, former, plan) if former is not None else None
     if row is not None:
         _TAKES(connection, id=row.id, job=job)
     else:
         row = create(connection, plan, now=now, first_job=job, public_id=name)
-    create_job(connection, job, request, row, now=now)
+    insert_scheduled(connection, job, request, schedule_id=row.id, due_at=row.next_fire_at, now=now)
     return Made(job, row.public_id, row.next_fire_at)
 
 

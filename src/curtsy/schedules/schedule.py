@@ -10,10 +10,9 @@ import orjson
 
 from curtsy.clock import rfc3339
 from curtsy.errors import BadRequest, OverLimit, WrongState
-from curtsy.frontier.job_counts import record_events
-from curtsy.jobs import JobRequest
-from curtsy.model.jobs import JobState
-from curtsy.schedules.firer import CLAIM, DUE_AT, Fired, Firer, call_off
+from curtsy.jobs.insert import set_due
+from curtsy.schedules.firer import Fired, Firer, call_off
+from curtsy.schedules.firings import Line, claim, delete_of, skip_waiting
 from curtsy.schedules.lookup import find, locked
 from curtsy.schedules.overlap import require_none_running
 from curtsy.schedules.verdict import DEFAULT_WINDOW, CatchUp, Overlap, first_slot
@@ -53,33 +52,8 @@ _UPDATE = Statement(
     """
 )
 _NAMED = Statement("SELECT id FROM schedules WHERE owner = :owner AND name = :name AND id <> :id")
-_NO_LONGER_WAITS = Statement(
-    """
-    UPDATE firings SET outcome = 'skipped', message = :message, fired_at = :now
-    WHERE schedule_id = :id AND outcome = 'waiting'
-    """
-)
-_REMOVE = tuple(
-    Statement(sql)
-    for sql in (
-        "DELETE FROM firings WHERE schedule_id = :id",
-        "DELETE FROM schedules WHERE id = :id",
-    )
-)
+_REMOVE = Statement("DELETE FROM schedules WHERE id = :id")
 _RAN = Statement("UPDATE schedules SET last_fire_at = :at WHERE id = :id")
-_INSERT_JOB = Statement(
-    """
-    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, webhook_url, finish_by,
-                      schedule_id, trigger, state, total, due_at, last_event, created_at,
-                      updated_at)
-    VALUES (:public_id, :door, :user_id, :name, :scraper, :params, :webhook_url, :finish_by,
-            :schedule_id, 'schedule', 'scheduled', 0, :due_at, 1, :now, :now) RETURNING id
-    """
-)
-_TAG = Statement(
-    "INSERT INTO job_tags (tag, job_id) SELECT tag, :job_id FROM {made} WHERE true",
-    made={"tag": "text"},
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,21 +104,6 @@ def create(
     return find(connection, name)
 
 
-def create_job(connection: Connection, job: str, request: JobRequest, row: Any, *, now: int) -> int:
-    """The job of the schedule's first slot, which waits for it."""
-    job_id = int(_INSERT_JOB(
-        connection, public_id=job, door=request.door, user_id=request.user_id, name=request.name,
-        scraper=request.scraper, params=request.params, webhook_url=request.webhook_url,
-        finish_by=request.finish_by, schedule_id=row.id, due_at=row.next_fire_at, now=now,
-    ).scalar_one())  # fmt: skip
-    if request.tags:
-        _TAG(connection, made=[(tag,) for tag in request.tags], job_id=job_id)
-    data = {"due_at": rfc3339(row.next_fire_at), "job": [JobState.SCHEDULED, 0, 0, 0, 0]}
-    event = (job_id, 1, "job_scheduled", None, orjson.dumps(data).decode())
-    record_events(connection, [event], now=now)
-    return job_id
-
-
 def _check_name(name: str) -> None:
     if ID.fullmatch(name):
         raise BadRequest([f"{name!r} looks like the id of a schedule: call it otherwise."])
@@ -179,15 +138,15 @@ def change(connection: Connection, schedule: str, plan: Plan, *, now: int) -> An
     if not keeps:
         onward = look_at = _next(row, plan, now)
         waiting = None
-        _NO_LONGER_WAITS(connection, id=row.id, now=now, message=CHANGED)
+        skip_waiting(connection, row.id, CHANGED, now=now)
         if row.next_fire_at is not None and row.next_fire_at <= now:
-            missed = (row.id, row.next_fire_at, "schedule", "missed", CHANGED)
-            CLAIM(connection, made=[missed], now=now).all()
+            missed = Line(row.id, row.next_fire_at, "schedule", "missed", CHANGED)
+            claim(connection, [missed], now=now)
     _UPDATE(connection, id=row.id, now=now, next_fire_at=onward, look_at=look_at,
             waiting_fire_at=waiting, first_job=first_job, key_id=plan.key_id,
             **_columns(plan))  # fmt: skip
     if first_job:
-        DUE_AT(connection, job=first_job, at=onward)
+        set_due(connection, first_job, onward)
     return find(connection, row.public_id)
 
 
@@ -212,8 +171,8 @@ def remove(connection: Connection, schedule: str, *, now: int) -> Any:
     row = locked(connection, schedule)
     if row.first_job:
         call_off(connection, row.first_job, now=now)
-    for statement in _REMOVE:
-        statement(connection, id=row.id)
+    delete_of(connection, row.id)
+    _REMOVE(connection, id=row.id)
     return row
 
 
@@ -225,9 +184,8 @@ def run_now(connection: Connection, schedule: str, firer: Firer, *, now: int) ->
     if row.site_id is not None:
         hold_idle(connection, row.site_id, confined_to=row.user_id)
     at = now
-    while (
-        at in (row.next_fire_at, row.waiting_fire_at)
-        or not CLAIM(connection, made=[(row.id, at, "manual", "fired", None)], now=now).all()
+    while at in (row.next_fire_at, row.waiting_fire_at) or not claim(
+        connection, [Line(row.id, at, "manual", "fired", None)], now=now
     ):
         at += 1  # a slot of this very moment
     _RAN(connection, id=row.id, at=at)

@@ -20,15 +20,8 @@ from curtsy.model.roles import Caller
 from curtsy.schedules.firer import run_prefix
 from curtsy.schedules.lookup import find
 from curtsy.schedules.schedule import Plan, change, create, plan_of, remove
-from curtsy.sites.site import (
-    Site,
-    known_site,
-    put_site,
-    remove_site,
-    require_idle,
-    run_request,
-    site,
-)
+from curtsy.sites.runs import run_request
+from curtsy.sites.site import Site, known_site, put_site, remove_site, require_idle, site
 from curtsy.sites.spec import INTERVAL_MINUTES, SiteWords
 from curtsy.sources.file import hash_of
 from curtsy.sources.policy_fields import PolicyWords

@@ -1,7 +1,7 @@
 """Log lines about runs of sites, with the words by which they are looked for."""
 
 from curtsy.logs import logger
-from curtsy.sites.site import task_id
+from curtsy.sites.runs import task_id
 
 log = logger("schedule")
 

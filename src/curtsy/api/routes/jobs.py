@@ -31,11 +31,12 @@ from curtsy.api.schemas.jobs import (
     RunJob,
     summary,
 )
-from curtsy.api.schemas.results import AT_ONCE, as_answer, as_lines, ended_items
+from curtsy.api.schemas.results import as_answer, as_lines
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.jobs.job import read_whole
 from curtsy.jobs.listing import FIRST, TOTAL_CAP, Place, Wish
 from curtsy.jobs.listing import list_jobs as listed
+from curtsy.jobs.results import AT_ONCE, ended_items
 from curtsy.model.jobs import JobState
 from curtsy.model.status_words import DOORS, EVERY_STATE, FILTERS, word
 from curtsy.schedules.schedule import remove

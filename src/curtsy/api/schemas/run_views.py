@@ -9,39 +9,21 @@ from pydantic import BaseModel
 from curtsy.api.schemas.envelope import Envelope
 from curtsy.api.schemas.runs import Changes, Run, RunStarted, Site
 from curtsy.clock import rfc3339_or_none
-from curtsy.errors import BadRequest, NotFound
+from curtsy.errors import BadRequest
 from curtsy.requests.runs import MOST_RESULTS_IN_SYNC, Mode, ScrapeRequest
-from curtsy.sites import site
+from curtsy.sites import runs, site
 from curtsy.sites.records import changes_of, sightings
-from curtsy.store import Connection, Statement
+from curtsy.store import Connection
 from curtsy.timetable import Cron, Every, from_json
-
-_RUN = Statement(
-    """
-    SELECT j.id, j.public_id, j.state, j.trigger, j.total, j.done, j.failed, j.message, j.params,
-           j.started_at, j.finished_at, j.gathered_at, s.name AS site, c.public_id AS schedule,
-           cr.max_pages
-    FROM jobs j LEFT JOIN sites s ON s.id = j.site_id
-    LEFT JOIN schedules c ON c.id = j.schedule_id LEFT JOIN crawls cr ON cr.job_id = j.id
-    WHERE j.public_id = :run AND j.door = 'runs'
-    """
-)
-
-
-def run_row(connection: Connection, run: str) -> Any:
-    row = _RUN(connection, run=run).one_or_none()
-    if row is None:
-        raise NotFound("run", run[:100])
-    return row
 
 
 def run_shown(connection: Connection, row: Any) -> Run:
     told = orjson.loads(row.params)
     found = changes_of(connection, row.id)
     is_known = row.gathered_at is not None or any(found.values())
-    most = int(told.get("results_wanted", site.RESULTS_WANTED))
+    most = int(told.get("results_wanted", runs.RESULTS_WANTED))
     return Run(
-        task_id=site.task_id(row.public_id), run_id=row.public_id, status=_status(row.state),
+        task_id=runs.task_id(row.public_id), run_id=row.public_id, status=_status(row.state),
         execution_mode=told.get("mode", "async"), site_name=row.site or told.get("site_name", ""),
         trigger="schedule" if row.trigger == "schedule" else "manual",
         site_schedule_id=row.schedule, requested_pages=row.max_pages or row.total,
@@ -53,7 +35,7 @@ def run_shown(connection: Connection, row: Any) -> Run:
 
 
 def started(run: str, mode: Mode) -> RunStarted:
-    return RunStarted(task_id=site.task_id(run), run_id=run, status="queued", execution_mode=mode)
+    return RunStarted(task_id=runs.task_id(run), run_id=run, status="queued", execution_mode=mode)
 
 
 def wrapped(data: BaseModel, status: int = 200) -> Response:
@@ -75,7 +57,7 @@ def in_sync(connection: Connection, asked: ScrapeRequest) -> ScrapeRequest:
         raise BadRequest([f"With mode=sync results_wanted is at most {MOST_RESULTS_IN_SYNC}."])
     if known is None or asked.results_wanted is not None:
         return asked
-    wanted = known.words.defaults.results_wanted or site.RESULTS_WANTED
+    wanted = known.words.defaults.results_wanted or runs.RESULTS_WANTED
     return asked.model_copy(update={"results_wanted": min(wanted, MOST_RESULTS_IN_SYNC)})
 
 
