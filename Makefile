@@ -21,7 +21,7 @@ check: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest tests/project
+	$(BIN)/python -m pytest tests/unit/project tests/system/project
 
 up: $(VENV)/ready
 	$(BIN)/curtsy up
@@ -33,7 +33,7 @@ bench: $(VENV)/bench-ready
 	$(BIN)/python -m bench
 
 soak: $(VENV)/ready
-	$(BIN)/python -m pytest tests/chaos/test_postgres.py tests/chaos/test_sqlite.py --soak-seconds=$(or $(SECONDS),600)
+	$(BIN)/python -m pytest tests/slow/chaos/test_postgres.py tests/slow/chaos/test_sqlite.py --soak-seconds=$(or $(SECONDS),600)
 
 $(VENV)/ready: requirements-dev.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

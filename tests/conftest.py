@@ -24,24 +24,24 @@ TEMPLATE = "curtsy_template"
 DAY_SECONDS = 24 * 3600
 HERE = Path(__file__).parent
 ALONE = {
-    "api/test_bad_bodies.py": "beside a bad body, others are answered within a second",
-    "api/test_bad_connections.py": "what is left open is closed in time",
-    "api/test_crawl_door.py": "five hundred at once are answered in time",
-    "chaos": "gaps, leases and signals of many real processes",
-    "extract/test_own.py": "a scraper may take a second",
-    "extract/test_pool.py": "a page may take a second",
-    "interleaving/test_races.py": "what a removed rule breaks is found in time",
-    "interleaving/test_schedules.py": "what a removed rule breaks is found in time",
-    "worker/test_policies.py": "requests are as far apart as is said",
-    "worker/test_articles.py": "good pages beside bad ones take no longer than without",
+    "system/api/test_bad_bodies.py": "beside a bad body, others are answered within a second",
+    "system/api/test_bad_connections.py": "what is left open is closed in time",
+    "system/api/test_crawl.py": "five hundred at once are answered in time",
+    "slow/chaos": "gaps, leases and signals of many real processes",
+    "system/extract/test_custom.py": "a scraper may take a second",
+    "system/extract/test_pool.py": "a page may take a second",
+    "slow/races/test_frontier.py": "what a removed rule breaks is found in time",
+    "slow/races/test_schedules.py": "what a removed rule breaks is found in time",
+    "engine/worker/test_policies.py": "requests are as far apart as is said",
+    "engine/worker/test_articles.py": "good pages beside bad ones take no longer than without",
 }
 """What measures time: beside tests that want the processor, it would measure those."""
 LONGEST = (
-    "project/test_readme.py",
-    "project/test_package.py",
-    "cli/test_processes.py",
-    "plans",
-    "cli",
+    "system/project/test_readme.py",
+    "system/project/test_package.py",
+    "system/cli/test_processes.py",
+    "engine/query_plans",
+    "system/cli",
 )
 """Begun first where several files run at once: nobody waits for the last one in the end."""
 

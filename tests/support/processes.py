@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
-LAUNCHER = Path(__file__).parents[1] / "chaos" / "without_guard.py"
+LAUNCHER = Path(__file__).parents[1] / "slow/chaos/without_guard.py"
 STOP_SECONDS = 60
 QUICK: Mapping[str, str] = {
     "ALLOW_ADDRESSES": "127.0.0.0/8",

@@ -1,0 +1,75 @@
+"""Whoever touches several sources takes them in one order, whatever order they lie in."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.util import await_only
+
+from curtsy.frontier.control import give_back
+from curtsy.frontier.workers import reap, wake_forgotten
+from curtsy.store import Connection
+from support.frontier import START, Bench
+from support.holding import Repeats, blocked_or_done
+
+SOURCES = text(
+    "SELECT id FROM sources WHERE id BETWEEN :first AND :last ORDER BY id FOR NO KEY UPDATE"
+)
+BACKWARDS = (
+    """
+    INSERT INTO sources (id, name, created_at)
+    SELECT n, chr(107 - n) || '.example', 1 FROM generate_series(10, 1, -1) n
+    """,
+    "INSERT INTO hosts (host, source_id, created_at) SELECT name, id, 1 FROM sources",
+)
+OWNED = "UPDATE sources SET owner = 'w_gone', epoch = 1"
+PARKED = "UPDATE sources SET ready_at = NULL"
+
+
+def _as_they_lie(connection: Connection) -> None:
+    """The planner may come to read the table from its beginning at any time."""
+    for way in ("indexscan", "bitmapscan", "mergejoin", "nestloop"):
+        connection.execute(text(f"SET LOCAL enable_{way} = off"))
+
+
+def sweeps(connection: Connection) -> Any:
+    return wake_forgotten(connection, now=START)
+
+
+def reaps(connection: Connection) -> Any:
+    return reap(connection, [], now=START)
+
+
+def gives_back(connection: Connection) -> Any:
+    ours = connection.execute(text("SELECT id, epoch FROM sources ORDER BY id DESC")).all()
+    return give_back(connection, [tuple(row) for row in ours], worker="w_gone", now=START)
+
+
+@pytest.mark.parametrize(
+    ("before", "work"), [(PARKED, sweeps), (OWNED, reaps), (OWNED, gives_back)]
+)
+async def test_it_never_waits_for_one_that_waits_for_it(
+    bench: Bench, repeats: Repeats, before: str, work: Callable[[Connection], Any]
+) -> None:
+    for made in BACKWARDS:
+        await bench.execute(made)
+    await bench.job(*(f"https://{letter}.example/" for letter in "abcdefghij"))
+    await bench.execute(before)
+    has_first, go = asyncio.Event(), asyncio.Event()
+
+    def in_order(connection: Connection) -> None:
+        """As a flush does that tells of all."""
+        connection.execute(SOURCES, {"first": 1, "last": 1})
+        has_first.set()
+        await_only(go.wait())
+        connection.execute(SOURCES, {"first": 2, "last": 10})
+
+    flushing = asyncio.create_task(bench.store.write(in_order))
+    await has_first.wait()
+    working = asyncio.create_task(bench.store.write(lambda c: _as_they_lie(c) or work(c)))
+    await blocked_or_done(bench.store, working)
+    go.set()
+    await asyncio.gather(flushing, working)
+    assert repeats.told == []

@@ -1,0 +1,84 @@
+"""Transactions that stop at a chosen statement: an interleaving is forced, not hoped for."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.util import await_only
+
+from curtsy.store import Connection, Store
+from curtsy.store import store as store_module
+from support.patience import PATIENCE
+
+
+class Held:
+    """Stands in for a statement (or another function of a connection). Its first call stops
+    before it runs until `let_go`; what it stands in for then runs as ever."""
+
+    def __init__(self, inner: Callable[..., Any]) -> None:
+        self._inner = inner
+        self._reached, self._go = asyncio.Event(), asyncio.Event()
+
+    def __call__(self, connection: Connection, /, *given: Any, **values: Any) -> Any:
+        if not self._reached.is_set():
+            self._reached.set()
+            await_only(self._go.wait())
+        return self._inner(connection, *given, **values)
+
+    async def reached(self) -> None:
+        async with asyncio.timeout(PATIENCE):
+            await self._reached.wait()
+
+    def let_go(self) -> None:
+        self._go.set()
+
+
+def hold(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> Held:
+    held = Held(getattr(module, name))
+    monkeypatch.setattr(module, name, held)
+    return held
+
+
+async def blocked_or_done(store: Store, task: asyncio.Task[Any], *, waiting: int = 1) -> bool:
+    """Wait for a fact: the task ended, or so many wait for a lock. True if they wait."""
+    blocked = text(
+        "SELECT count(*) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    async with asyncio.timeout(PATIENCE):
+        while not task.done():
+            if await store.read(lambda c: c.execute(blocked).scalar_one()) >= waiting:
+                return True
+            await asyncio.sleep(0.002)
+    return False
+
+
+class Repeats:
+    """The SQL states for which the store ran a transaction again, or gave up."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.states: list[str] = []
+        self.told: list[str] = []
+        """Which statement met them, and what the server said of it."""
+        inner = store_module.as_our_error
+
+        def noting(error: BaseException) -> Any:
+            if state := getattr(getattr(error, "orig", None), "sqlstate", None):
+                self.states.append(state)
+                cause = error.orig.__cause__  # type: ignore[attr-defined]
+                said = [getattr(cause, name, None) for name in ("detail", "context")]
+                self.told.append(f"{state}: {said} in {getattr(error, 'statement', None)}")
+            return inner(error)
+
+        monkeypatch.setattr(store_module, "as_our_error", noting)
+
+    @property
+    def deadlocks(self) -> int:
+        return self.states.count("40P01")
+
+
+@pytest.fixture
+def repeats(monkeypatch: pytest.MonkeyPatch) -> Repeats:
+    return Repeats(monkeypatch)
