@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
-from curtsy.store.dialects import Sqlite, Statement
+from curtsy.store import Connection, Statement
+from curtsy.store.dialects import Sqlite
 
 _INSERT = Statement(
     """

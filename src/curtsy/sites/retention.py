@@ -7,8 +7,9 @@ it; and for as long as there is a schedule, its last.
 
 from typing import NamedTuple
 
-from curtsy.maintenance.pruning import BATCH
 from curtsy.store import Connection, Statement
+
+BATCH = 1_000
 
 _SITES = Statement(
     """
