@@ -14,7 +14,7 @@ from curtsy.access.keys import Presented, note_use
 from curtsy.access.sessions import Session, close_session, open_session
 from curtsy.api.schedule_backend import ScheduleBackend
 from curtsy.api.timed_store import TimedStore, no_answer
-from curtsy.batcher import Gathering
+from curtsy.batcher import Batcher
 from curtsy.clock import DAY, HOUR, Clock
 from curtsy.errors import NotFound, WrongState
 from curtsy.events import Feed
@@ -95,7 +95,7 @@ class Backend:
         self.schedules = ScheduleBackend(scheduler, store=self.timed, clock=clock,
                                          submitter=submitter, on_work=on_work)  # fmt: skip
         self.feed = Feed(store)
-        self._jobs = Gathering(self._read_jobs, most=JOBS_TOGETHER, at_once=1)
+        self._jobs = Batcher(self._read_jobs, most=JOBS_TOGETHER, at_once=1)
 
     async def __aenter__(self) -> Self:
         self._feeding = asyncio.create_task(periodic.run("feed", self.feed.step, self.feed.wake))

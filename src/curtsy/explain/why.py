@@ -100,7 +100,7 @@ def why_source(connection: Connection, name: str, defaults: Policy, *, now: int)
     source_id = _SOURCE(connection, name=name).scalar()
     if source_id is None:
         raise NotFound("source", name[:200])
-    look = _Look(connection, [source_id], defaults, now)
+    look = _Look(connection, source_standings(connection, [source_id], defaults, now=now), now)
     waiting = _WAITING(connection, source_id=source_id, now=now).one()
     number, blockers = waiting.ready + waiting.due + waiting.later, look.blockers(source_id)
     if not number:
@@ -122,7 +122,8 @@ def why_page(
         raise NotFound("page", name)
     if page.visit is None:
         return _not_queued(page, name)
-    look = _Look(connection, [page.source_id], defaults, now, confined)
+    known = source_standings(connection, [page.source_id], defaults, now=now)
+    look = _Look(connection, known, now, confined)
     standing = look.standings[page.source_id]
     if page.due_at is not None and page.due_at > now:
         own, ahead = [_retry(page, standing)], None
@@ -136,8 +137,8 @@ def why_page(
         own = [_behind(page, ahead)] if ahead else []
         start = standing.start_of(ahead + 1, now)
     blockers = [*own, *look.blockers(page.source_id)]
-    known = look.moves(page.source_id)
-    return Why(name, "waiting" if blockers else "ready", blockers, start if known else None, ahead)
+    moves = look.moves(page.source_id)
+    return Why(name, "waiting" if blockers else "ready", blockers, start if moves else None, ahead)
 
 
 def why_job(
@@ -154,7 +155,7 @@ def why_job(
         return WhyJob(row, [ended], ledger=ledger)
     outlook = job_outlook(connection, row.id, defaults, now=now)
     shown = outlook.sources[:SOURCES_SHOWN]
-    look = _Look(connection, [o.standing.row.id for o in shown], defaults, now, confined)
+    look = _Look(connection, {o.standing.row.id: o.standing for o in shown}, now, confined)
     return WhyJob(
         row, [*_of_job(row), *look.hands.blockers()], [look.of_job(o) for o in shown],
         len(outlook.sources) - len(shown), expected_end(outlook, look.hands), ledger,
@@ -178,14 +179,11 @@ class _Look:
     """Some sources, and who is at work."""
 
     def __init__(
-        self, connection: Connection, sources: Sequence[int], defaults: Policy, now: int,
+        self, connection: Connection, standings: Mapping[int, SourceStanding], now: int,
         confined: bool = False,
     ) -> None:  # fmt: skip
-        self._now, self._confined = now, confined
+        self._now, self._confined, self.standings = now, confined, standings
         self.hands = Hands.now(connection, now)
-        self.standings: dict[int, SourceStanding] = source_standings(
-            connection, sources, defaults, now=now
-        )
 
     def blockers(self, source_id: int, *, hands: bool = True) -> list[Blocker]:
         standing = self.standings[source_id]

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from curtsy.batcher import Gathering
+from curtsy.batcher import Batcher, isolate
 from curtsy.clock import Clock
-from curtsy.errors import StoreAway, StoreFull
+from curtsy.errors import StoreAway
 from curtsy.frontier.admit import Wanted
 from curtsy.jobs.admission import Answers, Asked, take_in
 from curtsy.jobs.backlog import Pending
@@ -34,7 +34,7 @@ class Submitter:
         self.delay_ms = delay_ms
         self._on_submitted = on_submitted
         self.pending = Pending(clock)
-        self._together = Gathering(self._take_in, most=TOGETHER, at_once=TRANSACTIONS_AT_ONCE)
+        self._together = Batcher(self._take_in, most=TOGETHER, at_once=TRANSACTIONS_AT_ONCE)
 
     def check(self, request: JobRequest, guarded: list[str] | None = None) -> list[Wanted]:
         """The pages that it wants; raises with every problem found."""
@@ -54,7 +54,9 @@ class Submitter:
 
     async def _take_in(self, asked: Sequence[Asked]) -> Sequence[Submitted | Exception]:
         first, again = _apart(asked)
-        answers = await self._each_of(first)
+        answers: Answers = {}
+        for part in await isolate(first, self._acknowledged, _own_error):
+            answers |= part
         if again:
             answers |= {
                 one.job: answer
@@ -62,20 +64,6 @@ class Submitter:
             }
         self._on_submitted()
         return [answers[one.job] for one in asked]
-
-    async def _each_of(self, asked: Sequence[Asked]) -> Answers:
-        """If the transaction fails for a reason of one of them, they are tried one by one."""
-        try:
-            return await self._acknowledged(asked)
-        except (StoreAway, StoreFull):
-            raise
-        except Exception as error:
-            if len(asked) == 1:
-                return {asked[0].job: error}
-        answers: Answers = {}
-        for one in asked:
-            answers |= await self._each_of([one])
-        return answers
 
     async def _acknowledged(self, asked: Sequence[Asked]) -> Answers:
         """A commit whose answer was lost is asked for again, not repeated."""
@@ -93,6 +81,10 @@ class Submitter:
             return await self._store.write(work, durable=True)
         except StoreAway:
             return await self._store.write(work, durable=True)
+
+
+async def _own_error(one: Asked, error: Exception) -> Answers:
+    return {one.job: error}
 
 
 def _apart(asked: Sequence[Asked]) -> tuple[list[Asked], list[Asked]]:

@@ -34,8 +34,13 @@ _DUE = Statement(
     ORDER BY s.look_at LIMIT :most {{lock_skip}}
     """  # noqa: S608
 )
-_THIS = Statement(
-    f"SELECT {COLUMNS} FROM schedules s WHERE s.id = :id AND s.look_at <= :now {{lock_skip}}"  # noqa: S608
+_THESE = Statement(
+    f"""
+    SELECT {COLUMNS} FROM schedules s
+    WHERE s.id IN (SELECT id FROM {{wanted}}) AND s.look_at <= :now
+    ORDER BY s.look_at {{lock_skip}}
+    """,  # noqa: S608
+    wanted={"id": "bigint"},
 )
 _ADVANCE = Statement(
     """
@@ -113,12 +118,14 @@ class Firer:
         if not isinstance(task, Duty):
             check(task, self._limits)
 
-    def fire_due(self, connection: Connection, *, now: int, only: int | None = None) -> Look:
-        """What is due, a batch or this one, with all that follows from it."""
+    def fire_due(
+        self, connection: Connection, *, now: int, only: Sequence[int] | None = None
+    ) -> Look:
+        """Fires what is due, a batch or these schedules, with all that follows from it."""
         if only is None:
             rows = together(_DUE(connection, now=now, most=BATCH))
         else:
-            rows = list(_THIS(connection, id=only, now=now))
+            rows = list(_THESE(connection, wanted=[(i,) for i in only], now=now))
         self.require_same_time(connection)  # a shift waits for what we hold
         if not rows:
             return Look([], has_moved=False)

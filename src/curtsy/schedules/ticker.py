@@ -3,12 +3,14 @@
 import os
 import platform
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 import orjson
 
 from curtsy import __version__, periodic
+from curtsy.batcher import isolate
 from curtsy.clock import SECOND, Clock
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.frontier.fence import TimeShifted
@@ -110,27 +112,26 @@ class Ticker:
         return look
 
     async def _one_by_one(self, now: int) -> Look:
-        """One that cannot fire for a reason of its own does not keep the others from it."""
-        fired: list[Fired] = []
-        has_moved = False
-        for due in await self._store.read(
-            lambda c: list(_DUE_IDS(c, now=now, most=BATCH).scalars())
-        ):
-            try:
-                look = await self._store.write(
-                    lambda c: self._firer.fire_due(c, now=now, only=due),  # noqa: B023
-                    durable=True,
-                )
-                fired += look.fired
-                has_moved |= look.has_moved
-            except (StoreFull, TimeShifted):
-                raise
-            except StoreAway as away:
-                log.warning("slot_could_not_fire", schedule_id=due, reason=str(away))
-            except Exception as error:
-                reason = f"An error of our own: {error!r}"
-                fired += await self._store.write(lambda c: refuse(c, due, reason, now=now))  # noqa: B023
-        return Look(fired, has_moved=has_moved or bool(fired))
+        """Fires what is due in smaller batches, so that one schedule that cannot fire for a reason
+        of its own does not hold up the others."""
+        due = await self._store.read(lambda c: list(_DUE_IDS(c, now=now, most=BATCH).scalars()))
+
+        async def fire(ids: Sequence[int]) -> Look:
+            work = partial(self._firer.fire_due, now=now, only=ids)
+            return await self._store.write(work, durable=True)
+
+        async def skip(schedule_id: int, error: Exception) -> Look:
+            if isinstance(error, StoreAway):
+                log.warning("slot_could_not_fire", schedule_id=schedule_id, reason=str(error))
+                return Look([], has_moved=False)
+            reason = f"An error of our own: {error!r}"
+            fired = await self._store.write(partial(refuse, schedule_id=schedule_id,
+                                                    reason=reason, now=now))  # fmt: skip
+            return Look(fired, has_moved=bool(fired))
+
+        looks = await isolate(due, fire, skip, passes=(StoreFull, TimeShifted)) if due else []
+        return Look([one for look in looks for one in look.fired],
+                    has_moved=any(look.has_moved for look in looks))  # fmt: skip
 
     async def _make_room(self, now: int) -> None:
         """Runs that the next slot of their schedule is to replace, each in its own transaction."""

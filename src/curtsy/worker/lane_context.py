@@ -9,14 +9,14 @@ from curtsy.politeness.policy import Policy
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.slots import Slots
-from curtsy.worker.visit_taker import Taker
+from curtsy.worker.visit_taker import VisitTaker
 
 
 @dataclass(frozen=True, slots=True)
 class Crew:
     clock: Clock
     slots: Slots
-    taker: Taker
+    taker: VisitTaker
     flusher: Flusher
     pipeline: Pipeline
     trusted: Callable[[], bool]

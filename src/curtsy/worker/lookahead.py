@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from curtsy.frontier.take import Visit
 from curtsy.worker.visit_buffer import Reading
-from curtsy.worker.visit_taker import Taker
+from curtsy.worker.visit_taker import VisitTaker
 
 LOOK_EVERY = 900
 LOOK_BEFORE = 150
@@ -15,7 +15,9 @@ LEAST_DELAY = 30
 
 
 class View:
-    def __init__(self, reading: Reading, *, taker: Taker, monotonic: Callable[[], int]) -> None:
+    def __init__(
+        self, reading: Reading, *, taker: VisitTaker, monotonic: Callable[[], int]
+    ) -> None:
         self._reading, self._taker, self._monotonic = reading, taker, monotonic
         self._looked_at: int | None = None
         self._rate: int | None = None

@@ -30,7 +30,7 @@ from curtsy.worker.observer import Observer
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.settings import WorkerSettings
 from curtsy.worker.slots import SHARES, Slots
-from curtsy.worker.visit_taker import Taker
+from curtsy.worker.visit_taker import VisitTaker
 from curtsy.worker.webhook_sender import WebhookSender
 
 log = logger("worker")
@@ -73,7 +73,7 @@ class Session:
         self._heartbeat = Heartbeat(url=store.url, clock=clock, row=row, ttl=settings.lease_ttl,
                                     in_flight=self._in_flight, on_end=self._over.set)  # fmt: skip
         self._crew = Crew(
-            clock=clock, slots=Slots(settings.slots), taker=Taker(store=store, clock=clock),
+            clock=clock, slots=Slots(settings.slots), taker=VisitTaker(store=store, clock=clock),
             flusher=self._flusher, pipeline=pipeline, trusted=self._heartbeat.trusted,
             defaults=settings.policy, trust=settings.lease_ttl,
             rng=random.Random(),
@@ -93,7 +93,6 @@ class Session:
                     group.create_task(periodic.run(name, step))
                 group.create_task(periodic.run("lease", partial(self._lease, group), self._wake))
                 group.create_task(periodic.run("links", self._follow_links, self._links_found))
-                group.create_task(self._crew.taker.run())
                 group.create_task(self._flusher.run())
                 group.create_task(self._sender.run())
                 group.create_task(self._end_all_when_over())

@@ -8,7 +8,7 @@ from curtsy.fetch import Fetcher
 from curtsy.periodic import Wake
 from curtsy.store import Store
 from curtsy.worker.pipeline import Pipeline
-from curtsy.worker.robots_cache import RobotsFiles
+from curtsy.worker.robots_cache import RobotsCache
 from curtsy.worker.session import Session
 from curtsy.worker.settings import WorkerSettings
 from curtsy.worker.webhook_sender import WebhookSender, webhook_fetcher
@@ -46,7 +46,7 @@ class Worker:
         webhooks = webhook_fetcher(settings.user_agent, settings.allow)
         async with fetcher, webhooks, Pool(settings.extract, own=settings.own) as pool:
             sender = WebhookSender(store=self._store, clock=self._clock, fetcher=webhooks)
-            robots = RobotsFiles(store=self._store, clock=self._clock, fetcher=fetcher,
+            robots = RobotsCache(store=self._store, clock=self._clock, fetcher=fetcher,
                                  user_agent=settings.user_agent)  # fmt: skip
             pipeline = Pipeline(
                 robots=robots, fetcher=fetcher, pool=pool,

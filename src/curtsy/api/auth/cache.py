@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from curtsy.api.backend import Backend
-from curtsy.batcher import Gathering
+from curtsy.batcher import Batcher
 from curtsy.errors import StoreAway
 from curtsy.store import Connection
 
@@ -32,9 +32,7 @@ class Recent(Generic[Question, Answer]):
     ) -> None:
         self._backend, self._look_up = backend, look_up
         self._kept: dict[Question, tuple[int, Answer]] = {}
-        self._asked: Gathering[Question, Answer | None] = Gathering(
-            self._ask, most=TOGETHER, at_once=1
-        )
+        self._asked: Batcher[Question, Answer | None] = Batcher(self._ask, most=TOGETHER, at_once=1)
 
     async def answer(self, question: Question) -> Answer | None:
         now = self._backend.clock.monotonic()
