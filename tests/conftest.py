@@ -17,6 +17,7 @@ from curtsy.clock import Clock
 from curtsy.frontier.clock_sync import synchronise
 from curtsy.store import Store
 from curtsy.store.upgrade import upgrade
+from support.memory import files_in_memory
 from support.patience import PATIENCE
 from support.postgres import Postgres
 
@@ -55,6 +56,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # so a shell starts what runs in its background, and what tests start would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 logs.configure("INFO", "text")
+files_in_memory()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -88,10 +90,9 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture
-def postgres_url(postgres: Postgres) -> Iterator[str]:
-    url = postgres.create_database(TEMPLATE)
-    yield url
-    postgres.drop_database(url)
+def postgres_url(postgres: Postgres) -> str:
+    """One database serves all tests of a process, one after the other: each finds it empty."""
+    return postgres.emptied_database(TEMPLATE)
 
 
 @pytest.fixture(scope="session")
