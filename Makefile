@@ -3,25 +3,31 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-TOGETHER ?= 3
+# Most tests wait more than they work, so more of them run at once than there are processors.
+TOGETHER ?= 4
+PYTEST := $(BIN)/python -m pytest
+AT_ONCE := -n $(TOGETHER) --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes: none of them should compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: test check bench soak up demo clean
+.PHONY: test-fast test check bench soak up demo clean
 
-# Most tests wait more than they work, so several files run at once; those that measure time
-# run afterwards, alone. Both are run whatever the first says.
+# At every change: what is pure, and the engine on SQLite.
+test-fast: $(VENV)/ready
+	$(PYTEST) tests/unit tests/engine --engines sqlite $(AT_ONCE)
+
+# Before a change lands: everything, on both engines. What measures time runs afterwards, with
+# nothing beside it. Both are run whatever the first says.
 test: $(VENV)/ready
 	$(BIN)/python tests/support/browser.py
-	$(BIN)/python -m pytest -m "not alone" -n $(TOGETHER) --dist loadfile --no-loadscope-reorder; \
-	    said=$$?; $(BIN)/python -m pytest -m alone && exit $$said
+	$(PYTEST) -m "not alone" $(AT_ONCE); said=$$?; $(PYTEST) -m alone && exit $$said
 
 check: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest tests/unit/project tests/system/project
+	$(PYTEST) tests/unit/project
 
 up: $(VENV)/ready
 	$(BIN)/curtsy up

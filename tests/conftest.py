@@ -17,6 +17,7 @@ from curtsy.clock import Clock
 from curtsy.frontier.clock_sync import synchronise
 from curtsy.store import Store
 from curtsy.store.upgrade import upgrade
+from support.memory import files_in_memory
 from support.patience import PATIENCE
 from support.postgres import Postgres
 
@@ -55,16 +56,35 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # so a shell starts what runs in its background, and what tests start would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 logs.configure("INFO", "text")
+files_in_memory()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engines", choices=("both", "sqlite"), default="both",
+        help="sqlite: leave out the tests that need PostgreSQL",
+    )  # fmt: skip
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """`-m alone` and `-m "not alone"` are all tests; `make test` runs the one after the other."""
     assert all((HERE / place).exists() for place in [*ALONE, *LONGEST])
     for item in items:
         if _first_of(tuple(ALONE), item.path) < len(ALONE):
             item.add_marker(pytest.mark.alone)
     items.sort(key=lambda item: _first_of(LONGEST, item.path))
+    if config.getoption("engines") == "sqlite":
+        left_out = [item for item in items if _needs_postgres(item)]
+        items[:] = [item for item in items if not _needs_postgres(item)]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def _needs_postgres(item: pytest.Item) -> bool:
+    assert isinstance(item, pytest.Function)
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    engines = {given.get("database_url"), given.get("empty_url")}
+    return "postgresql" in engines or "postgres" in item.fixturenames
 
 
 @cache
@@ -88,10 +108,9 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture
-def postgres_url(postgres: Postgres) -> Iterator[str]:
-    url = postgres.create_database(TEMPLATE)
-    yield url
-    postgres.drop_database(url)
+def postgres_url(postgres: Postgres) -> str:
+    """One database serves all tests of a process, one after the other: each finds it empty."""
+    return postgres.emptied_database(TEMPLATE)
 
 
 @pytest.fixture(scope="session")
@@ -114,6 +133,18 @@ def database_url(request: pytest.FixtureRequest) -> str:
     name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
     url: str = request.getfixturevalue(name)
     return url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database of the test's own, without tables: the test runs once on each engine."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'old.db'}"
+        return
+    server: Postgres = request.getfixturevalue("postgres")
+    url = server.create_database("template0")
+    yield url
+    server.drop_database(url)
 
 
 @pytest.fixture

@@ -22,7 +22,33 @@ SETTINGS = {
     "max_connections": "200",
     "shared_buffers": "128MB",
     "autovacuum": "on",
+    "full_page_writes": "off",
+    "wal_level": "minimal",  # less is written for tables that are emptied
+    "max_wal_senders": "0",
+    "max_wal_size": "256MB",
 }
+
+OTHERS_END = """
+    SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+TABLES = "relnamespace = 'public'::regnamespace AND relkind = 'r'"
+SHAPE = """
+    SELECT string_agg(object, ' ' ORDER BY object) FROM (
+        SELECT oid || '/' || relnatts AS object FROM pg_class
+            WHERE relnamespace = 'public'::regnamespace
+        UNION ALL SELECT oid::text FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+        UNION ALL SELECT oid::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+        UNION ALL SELECT oid::text FROM pg_trigger) AS objects
+"""
+"""Other than it was once a table, a column, an index, a rule or a trigger came or went."""
+USED = f"""
+    SELECT relname FROM pg_class AS t WHERE {TABLES} AND (pg_relation_size(oid) > 0 OR EXISTS (
+        SELECT FROM pg_depend JOIN pg_class AS s ON s.oid = objid WHERE refobjid = t.oid
+        AND CASE s.relkind WHEN 'S' THEN pg_sequence_last_value(s.oid) END IS NOT NULL))
+"""
+"""Tables with rows, also with deleted ones, and tables that have given out an id."""
+NO_STATISTICS = "DELETE FROM pg_statistic WHERE starelid >= 16384"
 
 
 PORTS = range(20_000, 32_000)
@@ -50,6 +76,7 @@ class Postgres:
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._made = 0
+        self._reused: Reused | None = None
 
     def __enter__(self) -> Self:
         with warnings.catch_warnings():
@@ -123,6 +150,16 @@ class Postgres:
     def drop_database(self, url: str) -> None:
         self.run(f"DROP DATABASE {url.rsplit('/', 1)[1]} WITH (FORCE)")
 
+    def emptied_database(self, template: str) -> str:
+        """The URL of one database that serves test after test: each finds it as the template is."""
+        if self._reused is not None and asyncio.run(self._reused.empty()):
+            return self._reused.url
+        if self._reused is not None:
+            self.drop_database(self._reused.url)
+        self._reused = Reused(self.create_database(template))
+        asyncio.run(self._reused.remember())
+        return self._reused.url
+
     def run(self, statement: str, database: str = "postgres") -> None:
         async def execute() -> None:
             connection = await asyncpg.connect(self.url(database))
@@ -135,3 +172,46 @@ class Postgres:
             asyncio.get_running_loop()
             raise AssertionError("run() is for fixtures, outside a loop")
         asyncio.run(execute())
+
+
+class Reused:
+    """A database that is used again: what a test left in it goes, what a migration put there
+    comes back."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._shape = ""
+        self._rows: dict[str, str] = {}
+
+    async def remember(self) -> None:
+        """How it is now: its shape, and the rows that it has."""
+        connection = await asyncpg.connect(self.url)
+        try:
+            self._shape = await connection.fetchval(SHAPE)
+            for table in await connection.fetch(USED):
+                rows = f'SELECT json_agg(t) FROM "{table[0]}" AS t'
+                self._rows[table[0]] = await connection.fetchval(rows)
+        finally:
+            await connection.close()
+
+    async def empty(self) -> bool:
+        """Whether it is as it was; it is not where a test has changed its shape."""
+        connection = await asyncpg.connect(self.url)
+        try:
+            await connection.execute(OTHERS_END)
+            if await connection.fetchval(SHAPE) != self._shape:
+                return False
+            used = {table[0] for table in await connection.fetch(USED)} - self._rows.keys()
+            statements = [f"TRUNCATE {', '.join(sorted(used))} RESTART IDENTITY CASCADE"] * bool(
+                used
+            )
+            for table, rows in self._rows.items():
+                filled = f"json_populate_recordset(NULL::{table}, '{rows}')"
+                statements += [
+                    f"DELETE FROM {table}",
+                    f"INSERT INTO {table} SELECT * FROM {filled}",
+                ]
+            await connection.execute("; ".join([*statements, NO_STATISTICS]))
+        finally:
+            await connection.close()
+        return True

@@ -1,7 +1,6 @@
 """What a migration finds in a database that is in use, it leaves there."""
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -27,17 +26,6 @@ def test_every_table_that_numbers_its_rows_does_so_for_good() -> None:
     assert [
         n for n, t in numbered.items() if not t.dialect_options["sqlite"]["autoincrement"]
     ] == []
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/old.db"
-        return
-    server = request.getfixturevalue("postgres")
-    url = server.create_database("template0")
-    yield url
-    server.drop_database(url)
 
 
 class Old:

@@ -1,19 +1,15 @@
 """A database with data in it is brought up to date, and means what it meant."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import orjson
-import pytest
 from alembic import command
 from sqlalchemy import text
 
 from curtsy.store import Connection, Store
 from curtsy.store.upgrade import _config, differences, upgrade
 from curtsy.timetable import Cron, to_json
-from support.postgres import Postgres
 
 RULE = to_json(Cron("@daily"))
 HOURLY = {"search_url": "https://a.example/", "interval_minutes": 60}
@@ -32,18 +28,6 @@ FIRING = text("""
     VALUES (1, 1, 2, 'schedule', 'fired')""")
 KEPT = text("SELECT name, owner, of_site, payload FROM schedules ORDER BY id")
 WAITED = text("SELECT waited FROM firings")
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A database without tables, on each engine."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'old.db'}"
-        return
-    postgres: Postgres = request.getfixturevalue("postgres")
-    url = postgres.create_database()
-    yield url
-    postgres.drop_database(url)
 
 
 def _as_of_0008(connection: Connection) -> None:
