@@ -66,13 +66,13 @@ async def test_an_error_is_that_of_one_question() -> None:
     assert isinstance(three, ValueError)
 
 
-async def test_a_batch_that_one_question_spoils_is_asked_one_by_one() -> None:
+async def test_a_batch_that_one_request_spoils_is_split_until_it_is_alone() -> None:
     gathering = Batcher(oracle := Oracle(), most=10, at_once=1)
     asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 2_000, 4)]
     two, spoilt, four = await within_a_second(*asked)
     assert (two, four) == (4, 16)
     assert isinstance(spoilt, OverflowError)
-    assert oracle.batches == [[2, 2_000, 4], [2], [2_000], [4]]
+    assert oracle.batches == [[2, 2_000, 4], [2], [2_000, 4], [2_000], [4]]
     assert await gathering.ask(6) == 36
 
 
