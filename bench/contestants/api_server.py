@@ -15,11 +15,11 @@ from bench.setting_up import LOOPBACK, opened
 from curtsy.api.backend import Backend
 from curtsy.clock import DAY, HOUR
 from curtsy.jobs import SubmitLimits, Submitter
-from curtsy.maintenance.tasks import Duties
+from curtsy.maintenance.tasks import MaintenanceTasks
 from curtsy.politeness.policy import Policy
 from curtsy.processes.builders import build_scheduler
 from curtsy.processes.http_server import Api
-from curtsy.requests.payloads import Tasks
+from curtsy.requests.payloads import PayloadParser
 from curtsy.worker import Worker, WorkerSettings
 
 CONSTANT = orjson.dumps({"job_id": "job_000000000000", "status": "IN_PROGRESS", "completed": 7})
@@ -73,7 +73,7 @@ async def run(database: str | None, port: int, worker: bool, delay_ms: int) -> d
         return {}
     async with opened(database) as (store, clock):
         ours = Worker(store=store, clock=clock, settings=_settings(delay_ms),
-                      on_told=lambda: backend.feed.wake())  # fmt: skip
+                      on_commit=lambda: backend.feed.wake())  # fmt: skip
         door = Submitter(store=store, clock=clock, limits=SubmitLimits(allow=LOOPBACK),
                          delay_ms=delay_ms, on_submitted=lambda: on_work())  # fmt: skip
 
@@ -84,8 +84,8 @@ async def run(database: str | None, port: int, worker: bool, delay_ms: int) -> d
         running = asyncio.create_task(ours.run()) if worker else None
         scheduler = build_scheduler(
             store=store, clock=clock, submitter=door, policy=Policy(), on_work=on_work,
-            payloads=Tasks(page_max_age=30 * DAY, crawl_cache_ttl=HOUR),
-            maintenance=Duties(store=store, clock=clock, keep_days=30),
+            payloads=PayloadParser(page_max_age=30 * DAY, crawl_cache_ttl=HOUR),
+            maintenance=MaintenanceTasks(store=store, clock=clock, keep_days=30),
         )  # fmt: skip
         async with Backend(store=store, clock=clock, submitter=door, scheduler=scheduler,
                            on_work=on_work) as backend:  # fmt: skip

@@ -20,10 +20,10 @@ from curtsy.errors import NotFound, WrongState
 from curtsy.events import Feed
 from curtsy.events.webhooks import replay_delivery, signing_secret
 from curtsy.explain.plan import Plan, look_for_plan, make_plan
-from curtsy.frontier.source_policy import Surroundings
+from curtsy.frontier.source_policy import PolicyContext
 from curtsy.jobs import (
     JobRequest,
-    Letters,
+    LetterSelection,
     Settled,
     Submitted,
     Submitter,
@@ -180,13 +180,13 @@ class Backend:
     async def resolve_letter(self, letter: int) -> Settled:
         return await self.write(lambda c: resolve_letter(c, letter))
 
-    async def retry_letters(self, which: Letters) -> Settled:
+    async def retry_letters(self, which: LetterSelection) -> Settled:
         now = self.clock.now()
         settled = await self._in_batches(lambda c: retry_letters(c, which, now=now))
         self._on_work()
         return settled
 
-    async def resolve_letters(self, which: Letters) -> Settled:
+    async def resolve_letters(self, which: LetterSelection) -> Settled:
         return await self._in_batches(lambda c: resolve_letters(c, which))
 
     async def _in_batches(self, work: Callable[[Connection], Settled]) -> Settled:
@@ -198,12 +198,12 @@ class Backend:
             settled += batch
         return settled
 
-    async def change_source(self, work: Callable[[Connection, Surroundings], T]) -> T:
+    async def change_source(self, work: Callable[[Connection, PolicyContext], T]) -> T:
         """Somebody says something of a source; the workers hear of it."""
 
         def change(connection: Connection) -> T:
             return work(
-                connection, Surroundings(self.policy, self.settings.lease_ttl, self.clock.now())
+                connection, PolicyContext(self.policy, self.settings.lease_ttl, self.clock.now())
             )
 
         changed = await self.write(change, SECONDS_FOR_A_MOVE)

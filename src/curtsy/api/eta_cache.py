@@ -19,7 +19,7 @@ MOST_KEPT = 10_000
 LOOKING_AT_ONCE = 8
 
 
-class Etas:
+class EtaCache:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._known: dict[int, tuple[int | None, int]] = {}

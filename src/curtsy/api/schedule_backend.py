@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from curtsy import periodic
-from curtsy.api.schemas.run_views import run_shown
-from curtsy.api.schemas.runs import Run
+from curtsy.api.schemas.runs import Run, run_shown
 from curtsy.api.timed_store import TimedStore
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull, WrongState
@@ -16,16 +15,15 @@ from curtsy.jobs import JobRequest, Submitter
 from curtsy.model.roles import Caller
 from curtsy.requests.runs import Mode, ScrapeRequest
 from curtsy.schedules.firer import Fired
-from curtsy.schedules.first_job import Made, make
-from curtsy.schedules.overlap import give_way_by_hand
-from curtsy.schedules.preview.simulation import Prospect, prospect
-from curtsy.schedules.preview.survey import Ahead
-from curtsy.schedules.schedule import Plan, run_now
+from curtsy.schedules.first_job import ScheduledJob, make
+from curtsy.schedules.overlap import replace_by_hand
+from curtsy.schedules.preview.simulation import Preview, preview
+from curtsy.schedules.preview.survey import Survey
+from curtsy.schedules.schedule import ScheduleSpec, run_now
 from curtsy.schedules.scheduler import Scheduler
 from curtsy.schedules.site_schedules import start_run
 from curtsy.sites.records import gather_next
-from curtsy.sites.run_log import log_run
-from curtsy.sites.runs import run_row
+from curtsy.sites.runs import log_run, run_row
 from curtsy.store import Connection
 
 T = TypeVar("T")
@@ -55,14 +53,14 @@ class ScheduleBackend:
         self.ticker.wake()
         return changed
 
-    async def make(self, request: JobRequest, plan: Plan) -> Made:
+    async def make(self, request: JobRequest, spec: ScheduleSpec) -> ScheduledJob:
         """A job for the first slot of a new schedule, or the one that was made for the same."""
         self._submitter.check(request)
         limits, now = self._submitter.limits, self._clock.now()
 
-        def work(connection: Connection) -> Made:
-            self.check_payload(connection, plan.payload, plan, now)
-            return make(connection, plan, request, limits, now=now)
+        def work(connection: Connection) -> ScheduledJob:
+            self.check_payload(connection, spec.payload, spec, now)
+            return make(connection, spec, request, limits, now=now)
 
         return await self.change(work)
 
@@ -97,7 +95,7 @@ class ScheduleBackend:
                 return await self._store.write(lambda c: run_now(c, name, self._firer, now=now))
             except WrongState:
                 if not await self._store.write(
-                    lambda c: give_way_by_hand(c, name, self._firer, now=now)
+                    lambda c: replace_by_hand(c, name, self._firer, now=now)
                 ):
                     raise
         return await self._store.write(lambda c: run_now(c, name, self._firer, now=now))
@@ -155,7 +153,7 @@ class ScheduleBackend:
             except TimeShifted:  # another process saw the clock jump, and we have not yet
                 await synchronise(self._store.store, self._clock)
 
-    async def foretell(self, user: str | None, *, now: int, until: int) -> tuple[Ahead, Prospect]:
+    async def foretell(self, user: str | None, *, now: int, until: int) -> tuple[Survey, Preview]:
         """What the schedules will do, of everybody or of one user; nothing is written."""
         async with self._previewing:
             ahead = await self._store.read(
@@ -163,7 +161,7 @@ class ScheduleBackend:
                 SECONDS_TO_LOOK_AHEAD,
             )
             found = await asyncio.to_thread(
-                prospect, ahead.schedules, ahead.sources, now=now, until=until
+                preview, ahead.schedules, ahead.sources, now=now, until=until
             )
         return ahead, found
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from curtsy.frontier.batch import Result, outcome_name
-from curtsy.frontier.documents import insert_documents
 from curtsy.frontier.ranks import VirtualTimes, carried_over, virtual_times
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
 from curtsy.store import Connection, Statement
+from curtsy.store.dialects import Sqlite
 
 _TURN = {"page_id": "bigint", "turn": "bigint"}
 
@@ -208,3 +208,22 @@ def _kind_and_error(result: Result) -> tuple[str | None, str | None]:
     if isinstance(result.outcome, Failed):
         return result.outcome.kind, result.outcome.error
     return None, None
+
+
+_INSERT = Statement(
+    """
+    INSERT INTO documents (page_id, version, content, hash, content_type, charset, status, url,
+                           bytes, fetched_at)
+    SELECT page_id, version, content, hash, content_type, charset, status, url, bytes, fetched_at
+    FROM {made} WHERE true
+    """,
+    made={"page_id": "bigint", "version": "int", "content": "bytea", "hash": "text",
+          "content_type": "text", "charset": "text", "status": "smallint", "url": "text",
+          "bytes": "bigint", "fetched_at": "bigint"},
+)  # fmt: skip
+
+
+def insert_documents(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Rows with these columns, in this order."""
+    for start in range(0, len(rows), Sqlite.MOST_VALUES):  # bytes cannot travel in JSON
+        _INSERT(connection, made=rows[start : start + Sqlite.MOST_VALUES])

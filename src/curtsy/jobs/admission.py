@@ -15,8 +15,7 @@ from curtsy.events.webhooks import announce
 from curtsy.frontier.admit import Admission, Wanted, admit, places_for
 from curtsy.frontier.crawls import begin_crawls
 from curtsy.frontier.sources import known_hosts
-from curtsy.jobs.adoption import adopt
-from curtsy.jobs.idempotency import OtherHook, Submitted, give_back, keys_of, winner
+from curtsy.jobs.idempotency import OtherHook, Submitted, adopt, give_back, keys_of, winner
 from curtsy.jobs.insert import NewJob, insert_jobs, insert_tags
 from curtsy.jobs.request import JobRequest, SubmitLimits
 from curtsy.model.jobs import JobState
@@ -42,7 +41,7 @@ _FINISH = Statement(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Submission:
     request: JobRequest
     wanted: Sequence[Wanted]
     job: str
@@ -53,8 +52,8 @@ Answers = dict[str, Submitted | Exception]
 """By the names that the jobs get."""
 
 
-def take_in(
-    connection: Connection, asked: Sequence[Asked], limits: SubmitLimits,
+def admit_jobs(
+    connection: Connection, asked: Sequence[Submission], limits: SubmitLimits,
     *, delay_ms: int, clock: Clock,
 ) -> Answers:  # fmt: skip
     """No two of them claim the same key."""
@@ -79,7 +78,7 @@ def take_in(
 
 
 def _answered(
-    connection: Connection, one: Asked, limits: SubmitLimits, quotas: Quotas, now: int
+    connection: Connection, one: Submission, limits: SubmitLimits, quotas: Quotas, now: int
 ) -> Submitted | Exception | None:
     """What needs no new job; None: it does."""
     try:
@@ -93,7 +92,7 @@ def _answered(
     return first
 
 
-def _spend(quotas: Quotas, one: Asked) -> None:
+def _spend(quotas: Quotas, one: Submission) -> None:
     """A crawl counts with all the pages that it may come to."""
     crawl, key_id = one.request.crawl, one.request.key_id
     if crawl is None or not crawl.depth:
@@ -117,7 +116,7 @@ def _limit_new_sources(connection: Connection, wanted: Sequence[Wanted], most: i
 
 
 def _admitted(
-    connection: Connection, new: Sequence[Asked], delay_ms: int, now: int
+    connection: Connection, new: Sequence[Submission], delay_ms: int, now: int
 ) -> dict[str, Submitted]:
     rows = insert_jobs(
         connection, (NewJob(one.job, one.request, len(one.wanted)) for one in new), now=now

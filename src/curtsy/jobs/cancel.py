@@ -3,9 +3,8 @@
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.crawls import drop_leads, hold_crawl
 from curtsy.frontier.flush_rows import lock_pages
-from curtsy.frontier.items import cancel_items
 from curtsy.frontier.job_counts import Changes, Event, count
-from curtsy.frontier.unqueue import drop_visits
+from curtsy.frontier.withdraw import cancel_items, drop_visits
 from curtsy.model.jobs import OPEN_STATES, JobState
 from curtsy.store import Connection, Statement
 

@@ -6,8 +6,8 @@ from curtsy.batcher import Batcher, isolate
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway
 from curtsy.frontier.admit import Wanted
-from curtsy.jobs.admission import Answers, Asked, take_in
-from curtsy.jobs.backlog import Pending
+from curtsy.jobs.admission import Answers, Submission, admit_jobs
+from curtsy.jobs.backlog import Backlog
 from curtsy.jobs.idempotency import Submitted, existing, keys_of
 from curtsy.jobs.request import JobRequest, SubmitLimits, check
 from curtsy.model.jobs import new_job_id
@@ -33,7 +33,7 @@ class Submitter:
         self._store, self._clock, self.limits = store, clock, limits
         self.delay_ms = delay_ms
         self._on_submitted = on_submitted
-        self.pending = Pending(clock)
+        self.pending = Backlog(clock)
         self._together = Batcher(self._take_in, most=TOGETHER, at_once=TRANSACTIONS_AT_ONCE)
 
     def check(self, request: JobRequest, guarded: list[str] | None = None) -> list[Wanted]:
@@ -44,7 +44,7 @@ class Submitter:
         wanted = self.check(request)
         await self.pending.count(self._store)
         self.pending.add(request.user_id, len(wanted), self.limits)
-        asked = Asked(request, wanted, new_job_id())
+        asked = Submission(request, wanted, new_job_id())
         if len(wanted) <= TOGETHER:
             return await self._together.ask(asked)
         (answer,) = await self._take_in([asked])
@@ -52,7 +52,7 @@ class Submitter:
             raise answer
         return answer
 
-    async def _take_in(self, asked: Sequence[Asked]) -> Sequence[Submitted | Exception]:
+    async def _take_in(self, asked: Sequence[Submission]) -> Sequence[Submitted | Exception]:
         first, again = _apart(asked)
         answers: Answers = {}
         for part in await isolate(first, self._acknowledged, _own_error):
@@ -65,7 +65,7 @@ class Submitter:
         self._on_submitted()
         return [answers[one.job] for one in asked]
 
-    async def _acknowledged(self, asked: Sequence[Asked]) -> Answers:
+    async def _acknowledged(self, asked: Sequence[Submission]) -> Answers:
         """A commit whose answer was lost is asked for again, not repeated."""
         asked_before = False
 
@@ -74,7 +74,7 @@ class Submitter:
             done = existing(connection, [one.job for one in asked]) if asked_before else {}
             asked_before = True
             rest = [one for one in asked if one.job not in done]
-            return done | take_in(connection, rest, self.limits, delay_ms=self.delay_ms,
+            return done | admit_jobs(connection, rest, self.limits, delay_ms=self.delay_ms,
                                   clock=self._clock)  # fmt: skip
 
         try:
@@ -83,14 +83,14 @@ class Submitter:
             return await self._store.write(work, durable=True)
 
 
-async def _own_error(one: Asked, error: Exception) -> Answers:
+async def _own_error(one: Submission, error: Exception) -> Answers:
     return {one.job: error}
 
 
-def _apart(asked: Sequence[Asked]) -> tuple[list[Asked], list[Asked]]:
+def _apart(asked: Sequence[Submission]) -> tuple[list[Submission], list[Submission]]:
     """Those that claim no key that one before them claims, and the others."""
-    first: list[Asked] = []
-    again: list[Asked] = []
+    first: list[Submission] = []
+    again: list[Submission] = []
     claimed: set[str] = set()
     for one in asked:
         keys = keys_of(one.request)

@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
+from curtsy.access import sessions
 from curtsy.clock import DAY, Clock
 from curtsy.errors import NotFound
-from curtsy.jobs import Letters, Settled, purge_some, retry_letters
+from curtsy.jobs import LetterSelection, Settled, idempotency, purge_some, retry_letters
 from curtsy.jobs.purge import BATCH as PURGE_BATCH
-from curtsy.jobs.retention import old_jobs
-from curtsy.maintenance.pruning import BATCH, prune_some
+from curtsy.jobs.purge import old_jobs
 from curtsy.model.failure_kinds import RULES
 from curtsy.schedules.firings import delete_old
 from curtsy.sites.retention import (
@@ -55,7 +55,7 @@ _HOLD_SITES = Statement(
 )
 
 
-class Duties:
+class MaintenanceTasks:
     def __init__(self, *, store: Store, clock: Clock, keep_days: int) -> None:
         self._store, self._clock, self._keep_days = store, clock, keep_days
 
@@ -120,10 +120,19 @@ def _retry(connection: Connection, ids: Sequence[int], *, now: int) -> Settled:
     """Those of them that still may be, now that nobody else begins a run of their sites."""
     _HOLD_SITES(connection, wanted=[(i,) for i in ids]).all()
     still = set(_recovered(connection, ids[0] - 1)) & set(ids)
-    return retry_letters(connection, Letters(sorted(still)), now=now)
+    return retry_letters(connection, LetterSelection(sorted(still)), now=now)
 
 
 def _recovered(connection: Connection, after: int) -> list[int]:
     kinds = [(kind.value,) for kind, rule in RULES.items() if rule.retried]
     return list(_RECOVERED(connection, retried=kinds, after=after, most_retries=MOST_RETRIES,
                            most=BATCH).scalars())  # fmt: skip
+
+
+BATCH = 1_000
+
+
+def prune_some(connection: Connection, *, now: int) -> int:
+    """Returns how many rows were deleted; fewer than a batch: nothing is left to prune."""
+    return (idempotency.delete_expired(connection, now=now, most=BATCH)
+            + sessions.delete_expired(connection, now=now, most=BATCH))  # fmt: skip

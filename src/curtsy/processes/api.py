@@ -6,7 +6,7 @@ from curtsy.api.backend import Backend, BackendSettings
 from curtsy.clock import Clock
 from curtsy.config import Settings, milliseconds, whole_policy
 from curtsy.jobs import Submitter
-from curtsy.processes.access_rules import entrance_for
+from curtsy.processes.access_rules import access_rules_for
 from curtsy.processes.builders import scheduler_for, submitter_for
 from curtsy.processes.declared_files import Declared, apply
 from curtsy.processes.http_server import Api, listen
@@ -30,10 +30,10 @@ async def serve_api(settings: Settings) -> None:
             scheduler = scheduler_for(settings, store, clock, submitter, wakeups.send)
             async with backend_for(settings, store, clock, submitter, scheduler,
                                    wakeups.send) as backend:  # fmt: skip
-                entrance = await entrance_for(settings, listening, store)
+                access_rules = await access_rules_for(settings, listening, store)
                 await apply(settings, declared, store, clock, scheduler.firer.check)
                 steps = {"keep_time": lambda: keep_time(store, clock)}
-                await until_stopped(stop, [Api(backend, listening, entrance)], steps)
+                await until_stopped(stop, [Api(backend, listening, access_rules)], steps)
 
 
 def backend_for(

@@ -18,9 +18,9 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from curtsy.api import create_app
-from curtsy.api.auth.access_rules import Entrance
+from curtsy.api.auth.access_rules import AccessRules
 from curtsy.api.backend import Backend
-from curtsy.api.middleware.request_limits import MAX_HEAD_BYTES, CheckHead, head_too_long, refusal
+from curtsy.api.middleware.request_limits import MAX_HEAD_BYTES, HeadLimits, head_too_long, refusal
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
 from curtsy.logs import logger
@@ -163,15 +163,15 @@ class _Server(uvicorn.Server):
 
 class Api:
     def __init__(
-        self, backend: Backend, listening: socket.socket, entrance: Entrance | None = None
+        self, backend: Backend, listening: socket.socket, access_rules: AccessRules | None = None
     ) -> None:
-        entrance = entrance or Entrance(is_private=is_private(listening))
+        access_rules = access_rules or AccessRules(is_private=is_private(listening))
         self._listening = listening
-        self._app = create_app(backend, entrance)
+        self._app = create_app(backend, access_rules)
         self._ended = asyncio.Event()
         self._server = _Server(
             uvicorn.Config(
-                CheckHead(self._app), http=_Connection, log_config=None,
+                HeadLimits(self._app), http=_Connection, log_config=None,
                 log_level="error", access_log=False, lifespan="off", server_header=False,
                 ws=Socket, ws_max_size=MOST_SAID_BYTES, ws_per_message_deflate=False,
                 timeout_graceful_shutdown=GRACE_SECONDS,

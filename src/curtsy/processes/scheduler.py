@@ -8,7 +8,7 @@ from curtsy.clock import Clock
 from curtsy.config import Settings, milliseconds
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.logs import logger
-from curtsy.maintenance.pruning import BATCH, prune_some
+from curtsy.maintenance.tasks import BATCH, prune_some
 from curtsy.processes.builders import scheduler_for, submitter_for
 from curtsy.processes.declared_files import Declared, apply
 from curtsy.processes.parts import keep_time, until_stopped
@@ -17,8 +17,8 @@ from curtsy.processes.startup import own_scrapers, ready
 from curtsy.schedules.scheduler import Scheduler
 from curtsy.schedules.ticker import Ticker
 from curtsy.sites.records import gather_next, sites_to_gather
-from curtsy.sites.run_log import log_run
-from curtsy.sites.run_timeout import Overdue
+from curtsy.sites.run_timeout import RunTimeouts
+from curtsy.sites.runs import log_run
 from curtsy.store import Store
 from curtsy.store.wakeups import Wakeups
 
@@ -56,7 +56,7 @@ class SchedulerLoops:
 
     def __init__(self, *, store: Store, clock: Clock, ticker: Ticker, run_timeout: int) -> None:
         self._store, self._clock, self._ticker = store, clock, ticker
-        self._overdue = Overdue(store=store, clock=clock, run_timeout=run_timeout)
+        self._overdue = RunTimeouts(store=store, clock=clock, run_timeout=run_timeout)
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from curtsy.config import Settings, worker_settings
 from curtsy.errors import StoreAway
 from curtsy.model.counts import Count
-from curtsy.processes.access_rules import entrance_for
+from curtsy.processes.access_rules import access_rules_for
 from curtsy.processes.api import backend_for
 from curtsy.processes.builders import scheduler_for, submitter_for
 from curtsy.processes.declared_files import Declared, apply
@@ -36,9 +36,9 @@ async def run_up(
     declared, own = Declared.read(settings), own_scrapers(settings)
     with presence(settings), Stop() as stop, listen(settings) as listening:
         async with ready(settings, upgrades_sqlite=True) as (store, clock):
-            entrance = await entrance_for(settings, listening, store)
+            access_rules = await access_rules_for(settings, listening, store)
             worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own),
-                            on_told=lambda: backend.feed.wake())  # fmt: skip
+                            on_commit=lambda: backend.feed.wake())  # fmt: skip
 
             def on_work() -> None:
                 wakeups.send()
@@ -57,6 +57,6 @@ async def run_up(
                 await apply(settings, declared, store, clock, scheduler.firer.check)
                 on_up(url_of(listening))
                 loops = loops_for(settings, store, clock, scheduler)
-                await until_stopped(stop, [Api(backend, listening, entrance), worker, loops])
+                await until_stopped(stop, [Api(backend, listening, access_rules), worker, loops])
                 with suppress(StoreAway):  # then nobody can say, and nothing is lost either
                     on_down(worker.recorded, await store.read(waiting_visits))

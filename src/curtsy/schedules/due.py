@@ -6,7 +6,7 @@ from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.schedules.firings import Line
-from curtsy.schedules.verdict import CatchUp, Overlap, Standing, Verdict, judge
+from curtsy.schedules.verdict import CatchUp, Overlap, ScheduleState, Verdict, judge
 from curtsy.store import Connection, Statement
 from curtsy.timetable import from_json
 
@@ -73,7 +73,7 @@ def verdicts(connection: Connection, rows: Sequence[Any], now: int) -> dict[int,
     found: dict[int, Verdict] = {}
     for row in rows:
         site_busy = row.site_id is not None and row.site_id in busy_sites
-        known = standing(row, is_busy=row.id in busy or site_busy, ended_at=ends.get(row.id))
+        known = schedule_state(row, is_busy=row.id in busy or site_busy, ended_at=ends.get(row.id))
         replaces = known.overlap is Overlap.CANCEL_RUNNING and row.id in busy
         if site_busy and known.overlap is not Overlap.QUEUE_ONE and not replaces:
             known = replace(known, overlap=Overlap.SKIP)  # whoever scrapes it, nobody does beside
@@ -83,8 +83,8 @@ def verdicts(connection: Connection, rows: Sequence[Any], now: int) -> dict[int,
     return found
 
 
-def standing(row: Any, *, is_busy: bool, ended_at: int | None) -> Standing:
-    return Standing(
+def schedule_state(row: Any, *, is_busy: bool, ended_at: int | None) -> ScheduleState:
+    return ScheduleState(
         rule=from_json(row.rule), seed=row.public_id, overlap=Overlap(row.overlap),
         catch_up=CatchUp(row.catch_up), window=row.window_ms, next_fire_at=row.next_fire_at,
         waiting=row.waiting_fire_at, is_busy=is_busy,

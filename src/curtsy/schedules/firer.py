@@ -15,8 +15,8 @@ from curtsy.clock import Clock
 from curtsy.errors import BadRequest, CurtsyError, NotFound, OverLimit, WrongState
 from curtsy.frontier.fence import require_same_time
 from curtsy.jobs import JobRequest, Origin, SubmitLimits, cancel
-from curtsy.jobs.admission import Asked, take_in
-from curtsy.jobs.backlog import Pending
+from curtsy.jobs.admission import Submission, admit_jobs
+from curtsy.jobs.backlog import Backlog
 from curtsy.jobs.insert import set_due
 from curtsy.jobs.request import check
 from curtsy.model.jobs import JobState, new_job_id
@@ -70,13 +70,13 @@ _STATE = Statement("SELECT state FROM jobs WHERE public_id = :job {lock}")
 
 
 @dataclass(frozen=True, slots=True)
-class Duty:
+class MaintenanceTask:
     """Something that curtsy does for itself, by its name."""
 
     name: str
 
 
-Task = JobRequest | Duty
+Task = JobRequest | MaintenanceTask
 TaskOf = Callable[[Connection, Mapping[str, Any], Any, int], Task]
 """From a payload, the schedule's row and the time to what is to be done; raises `BadRequest`."""
 
@@ -94,7 +94,7 @@ class Fired(NamedTuple):
     refusal: Exception | None = None
 
 
-class Look(NamedTuple):
+class FireResult(NamedTuple):
     """At schedules that are due."""
 
     fired: list[Fired]
@@ -105,7 +105,7 @@ class Look(NamedTuple):
 class Firer:
     def __init__(
         self, *, clock: Clock, limits: SubmitLimits, delay_ms: int, task_of: TaskOf,
-        pending: Pending,
+        pending: Backlog,
     ) -> None:  # fmt: skip
         self._clock, self._limits, self._delay_ms = clock, limits, delay_ms
         self._task_of, self.pending = task_of, pending
@@ -115,12 +115,12 @@ class Firer:
         if payload.get("duty"):
             return  # also one that is not built yet may be planned for
         task = self._task_of(connection, payload, row, now)
-        if not isinstance(task, Duty):
+        if not isinstance(task, MaintenanceTask):
             check(task, self._limits)
 
     def fire_due(
         self, connection: Connection, *, now: int, only: Sequence[int] | None = None
-    ) -> Look:
+    ) -> FireResult:
         """Fires what is due, a batch or these schedules, with all that follows from it."""
         if only is None:
             rows = together(_DUE(connection, now=now, most=BATCH))
@@ -128,7 +128,7 @@ class Firer:
             rows = list(_THESE(connection, wanted=[(i,) for i in only], now=now))
         self.require_same_time(connection)  # a shift waits for what we hold
         if not rows:
-            return Look([], has_moved=False)
+            return FireResult([], has_moved=False)
         judged = verdicts(connection, rows, now)
         rows = [row for row in rows if not self._must_wait(connection, row, judged[row.id], now)]
         told = [line for row in rows for line in lines(row.id, judged[row.id], now)]
@@ -141,7 +141,7 @@ class Firer:
         for row in rows:
             if row.first_job and row.id not in takes:
                 _goes_on(connection, row.first_job, judged[row.id], now)
-        return Look(fired, has_moved=bool(rows))
+        return FireResult(fired, has_moved=bool(rows))
 
     def _must_wait(self, connection: Connection, row: Any, verdict: Verdict, now: int) -> bool:
         """For a run that is to give way to it, and goes on: it is looked at again when that was
@@ -152,7 +152,7 @@ class Firer:
         """Why a slot of it would come to nothing, as far as that is known beforehand."""
         try:
             task = self._asked(connection, row, now)
-            if not isinstance(task, Duty):
+            if not isinstance(task, MaintenanceTask):
                 check(task, self._limits)
         except (BadRequest, OverLimit) as refused:
             return refused
@@ -168,7 +168,7 @@ class Firer:
     ) -> list[Fired]:  # fmt: skip
         """These slots, which are claimed: their jobs come in, or it is said why not."""
         fired: list[Fired] = []
-        asked: dict[str, tuple[Any, int, Asked]] = {}
+        asked: dict[str, tuple[Any, int, Submission]] = {}
         for row, at in firing:
             try:
                 task = self._task(connection, row, now, trigger)
@@ -178,7 +178,7 @@ class Firer:
             except (BadRequest, OverLimit) as refused:
                 fired.append(_refused(row, at, refused))
                 continue
-            if isinstance(task, Duty):
+            if isinstance(task, MaintenanceTask):
                 fired.append(Fired(row, at, "fired", duty=task.name))
             else:
                 asked[task.job] = row, at, task
@@ -192,18 +192,20 @@ class Firer:
                 call_off(connection, waits, now=now)
         return fired
 
-    def _task(self, connection: Connection, row: Any, now: int, trigger: str) -> Asked | Duty:
+    def _task(
+        self, connection: Connection, row: Any, now: int, trigger: str
+    ) -> Submission | MaintenanceTask:
         first = row.first_job if trigger == "schedule" else None
         if first is not None and _STATE(connection, job=first).scalar() != JobState.SCHEDULED:
             raise _CalledOff
         task = self._asked(connection, row, now)
-        if isinstance(task, Duty):
+        if isinstance(task, MaintenanceTask):
             return task
         of = replace(task.origin or Origin(), schedule_id=row.id, trigger=trigger)
         task = replace(task, origin=of, same_as=None, idempotency_key=None)
         wanted = check(task, self._limits)
         self.pending.add(task.user_id, len(wanted), self._limits)
-        return Asked(task, wanted, first or _job_name(of))
+        return Submission(task, wanted, first or _job_name(of))
 
     def _asked(self, connection: Connection, row: Any, now: int) -> Task:
         if row.key_id is not None and not _KEY_HOLDS(connection, id=row.key_id, now=now).scalar():
@@ -211,11 +213,11 @@ class Firer:
         return self._task_of(connection, orjson.loads(row.payload), row, now)
 
     def _taken_in(
-        self, connection: Connection, asked: Mapping[str, tuple[Any, int, Asked]]
+        self, connection: Connection, asked: Mapping[str, tuple[Any, int, Submission]]
     ) -> Iterable[Fired]:
         if not asked:
             return
-        answers = take_in(connection, [one for _row, _at, one in asked.values()], self._limits,
+        answers = admit_jobs(connection, [one for _row, _at, one in asked.values()], self._limits,
                           delay_ms=self._delay_ms, clock=self._clock)  # fmt: skip
         paused = _paused_sources(connection, list(asked))
         for job, (row, at, _one) in asked.items():

@@ -16,7 +16,7 @@ log = logger("schedule")
 LOOK_EVERY_SECONDS = 3_600.0
 """A hint comes with every duty; this is for none."""
 
-Duties = Mapping[str, Callable[[], Awaitable[str]]]
+MaintenanceTasks = Mapping[str, Callable[[], Awaitable[str]]]
 """By name: what each does; it returns a sentence about it."""
 
 
@@ -25,8 +25,8 @@ class _Slot(NamedTuple):
     done: asyncio.Future[Fired]
 
 
-class Owed:
-    def __init__(self, *, store: Store, duties: Duties) -> None:
+class TaskQueue:
+    def __init__(self, *, store: Store, duties: MaintenanceTasks) -> None:
         self._store, self._duties = store, duties
         self._waiting: dict[str, list[_Slot]] = {}
         """By duty: slots that it is owed to. Done once, it is done for all of them."""

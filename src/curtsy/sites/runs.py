@@ -11,6 +11,7 @@ import orjson
 from curtsy.errors import BadRequest, NotFound
 from curtsy.frontier.crawls import Crawl
 from curtsy.jobs import JobRequest, Origin, PageRequest
+from curtsy.logs import logger
 from curtsy.model.options import Way
 from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical
@@ -113,3 +114,10 @@ def task_id(run_id: str) -> str:
 def _hash(name: str, search: Mapping[str, Any]) -> str:
     packed = orjson.dumps([name, dict(search)], option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(packed, digest_size=12).hexdigest()
+
+
+log = logger("schedule")
+
+
+def log_run(event: str, site: str, run: str, status: str) -> None:
+    log.info(event, site_name=site, run_id=run, task_id=task_id(run), status=status)

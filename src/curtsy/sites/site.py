@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.model.urls import Url, canonical
-from curtsy.sites.spec import SiteWords, fields_of, filled
+from curtsy.sites.spec import SiteSpec, fields_of, filled
 from curtsy.store import Connection, Statement
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -57,11 +57,11 @@ _REMOVE = tuple(
 @dataclass(frozen=True, slots=True)
 class Site:
     row: Any
-    said: SiteWords | BadRequest
+    said: SiteSpec | BadRequest
     """Or why it cannot be understood any more: another version of curtsy stored it."""
 
     @property
-    def words(self) -> SiteWords:
+    def words(self) -> SiteSpec:
         """Raises `BadRequest`."""
         if isinstance(self.said, BadRequest):
             raise self.said
@@ -83,7 +83,7 @@ class Site:
 
 
 def put_site(
-    connection: Connection, name: str, words: SiteWords, *, as_in_file: str | None, now: int
+    connection: Connection, name: str, words: SiteSpec, *, as_in_file: str | None, now: int
 ) -> Site:
     if not NAME.fullmatch(name):
         raise BadRequest([f"{name[:100]!r} is no name for a site: use a-z, 0-9, '.', '_', '-'."])
@@ -108,7 +108,7 @@ def known_site(connection: Connection, name: str) -> Site | None:
 
 def of_row(row: Any) -> Site:
     try:
-        return Site(row, SiteWords.stored(orjson.loads(row.declared)))
+        return Site(row, SiteSpec.stored(orjson.loads(row.declared)))
     except ValidationError as wrong:
         problem = wrong.errors(include_url=False)[0]["msg"][:300]
         sentence = f"What was declared of the site {row.name} is not understood any more"
@@ -121,7 +121,7 @@ def list_sites(connection: Connection, *, after: str, most: int) -> list[tuple[S
     last = {row.site_id: row.at for row in
             _LAST_RUNS(connection, wanted=[(row.id,) for row in rows])} if rows else {}  # fmt: skip
     found = [(of_row(row), last.get(row.id)) for row in rows]
-    return [(one, at) for one, at in found if isinstance(one.said, SiteWords)]
+    return [(one, at) for one, at in found if isinstance(one.said, SiteSpec)]
 
 
 def remove_site(connection: Connection, name: str) -> Site:

@@ -13,15 +13,7 @@ from typing import Protocol
 from curtsy.batcher import isolate
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
-from curtsy.frontier.batch import (
-    Batch,
-    Flushed,
-    Release,
-    Result,
-    SourceReport,
-    in_time_of,
-    shifted,
-)
+from curtsy.frontier.batch import Batch, Flushed, Release, Result, SourceReport, in_time_of, shifted
 from curtsy.frontier.clock_sync import synchronise
 from curtsy.frontier.control import suspect
 from curtsy.frontier.fence import TimeShifted
@@ -70,10 +62,10 @@ class Flusher:
 
     def __init__(
         self, *, store: Store, clock: Clock, worker: str, delay_ms: int,
-        on_told: Callable[[], None] = lambda: None, on_links: Callable[[], None] = lambda: None,
+        on_commit: Callable[[], None] = lambda: None, on_links: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._store, self._clock, self._worker, self._delay_ms = store, clock, worker, delay_ms
-        self._on_told, self._on_links = on_told, on_links
+        self._on_commit, self._on_links = on_commit, on_links
         self._results: list[tuple[Holder, Result]] = []
         self._offsets: list[int] = []
         """Of the clock when each result was made: it may jump before they are told."""
@@ -166,7 +158,7 @@ class Flusher:
         if not batch:
             return
         flushed = await self._tell(batch)
-        self._on_told()
+        self._on_commit()
         if any(result.links for _lane, result in results):
             self._on_links()
         if len(self._results) < MOST_UNSAID and self._unsaid_bytes < MOST_UNSAID_BYTES:

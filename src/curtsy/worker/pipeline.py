@@ -1,9 +1,14 @@
 """One visit, from its URL to its outcome: robots.txt, fetch, classify, scrape. No rows here."""
 
+import asyncio
+import base64
+import hashlib
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
+
+import zstandard
 
 from curtsy.extract import Pool
 from curtsy.fetch import Fetcher, Request, TrustEnded, cookies
@@ -17,7 +22,6 @@ from curtsy.politeness.policy import Policy
 from curtsy.politeness.robots import Robots
 from curtsy.scrapers import SIMPLE
 from curtsy.scrapers.record_keys import packed
-from curtsy.worker.document import document_of
 from curtsy.worker.robots_cache import RobotsCache, path_of
 
 
@@ -174,3 +178,27 @@ def _request(visit: Visit) -> Request:
     if visit.links:  # where it leads is known from the whole page only
         return Request(visit.url, headers)
     return Request(visit.url, headers, visit.etag, visit.last_modified)
+
+
+COMPRESS_IN_THREAD_FROM = 256 * 1024
+
+_compressor = zstandard.ZstdCompressor(level=3)
+
+
+async def document_of(record: Record) -> Document:
+    """Large ones are compressed off the loop."""
+    if len(record.content) < COMPRESS_IN_THREAD_FROM:
+        return _document(record, _compressor)
+    return await asyncio.to_thread(_document, record, zstandard.ZstdCompressor(level=3))
+
+
+def _document(record: Record, compressor: zstandard.ZstdCompressor) -> Document:
+    digest = hashlib.blake2b(record.content, digest_size=16)
+    digest.update(f"\0{record.content_type};{record.charset}".encode(errors="replace"))
+    return Document(
+        content=compressor.compress(record.content),
+        hash=base64.b64encode(digest.digest()).decode()[:22],
+        content_type=record.content_type,
+        charset=record.charset,
+        bytes=len(record.content),
+    )

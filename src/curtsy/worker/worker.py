@@ -21,9 +21,9 @@ class Worker:
 
     def __init__(
         self, *, store: Store, clock: Clock, settings: WorkerSettings,
-        on_told: Callable[[], None] = lambda: None,
+        on_commit: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
-        self._on_told = on_told
+        self._on_commit = on_commit
         self._store, self._clock, self._settings = store, clock, settings
         self.wake = Wake()
         """A hint that work came in; hearing none only costs a moment."""
@@ -56,7 +56,7 @@ class Worker:
                 self._recorded = self.recorded
                 self._session = Session(store=self._store, clock=self._clock, pipeline=pipeline,
                                         settings=settings, wake=self.wake,
-                                        on_told=self._on_told, sender=sender)  # fmt: skip
+                                        on_commit=self._on_commit, sender=sender)  # fmt: skip
                 await self._session.run()
 
     async def stop(self) -> None:

@@ -14,7 +14,7 @@ from support.frontier import Bench, failed, fetched
 from support.holding import blocked_or_done, hold
 
 cancel = import_module("curtsy.jobs.cancel")
-dropping = import_module("curtsy.frontier.unqueue")
+dropping = import_module("curtsy.frontier.withdraw")
 purge = import_module("curtsy.jobs.purge")
 reopening = import_module("curtsy.frontier.reopen")
 

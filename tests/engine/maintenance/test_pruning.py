@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from curtsy.clock import Clock
-from curtsy.maintenance import pruning
-from curtsy.maintenance.pruning import prune_some
+from curtsy.maintenance import tasks
+from curtsy.maintenance.tasks import prune_some
 from curtsy.processes import scheduler as scheduling
 from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.store import Store
@@ -45,7 +45,7 @@ async def test_only_what_has_expired_goes(store: Store, clock: Clock) -> None:
 async def test_a_scheduler_goes_on_until_nothing_is_left(
     store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (pruning, scheduling):
+    for module in (tasks, scheduling):
         monkeypatch.setattr(module, "BATCH", 2)
     await filled(store, clock, 12)
     scheduler = SchedulerLoops(

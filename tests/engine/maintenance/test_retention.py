@@ -4,7 +4,7 @@ import pytest
 
 from curtsy.clock import DAY
 from curtsy.maintenance import tasks
-from curtsy.maintenance.tasks import Duties
+from curtsy.maintenance.tasks import MaintenanceTasks
 from curtsy.sites import retention
 from curtsy.sites.site import remove_site
 from curtsy.timetable import Cron
@@ -18,7 +18,7 @@ SEEN = """
 
 
 async def cleanup(bench: Bench) -> str:
-    every = Duties(store=bench.store, clock=bench.clock, keep_days=30).by_name()
+    every = MaintenanceTasks(store=bench.store, clock=bench.clock, keep_days=30).by_name()
     return await every["cleanup"]()
 
 

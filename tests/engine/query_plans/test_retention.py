@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from curtsy.clock import Clock
-from curtsy.jobs.retention import old_jobs
+from curtsy.jobs.purge import old_jobs
 from curtsy.sites.retention import OldRecords, forget_records, runs_gone, sites_with_old_records
 from curtsy.store import Store
 from support.engine import Engine, engine

@@ -8,7 +8,7 @@ import pytest
 from curtsy.clock import DAY, SECOND
 from curtsy.errors import WrongState
 from curtsy.processes.scheduler import SchedulerLoops
-from curtsy.sites.run_timeout import Overdue
+from curtsy.sites.run_timeout import RunTimeouts
 from curtsy.sites.runs import run_request
 from curtsy.sites.site import site
 from support.engine import until
@@ -19,8 +19,8 @@ from support.sites import Board
 LIMIT = 900 * SECOND
 
 
-def overdue(bench: Bench) -> Overdue:
-    return Overdue(store=bench.store, clock=bench.clock, run_timeout=LIMIT)
+def overdue(bench: Bench) -> RunTimeouts:
+    return RunTimeouts(store=bench.store, clock=bench.clock, run_timeout=LIMIT)
 
 
 async def test_a_run_that_lasts_too_long_is_ended_and_keeps_what_it_has(

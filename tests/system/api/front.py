@@ -4,12 +4,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import aiohttp
 
-from curtsy.api.auth.access_rules import Entrance
+from curtsy.api.auth.access_rules import AccessRules
 from curtsy.api.backend import Backend
 from curtsy.config import load
 from curtsy.jobs import SubmitLimits, Submitter
@@ -43,6 +43,10 @@ class Front:
             headers = {name.lower(): value for name, value in response.headers.items()}
             return Answer(response.status, headers, body, time.monotonic() - began)
 
+    def sync_timeout(self, seconds: float) -> None:
+        settings = replace(self.backend.settings, sync_timeout=seconds)
+        self.backend.settings = settings
+
     async def get(self, path: str) -> Answer:
         return await self.ask("GET", path)
 
@@ -68,7 +72,7 @@ async def front(
     store: Store,
     engine: Engine,
     limits: SubmitLimits | None = None,
-    entrance: Entrance | None = None,
+    access_rules: AccessRules | None = None,
 ) -> AsyncIterator[Front]:
     submitter = Submitter(
         store=store,
@@ -85,7 +89,7 @@ async def front(
         on_work=lambda: engine.submitter._on_submitted(),
     )
     listening = listen(load(api_port=0))
-    api = Api(backend, listening, entrance)
+    api = Api(backend, listening, access_rules)
     running = asyncio.create_task(api.run())
     host, port = listening.getsockname()
     try:

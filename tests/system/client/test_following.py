@@ -11,7 +11,7 @@ from api.front import Front, front
 from api.visitors import visitor
 from client.test_client import HTML, STORY, in_thread
 from curtsy import AsyncClient, Client
-from curtsy.api.auth.access_rules import Entrance
+from curtsy.api.auth.access_rules import AccessRules
 from curtsy.client import AsyncJob, Declined, NotInTime, Unanswered, retries
 from curtsy.clock import Clock
 from curtsy.store import Store
@@ -53,8 +53,8 @@ async def test_one_that_ends_while_it_is_followed_ends_its_events(idle: Front) -
 
 
 async def test_a_wrong_key_is_told_at_once(store: Store, clock: Clock) -> None:
-    closed = Entrance(is_private=False)
-    async with front(store, engine(store, clock), entrance=closed) as door:
+    closed = AccessRules(is_private=False)
+    async with front(store, engine(store, clock), access_rules=closed) as door:
         ann = await visitor(door)
         job = await ann.job("http://a.invalid/")
         for key, status in (("curtsy_0_0", 401), ((await visitor(door, "bob")).key, 404)):

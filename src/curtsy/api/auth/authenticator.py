@@ -2,28 +2,30 @@
 
 from curtsy.access.keys import USES_NOTED_EVERY, Key, Presented, keys_exist, presented, recognised
 from curtsy.access.sessions import Session, cookie_hash, sessions_of
-from curtsy.api.auth.access_rules import Entrance
-from curtsy.api.auth.cache import Recent
-from curtsy.api.auth.failed_attempts import WrongKeys
+from curtsy.api.auth.access_rules import AccessRules
+from curtsy.api.auth.cache import ReadCache
+from curtsy.api.auth.failed_attempts import FailedAttempts
 from curtsy.api.backend import Backend
 from curtsy.clock import Clock
 from curtsy.model.roles import Caller
 
 
-class Porter:
+class Authenticator:
     """What changes in the store, it knows within a second."""
 
-    def __init__(self, backend: Backend, entrance: Entrance) -> None:
-        self._backend, self._entrance = backend, entrance
-        self._keys: Recent[Presented, Key] = Recent(
+    def __init__(self, backend: Backend, access_rules: AccessRules) -> None:
+        self._backend, self._entrance = backend, access_rules
+        self._keys: ReadCache[Presented, Key] = ReadCache(
             backend, lambda c, given, now: recognised(c, given, now=now)
         )
-        self._sessions: Recent[str, Session] = Recent(
+        self._sessions: ReadCache[str, Session] = ReadCache(
             backend, lambda c, hashes, now: sessions_of(c, hashes, now=now)
         )
-        self._any_key: Recent[None, bool] = Recent(backend, lambda c, *_: {None: keys_exist(c)})
+        self._any_key: ReadCache[None, bool] = ReadCache(
+            backend, lambda c, *_: {None: keys_exist(c)}
+        )
         self._noted: dict[int, int] = {}
-        self.wrong_keys = WrongKeys()
+        self.wrong_keys = FailedAttempts()
 
     @property
     def clock(self) -> Clock:

@@ -21,7 +21,7 @@ ANSWER_WITHIN_SECONDS = 1.0
 as when it tells a thousand followers something."""
 
 
-class Recent(Generic[Question, Answer]):
+class ReadCache(Generic[Question, Answer]):
     """`look_up` finds many at once. What it does not find is not kept, so that asking for what is
     not there cannot push out what is."""
 

@@ -14,7 +14,7 @@ from curtsy.api.schemas.crawl import CrawlCreated, CrawlScheduled, created, sche
 from curtsy.api.schemas.idempotency import REPLAYED, Key
 from curtsy.api.schemas.plan import PlannedJob, planned
 from curtsy.errors import BadRequest
-from curtsy.requests.crawl import CrawlRequest, job_request, schedule_plan
+from curtsy.requests.crawl import CrawlRequest, job_request, schedule_spec
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
@@ -50,7 +50,7 @@ async def submit_crawl(
     if asked.dry_run:
         return planned(await backend.plan(request), request.finish_by)
     if asked.schedule_at is not None or asked.interval is not None:
-        plan = schedule_plan(asked, caller, fresh=asked.ignore_cache or ignore_cache,
+        plan = schedule_spec(asked, caller, fresh=asked.ignore_cache or ignore_cache,
                              now=backend.clock.now())  # fmt: skip
         return scheduled(await backend.schedules.make(request, plan))
     if asked.timezone is not None:

@@ -22,8 +22,8 @@ from curtsy.api.schemas.dead_letters import (
     story_of,
 )
 from curtsy.errors import NotFound
-from curtsy.jobs import Letters, Settled
-from curtsy.jobs.dead_letter_list import groups, letter, letters, open_among
+from curtsy.jobs import LetterSelection, Settled
+from curtsy.jobs.dead_letters import groups, letter, letters, open_among
 from curtsy.jobs.pages import attempts_of
 from curtsy.model.failure_kinds import Kind
 
@@ -103,7 +103,7 @@ async def resolve_dead_letter(number: LetterId, backend: TheBackend) -> SettledL
     return settled(await backend.resolve_letter(number))
 
 
-async def _preview(backend: Backend, asked: Letters) -> SettledLetters:
+async def _preview(backend: Backend, asked: LetterSelection) -> SettledLetters:
     if asked.ids is not None:
         number = await backend.read(lambda c: open_among(c, asked.ids or ()))
         return SettledLetters(preview=True, letters=number)
@@ -116,7 +116,7 @@ async def _preview(backend: Backend, asked: Letters) -> SettledLetters:
     )
 
 
-async def _done(backend: Backend, asked: Letters, done: Settled) -> SettledLetters:
+async def _done(backend: Backend, asked: LetterSelection, done: Settled) -> SettledLetters:
     left = 0
     if asked.ids is None:
         found = await backend.read(lambda c: groups(c, kind=asked.kind, source=asked.source))

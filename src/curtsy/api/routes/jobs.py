@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 from curtsy.api.auth.middleware import TheCaller
 from curtsy.api.auth.ownership import require_own_job
 from curtsy.api.backend import Backend, TheBackend
-from curtsy.api.eta_cache import Etas
+from curtsy.api.eta_cache import EtaCache
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import BadState, problems
 from curtsy.api.schemas.articles import ArticleResults
@@ -34,7 +34,7 @@ from curtsy.api.schemas.jobs import (
 from curtsy.api.schemas.results import as_answer, as_lines
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.jobs.job import read_whole
-from curtsy.jobs.listing import FIRST, TOTAL_CAP, Place, Wish
+from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, Place
 from curtsy.jobs.listing import list_jobs as listed
 from curtsy.jobs.results import AT_ONCE, ended_items
 from curtsy.model.jobs import JobState
@@ -100,7 +100,7 @@ async def list_jobs(
     10,000 jobs are looked through at a time: a page may have few or none, and yet a next one."""
     wanted = FILTERS[status_filter] if status_filter else EVERY_STATE if door else None
     wanted = wanted.of(door) if wanted and door else wanted
-    wish, after = Wish(caller.confined_to, wanted, tag, q), _place(cursor)
+    wish, after = JobFilter(caller.confined_to, wanted, tag, q), _place(cursor)
     rows, total, onward = await backend.read(
         lambda c: listed(c, wish, after=after, limit=limit, skip=skip)
     )
@@ -131,7 +131,7 @@ async def get_job(job: JobId, backend: TheBackend) -> Response:
 async def get_job_status(request: Request, job: JobId, backend: TheBackend) -> Response:
     """How far the job is, and when it may be expected to end."""
     row, tags = await backend.job(job)
-    etas: Etas = request.app.state.etas
+    etas: EtaCache = request.app.state.etas
     return _json(summary(row, tags, await etas.of(row)))
 
 

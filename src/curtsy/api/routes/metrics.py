@@ -6,9 +6,8 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from curtsy.api.backend import TheBackend
-from curtsy.api.metrics import families, measure
+from curtsy.api.metrics import MEDIA_TYPE, exposition, families, measure
 from curtsy.api.problems import problems
-from curtsy.api.prometheus import MEDIA_TYPE, exposition
 
 router = APIRouter(generate_unique_id_function=attrgetter("name"))
 AS_TEXT: dict[int | str, dict[str, Any]] = {

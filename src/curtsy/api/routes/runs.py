@@ -11,19 +11,22 @@ from curtsy.api.auth.ownership import require_own_job
 from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
-from curtsy.api.schemas.envelope import Envelope
 from curtsy.api.schemas.queue import QueueHealth, QueueStatus, health_of, status_of
-from curtsy.api.schemas.run_views import in_sync, site_shown, started, wrapped
 from curtsy.api.schemas.runs import (
+    Envelope,
     Run,
     RunStarted,
     SchedulerStatus,
     SchedulerTick,
     Sites,
+    in_sync,
     scheduler_status,
+    site_shown,
+    started,
     tick_of,
+    wrapped,
 )
-from curtsy.reports.queue_report import queue_report
+from curtsy.reports.queue import queue_report
 from curtsy.requests.runs import Mode, ScrapeRequest
 from curtsy.schedules.listing import read_status
 from curtsy.schedules.ticker import ALIVE, LATE

@@ -9,7 +9,7 @@ from curtsy.api.auth.middleware import TheCaller
 from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
-from curtsy.api.schemas.envelope import Envelope
+from curtsy.api.schemas.runs import Envelope
 from curtsy.api.schemas.schedule_preview import SchedulerPlan, plan_shown
 from curtsy.clock import HOUR
 

@@ -22,7 +22,7 @@ from curtsy.api.schemas.schedules import (
 )
 from curtsy.clock import rfc3339
 from curtsy.errors import WrongState
-from curtsy.requests.schedule_specs import changed_plan, new_plan
+from curtsy.requests.schedule_specs import changed_spec, new_spec
 from curtsy.requests.schedules import ScheduleChanges, ScheduleRequest
 from curtsy.schedules import listing, lookup
 from curtsy.schedules import schedule as changing
@@ -72,8 +72,8 @@ async def create_schedule(
     now = backend.clock.now()
 
     def make(connection: Connection) -> Any:
-        plan = new_plan(connection, asked, caller, backend.schedules.check_payload, now)
-        return changing.create(connection, plan, now=now)
+        spec = new_spec(connection, asked, caller, backend.schedules.check_payload, now)
+        return changing.create(connection, spec, now=now)
 
     return as_shown(await backend.schedules.change(make), now=now)
 
@@ -94,9 +94,9 @@ async def update_schedule(
     now = backend.clock.now()
 
     def change(connection: Connection) -> Any:
-        before = changing.plan_of(lookup.locked(connection, schedule))
-        plan = changed_plan(connection, asked, before, caller, backend.schedules.check_payload, now)
-        return changing.change(connection, schedule, plan, now=now)
+        before = changing.spec_of(lookup.locked(connection, schedule))
+        spec = changed_spec(connection, asked, before, caller, backend.schedules.check_payload, now)
+        return changing.change(connection, schedule, spec, now=now)
 
     return as_shown(await backend.schedules.change(change), now=now)
 

@@ -11,12 +11,12 @@ from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.clock import rfc3339
-from curtsy.frontier.source_policy import Surroundings
+from curtsy.frontier.source_policy import PolicyContext
 from curtsy.requests import examples
 from curtsy.schedules.site_schedules import declare, forget
 from curtsy.sites import site
 from curtsy.sites.records import records_of_site
-from curtsy.sites.spec import SiteWords
+from curtsy.sites.spec import SiteSpec
 from curtsy.store import Connection
 
 router = APIRouter(
@@ -24,7 +24,7 @@ router = APIRouter(
 )
 
 
-class SiteDeclared(SiteWords):
+class SiteDeclared(SiteSpec):
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra=examples.shown(examples.SITE)
     )
@@ -66,7 +66,7 @@ async def put_site(
 ) -> SiteSaid:
     """Declare a site: it is as these words say, and runs on the schedule that they name."""
 
-    def put(connection: Connection, around: Surroundings) -> tuple[bool, SiteSaid]:
+    def put(connection: Connection, around: PolicyContext) -> tuple[bool, SiteSaid]:
         made = site.known_site(connection, site_name) is None
         check = backend.schedules.check_payload
         return made, _said(declare(connection, site_name, words, around, check=check))

@@ -18,7 +18,7 @@ from curtsy.api.schemas.sources import (
     shown,
 )
 from curtsy.errors import NotFound
-from curtsy.frontier.source_policy import Surroundings
+from curtsy.frontier.source_policy import PolicyContext
 from curtsy.sources import source
 from curtsy.store import Connection
 
@@ -78,7 +78,7 @@ async def put_source(
 ) -> SourceShown:
     """Describe a source: it is as these words say, and as the settings say of everything else."""
 
-    def put(connection: Connection, around: Surroundings) -> tuple[bool, SourceShown]:
+    def put(connection: Connection, around: PolicyContext) -> tuple[bool, SourceShown]:
         made = source.put_source(connection, source_name, words, around)
         return made, _as_it_is(connection, source_name, around)
 
@@ -91,7 +91,7 @@ async def put_source(
 async def update_source(name: Name, words: SourceChanges, backend: TheBackend) -> SourceShown:
     """Change what these words name, and nothing else; null is as the settings have it."""
 
-    def patch(connection: Connection, around: Surroundings) -> SourceShown:
+    def patch(connection: Connection, around: PolicyContext) -> SourceShown:
         source.patch_source(connection, name, words, around)
         return _as_it_is(connection, name, around)
 
@@ -120,7 +120,7 @@ async def resume_source(name: Name, backend: TheBackend) -> SourceShown:
 
 
 async def _paused(backend: Backend, name: str, *, by: str | None) -> SourceShown:
-    def change(connection: Connection, around: Surroundings) -> SourceShown:
+    def change(connection: Connection, around: PolicyContext) -> SourceShown:
         if by is None:
             source.resume_source(connection, name, now=around.now)
         else:
@@ -130,5 +130,5 @@ async def _paused(backend: Backend, name: str, *, by: str | None) -> SourceShown
     return await backend.change_source(change)
 
 
-def _as_it_is(connection: Connection, name: str, around: Surroundings) -> SourceShown:
+def _as_it_is(connection: Connection, name: str, around: PolicyContext) -> SourceShown:
     return shown(source.source(connection, name, around.defaults, now=around.now), around.now)

@@ -30,7 +30,7 @@ from curtsy.api.streams.messages import is_update, state_now, state_of_all, upda
 from curtsy.api.streams.sse import MEDIA_TYPE, EventStream, sse, sse_place
 from curtsy.api.streams.websockets import BAD_PLACE, UNKNOWN_JOB, refuse, speak
 from curtsy.errors import BadRequest, NotFound
-from curtsy.events import BadPlace, Fact, Followed, JobGone, Place, end_of_all
+from curtsy.events import BadPlace, Followed, JobGone, Place, StoredEvent, end_of_all
 from curtsy.jobs.listing import open_jobs
 from curtsy.model.jobs import OPEN_STATES, JobState
 from curtsy.model.roles import Caller
@@ -122,7 +122,7 @@ async def follow_job_log(
     return EventStream(_log(backend, row, after, line))
 
 
-async def _own(facts: AsyncGenerator[Fact], caller: Caller) -> AsyncGenerator[Fact]:
+async def _own(facts: AsyncGenerator[StoredEvent], caller: Caller) -> AsyncGenerator[StoredEvent]:
     """Those that the caller may know of."""
     only = caller.confined_to
     async with aclosing(facts):
@@ -132,7 +132,7 @@ async def _own(facts: AsyncGenerator[Fact], caller: Caller) -> AsyncGenerator[Fa
 
 
 async def _updates(
-    facts: AsyncGenerator[Fact], render: Callable[[Fact], bytes]
+    facts: AsyncGenerator[StoredEvent], render: Callable[[StoredEvent], bytes]
 ) -> AsyncGenerator[bytes]:
     async with aclosing(facts):
         async for fact in facts:
@@ -151,7 +151,7 @@ def _followed(row: Any) -> Followed:
     return Followed(row.id, row.public_id, row.last_event)
 
 
-async def _as_sse(facts: AsyncGenerator[Fact]) -> AsyncGenerator[bytes]:
+async def _as_sse(facts: AsyncGenerator[StoredEvent]) -> AsyncGenerator[bytes]:
     async with aclosing(facts):
         async for fact in facts:
             yield sse(update_of_all(fact), id=str(fact.place))
@@ -182,7 +182,7 @@ async def _lines(backend: Backend, row: Any, after: int, line: int) -> AsyncGene
                 return
 
 
-async def _is_last(backend: Backend, fact: Fact) -> bool:
+async def _is_last(backend: Backend, fact: StoredEvent) -> bool:
     """A job whose failures are tried again goes on behind its end; one that is purged does not."""
     try:
         row, _tags = await backend.job(fact.job)

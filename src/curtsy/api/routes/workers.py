@@ -9,7 +9,7 @@ from curtsy.api.backend import TheBackend
 from curtsy.api.problems import problems
 from curtsy.clock import rfc3339
 from curtsy.model.jobs import page_name
-from curtsy.reports.workers import WorkerStanding, all_workers
+from curtsy.reports.workers import WorkerStatus, all_workers
 
 router = APIRouter(generate_unique_id_function=attrgetter("name"))
 
@@ -47,7 +47,7 @@ async def list_workers(backend: TheBackend) -> WorkerList:
     return WorkerList(workers=[_shown(one) for one in found], alive=sum(w.alive for w in found))
 
 
-def _shown(worker: WorkerStanding) -> Worker:
+def _shown(worker: WorkerStatus) -> Worker:
     return Worker(
         id=worker.id, machine=worker.machine, pid=worker.pid, program=worker.program,
         started_at=rfc3339(worker.started_at), alive=worker.alive,

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from curtsy.api.backend import Backend
 from curtsy.api.streams.messages import update_of_all
-from curtsy.events import Fact, LogLine, Place, end_of_all, log_lines, read_job_after
+from curtsy.events import LogLine, Place, StoredEvent, end_of_all, log_lines, read_job_after
 from curtsy.events.stored_events import read_all_after
 from curtsy.model.jobs import OPEN_STATES
 from curtsy.model.roles import Caller
@@ -48,7 +48,7 @@ def event_before(after: int, line: int) -> int:
     return after if line == WHOLE else after - 1
 
 
-def lines_behind(fact: Fact, after: int, line: int) -> Iterator[tuple[int, LogLine]]:
+def lines_behind(fact: StoredEvent, after: int, line: int) -> Iterator[tuple[int, LogLine]]:
     """Of an event, those that a reader behind that line of that event has not had, by number."""
     for number, entry in enumerate(log_lines(fact), 1):
         if (fact.n, number) > (after, line):
