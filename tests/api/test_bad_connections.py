@@ -17,14 +17,16 @@ from statistics import median
 import pytest
 
 from cli.running import Running, ask, environment, wait_for
+from curtsy.api.middleware.request_limits import MAX_HEAD_BYTES
 from support.patience import PATIENCE
 
 IN_A_HURRY = """
-from curtsy.api import guards
-from curtsy.app import serving
+from curtsy.api.middleware import request_limits
 from curtsy.cli import main
+from curtsy.processes import http_server
 
-serving.HEAD_SECONDS = serving.STALL_SECONDS = guards.PIECE_SECONDS = {seconds}
+http_server.HEAD_SECONDS = http_server.STALL_SECONDS = {seconds}
+request_limits.PIECE_SECONDS = {seconds}
 main()
 """
 SECONDS, UNHURRIED = 4.0, 60.0
@@ -202,6 +204,19 @@ def test_who_asks_ahead_and_goes_away_leaves_no_trace(api: Running) -> None:
         with connected(api) as client:
             client.sendall(GET * 5)
     wait_for(lambda: not held(api), lambda: "still connected")
+
+
+def test_who_behaves_is_not_cut_off_however_long_it_stays(api: Running) -> None:
+    """Not by the time that a stream takes, nor by the bytes of all its requests together."""
+    with connected(api) as listening, connected(api) as asking:
+        listening.sendall(GET.replace(b"/health", b"/events"))
+        began = time.monotonic()
+        for _ in range(2 * MAX_HEAD_BYTES // len(GET)):
+            asking.sendall(GET)
+            assert status(first_answer(asking)) == 200
+        time.sleep(max(0.0, began + SECONDS + 3 - time.monotonic()))
+        assert b"200 OK" in listening.recv(65_536)
+        assert not has_answer(listening), "the stream has ended"
 
 
 def test_ten_thousand_connections_cost_little_and_are_closed_in_time(
