@@ -6,9 +6,11 @@ Why each is needed is in docs/decisions/0018.
 import asyncio
 import inspect
 import tomllib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import httptools
 import pytest
@@ -16,9 +18,12 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
 
 from api.front import Front
-from curtsy.processes.http_server import Connection, Server
+from curtsy.config import load
+from curtsy.processes.http_server import Connection, Server, listen
 from curtsy.processes.websocket_protocol import Socket
 from support.patience import PATIENCE
 
@@ -99,3 +104,46 @@ async def test_a_stream_with_a_request_behind_it_ends_when_the_client_goes(
         client.transport.abort()
         while plain_door.desk.feed.followers:
             await asyncio.sleep(0.02)
+
+
+async def says_too_much(_scope: Any, _receive: Any, send: Any) -> None:
+    """An app that speaks until nothing is collected any more, and then closes, in a hurry."""
+    await send({"type": "websocket.accept"})
+    with suppress(TimeoutError):
+        async with asyncio.timeout(1):
+            while True:
+                await send({"type": "websocket.send", "bytes": bytes(2**16)})
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await send({"type": "websocket.close", "code": 1013, "reason": "Too slow."})
+
+
+@asynccontextmanager
+async def served(app: Any) -> AsyncIterator[str]:
+    listening = listen(load(api_port=0))
+    server = Server(
+        uvicorn.Config(app, http=Connection, ws=Socket, ws_per_message_deflate=False,
+                       lifespan="off", log_config=None)
+    )  # fmt: skip
+    running = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        yield "ws://{}:{}".format(*listening.getsockname())
+    finally:
+        server.should_exit = True
+        await running
+
+
+async def test_the_reason_of_a_close_goes_behind_what_was_not_collected() -> None:
+    """Were it dropped, a slow client would not know that it may come back."""
+    async with (
+        asyncio.timeout(PATIENCE),
+        served(says_too_much) as url,
+        connect(url, max_queue=1, ping_interval=None) as slow,
+    ):
+        slow.transport.pause_reading()
+        await asyncio.sleep(2)
+        slow.transport.resume_reading()
+        with suppress(ConnectionClosed):
+            while await slow.recv():
+                pass
+    assert (slow.close_code, slow.close_reason) == (1013, "Too slow.")
