@@ -19,9 +19,8 @@ from curtsy.store import Store
 from curtsy.store.upgrade import upgrade
 from support.memory import files_in_memory
 from support.patience import PATIENCE
-from support.postgres import Postgres
+from support.postgres import TEMPLATE, Postgres
 
-TEMPLATE = "curtsy_template"
 DAY_SECONDS = 24 * 3600
 HERE = Path(__file__).parent
 ALONE = {

@@ -17,6 +17,9 @@ from typing import Self
 
 import asyncpg
 
+TEMPLATE = "curtsy_template"
+"""The name of the database with all tables and no rows that others are made from."""
+
 SETTINGS = {
     "fsync": "off",  # survives the death of any process, which is what tests bring about
     "max_connections": "200",

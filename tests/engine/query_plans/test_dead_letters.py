@@ -3,7 +3,6 @@
 from functools import partial
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.jobs import LetterSelection, retry_letters
@@ -38,12 +37,13 @@ MAKE_FAILURES = (
 
 @pytest.fixture
 async def failed(store: Store, clock: Clock) -> Engine:
-    curtsy = engine(store, clock)
+    return engine(store, clock)
+
+
+async def filled(curtsy: Engine) -> None:
     await curtsy.submit(*(f"http://{n % 2}.example/{n}" for n in range(MANY)))
     for statement in MAKE_FAILURES:
         await curtsy.tell(statement)
-    await store.write(lambda c: c.execute(text("ANALYZE")) and None)
-    return curtsy
 
 
 @pytest.mark.parametrize(

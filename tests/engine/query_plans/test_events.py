@@ -1,7 +1,6 @@
 """Who follows events reads the new ones, however many there were before."""
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.events.stored_events import Place, end_of_all, read_all_after, read_job_after, read_news
@@ -27,13 +26,14 @@ MANY_JOBS = """
 
 @pytest.fixture
 async def eventful(store: Store, clock: Clock) -> Engine:
+    return engine(store, clock)
+
+
+async def filled(curtsy: Engine) -> None:
     """5000 old jobs, 300 of them with a hundred events, and one more with its first."""
-    curtsy = engine(store, clock)
     await curtsy.tell(MANY_JOBS)
     await curtsy.tell(MANY_EVENTS)
     await curtsy.submit("http://a.example/")
-    await store.write(lambda c: c.execute(text("ANALYZE")) and None)
-    return curtsy
 
 
 async def test_the_feed_of_all_reads_on_from_its_place(

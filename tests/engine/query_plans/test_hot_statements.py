@@ -41,20 +41,17 @@ MANY_SOURCES = """
 
 @pytest.fixture
 async def full(store: Store, clock: Clock) -> Engine:
-    return await filled(store, clock)
+    return engine(store, clock)
 
 
-async def filled(store: Store, clock: Clock) -> Engine:
+async def filled(curtsy: Engine) -> None:
     """One source with 20,000 visits and three hundred with a hundred each."""
-    curtsy = engine(store, clock)
     await curtsy.submit(*(f"http://large.example/{n}" for n in range(LARGE)))
     await curtsy.submit(*(f"http://s{n % SMALL}.example/{n}" for n in range(SMALL * 100)))
     await curtsy.tell(MANY_OLD_JOBS)
-    now = clock.now()
+    now = curtsy.clock.now()
     row = WorkerRow(WORKER, "here", 1, "curtsy")
-    await store.write(lambda c: register(c, row, lease_until=now, now=now))
-    await store.write(lambda c: c.execute(text("ANALYZE")) and None)
-    return curtsy
+    await curtsy.store.write(lambda c: register(c, row, lease_until=now, now=now))
 
 
 async def lease_some(curtsy: Engine, want: int, low_water: LowWater | None = None) -> list[Lease]:
@@ -181,9 +178,8 @@ async def held(postgres_url: str) -> AsyncIterator[Engine]:
     clock = Clock()
     async with Store(postgres_url) as store, Store(postgres_url) as other:
         await synchronise(store, clock)
-        curtsy = await filled(store, clock)
         async with Holding(other):
-            yield curtsy
+            yield engine(store, clock)
 
 
 async def drain(curtsy: Engine, leased: Lease, reading: VisitBuffer, batches: int) -> None:

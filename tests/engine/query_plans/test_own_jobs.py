@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.access.keys import NewKey, make_key
 from curtsy.access.quota import Quotas
@@ -37,13 +36,14 @@ MAKE_TAGS = """
 
 @pytest.fixture
 async def crowded(store: Store, clock: Clock) -> Engine:
+    return engine(store, clock)
+
+
+async def filled(curtsy: Engine) -> None:
     """Of 40,000 jobs that have ended, 200 are Ann's; all share a hundred pages."""
-    curtsy = engine(store, clock)
     await curtsy.submit(*(f"http://a.example/{n}" for n in range(101)))
     for statement in (MAKE_JOBS, MAKE_ITEMS, MAKE_TAGS):
         await curtsy.tell(statement)
-    await store.write(lambda c: c.execute(text("ANALYZE")) and None)
-    return curtsy
 
 
 async def plans_of(

@@ -1,7 +1,6 @@
 """Cleanup reads what is old, with the runs and the records of many sites."""
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.jobs.purge import old_jobs
@@ -38,11 +37,12 @@ MAKE_SIGHTINGS = f"""
 
 @pytest.fixture
 async def crowded(store: Store, clock: Clock) -> Engine:
-    curtsy = engine(store, clock)
+    return engine(store, clock)
+
+
+async def filled(curtsy: Engine) -> None:
     for make in (MAKE_SITES, MAKE_RUNS, MAKE_RECORDS, MAKE_SIGHTINGS):
         await curtsy.tell(make)
-    await store.write(lambda c: c.execute(text("ANALYZE")) and None)
-    return curtsy
 
 
 def watching(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]

@@ -44,8 +44,12 @@ MAKE_EVENTS = f"""
 
 @pytest.fixture
 async def crowded(store: Store, clock: Clock) -> Engine:
+    return engine(store, clock)
+
+
+async def filled(curtsy: Engine) -> None:
     """Ten are due, half of which replace a run that goes on."""
-    curtsy = engine(store, clock)
+    store, clock = curtsy.store, curtsy.clock
     rule = to_json(Cron("0 7 * * *"))
     await curtsy.tell(MAKE_SCHEDULES, rule=rule, later=clock.now() + DAY)
     await curtsy.tell(MAKE_JOBS)
@@ -58,8 +62,6 @@ async def crowded(store: Store, clock: Clock) -> Engine:
                           **at)  # fmt: skip
         await curtsy.tell("UPDATE jobs SET schedule_id = :id WHERE public_id = :job",
                           id=row.id, job=f"old_{n + 1}")  # fmt: skip
-    await store.write(lambda c: c.execute(text("ANALYZE")) and None)
-    return curtsy
 
 
 def watching(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]

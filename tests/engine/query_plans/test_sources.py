@@ -3,7 +3,6 @@
 from functools import partial
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.politeness.policy import Policy
@@ -25,12 +24,13 @@ MAKE = (
 
 @pytest.fixture
 async def many(store: Store, clock: Clock) -> Engine:
-    curtsy = engine(store, clock)
+    return engine(store, clock)
+
+
+async def filled(curtsy: Engine) -> None:
     for statement in MAKE:
         await curtsy.tell(statement)
     await curtsy.submit(*(f"http://h{n % 500 + 1}.example/{n}" for n in range(MANY)))
-    await store.write(lambda c: c.execute(text("ANALYZE")) and None)
-    return curtsy
 
 
 @pytest.mark.parametrize(("described", "number"), [(False, 50), (True, 20)])

@@ -12,9 +12,9 @@ from chaos.server import Server
 from curtsy.demo.process import PracticeProcess
 from curtsy.store import Store
 from curtsy.store.upgrade import upgrade
+from support.postgres import TEMPLATE
 from support.processes import Fleet
 
-TEMPLATE = "curtsy_template"
 HOSTS = 60
 PATIENT_LEASE = 5
 """Seconds: a worker may start requests for four fifths of it after a heartbeat, and beats three

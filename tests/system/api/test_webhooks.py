@@ -17,6 +17,7 @@ from api.front import Front, assert_problem
 from api.test_sites import declare, ended, scrape
 from curtsy.demo.site import PracticeSite
 from curtsy.events import webhooks
+from curtsy.worker import webhook_sender
 from curtsy.worker.webhook_sender import AT_ONE_RECEIVER
 from support.engine import until
 
@@ -83,6 +84,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhooks, "FIRST_WAIT", 50)
+    monkeypatch.setattr(webhook_sender, "LOOK_EVERY_SECONDS", 0.05)
 
 
 async def submit(door: Front, *urls: str, hook: str) -> Any:

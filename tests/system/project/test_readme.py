@@ -52,14 +52,14 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An empty home."""
+    """An empty home. pip leaves the compiling of a hundred packages to those that are used."""
     kept = {name: value for name, value in os.environ.items() if KEPT.fullmatch(name)}
     for settings in PIP_SETTINGS:
         if settings.exists():
             kept.setdefault("PIP_CONFIG_FILE", str(settings))
     return kept | {
         "HOME": str(tmp_path_factory.mktemp("home")), "CURTSY_ALLOW_ADDRESSES": "127.0.1.0/24",
-        "CURTSY_API_PORT": "8765",
+        "CURTSY_API_PORT": "8765", "PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     }  # fmt: skip
 
 
