@@ -27,7 +27,7 @@ from curtsy.processes.http_server import Connection, Server, listen
 from curtsy.processes.websocket_protocol import Socket
 from support.patience import PATIENCE
 
-PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 METHODS: dict[str, tuple[type, tuple[str, ...]]] = {
     "http": (HttpToolsProtocol, ("shutdown", "send_400_response")),
     "websocket": (WebSocketsSansIOProtocol, ("send",)),

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.exit_codes import FAILED
-from curtsy.cli.console.local_database import require_file
 from curtsy.cli.console.output import note, say, say_json
 from curtsy.cli.console.startup import run, settings_for
 

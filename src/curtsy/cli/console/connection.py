@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import httpx
 import typer
 
+from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.local_database import require_file
 from curtsy.cli.console.startup import settings_for
 from curtsy.client import ApiConnection, Declined, way_to
 from curtsy.errors import BadSetting, CurtsyError
