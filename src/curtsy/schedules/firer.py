@@ -125,7 +125,7 @@ class Firer:
         if only is None:
             rows = together(_DUE(connection, now=now, most=BATCH))
         else:
-            rows = list(_THESE(connection, wanted=[(i,) for i in only], now=now))
+            rows = together(_THESE(connection, wanted=[(i,) for i in only], now=now))
         self.require_same_time(connection)  # a shift waits for what we hold
         if not rows:
             return FireResult([], has_moved=False)
