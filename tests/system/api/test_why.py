@@ -147,7 +147,7 @@ async def test_nobody_learns_what_others_ask_for(plain_door: Front) -> None:
 
 
 def test_every_reason_is_explained() -> None:
-    room = Path("src/curtsy/operations")
+    room = Path(__file__).parents[3] / "src/curtsy/explain"
     code = (room / "blockers.py").read_text() + (room / "why.py").read_text()
     said = set(re.findall(r'Blocker\(\s*"([a-z_]+)"', code))
     assert said == set(re.findall(r"^\| `([a-z_]+)` \|", REASONS, re.MULTILINE))
