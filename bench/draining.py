@@ -15,16 +15,16 @@ from curtsy.clock import DAY, Clock
 from curtsy.frontier.batch import Batch, Document, Release, Result, SourceReport
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease, LowWater, lease
-from curtsy.frontier.take import Visit, Wish, take
+from curtsy.frontier.take import TakeRequest, Visit, take
 from curtsy.frontier.workers import WorkerRow, leave, register
 from curtsy.model.jobs import Band
 from curtsy.model.outcome import Fetched
 from curtsy.politeness.receipt import Receipt
 from curtsy.store import Store
 from curtsy.worker.flusher import MOST_RESULTS
+from curtsy.worker.lookahead import WISHES_AT_ONCE
 from curtsy.worker.session import LEASE_AT_ONCE
 from curtsy.worker.slots import SHARES
-from curtsy.worker.visit_taker import WISHES_AT_ONCE
 
 CONTENT = b"A few words stand for what was found on the page. " * 6
 LEASED_FOR = 3_600_000
@@ -49,9 +49,9 @@ class _Lane:
         self.more = True
         self._after: dict[int, tuple[int, int]] = {}
 
-    def wish(self) -> Wish:
+    def wish(self) -> TakeRequest:
         """One more than its share, to know whether something stays behind."""
-        return Wish(self.lease.source_id, self._after, min(self.left + 1, READ_AT_ONCE))
+        return TakeRequest(self.lease.source_id, self._after, min(self.left + 1, READ_AT_ONCE))
 
     def share_of(self, found: list[Visit]) -> list[Visit]:
         visits = found[: self.left]

@@ -12,10 +12,14 @@ from fastapi import FastAPI, Response
 
 from bench.children import contestant
 from bench.setting_up import LOOPBACK, opened
-from curtsy.api.backend import Desk
+from curtsy.api.backend import Backend
+from curtsy.clock import DAY, HOUR
 from curtsy.jobs import SubmitLimits, Submitter
+from curtsy.maintenance.tasks import MaintenanceTasks
 from curtsy.politeness.policy import Policy
+from curtsy.processes.builders import build_scheduler
 from curtsy.processes.http_server import Api
+from curtsy.requests.payloads import PayloadParser
 from curtsy.worker import Worker, WorkerSettings
 
 CONSTANT = orjson.dumps({"job_id": "job_000000000000", "status": "IN_PROGRESS", "completed": 7})
@@ -46,11 +50,11 @@ async def _serve_bare(port: int) -> None:
     await running
 
 
-async def _serve(desk: Desk, port: int) -> None:
+async def _serve(backend: Backend, port: int) -> None:
     """As `curtsy up` does."""
     with socket.create_server(("127.0.0.1", port), backlog=2048) as listening:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        api = Api(desk, listening)
+        api = Api(backend, listening)
         running = asyncio.create_task(api.run())
         await _until_told()
         await api.stop()
@@ -69,17 +73,23 @@ async def run(database: str | None, port: int, worker: bool, delay_ms: int) -> d
         return {}
     async with opened(database) as (store, clock):
         ours = Worker(store=store, clock=clock, settings=_settings(delay_ms),
-                      on_told=lambda: desk.feed.wake())  # fmt: skip
+                      on_commit=lambda: backend.feed.wake())  # fmt: skip
         door = Submitter(store=store, clock=clock, limits=SubmitLimits(allow=LOOPBACK),
                          delay_ms=delay_ms, on_submitted=lambda: on_work())  # fmt: skip
 
         def on_work() -> None:
             ours.wake()
-            desk.feed.wake()
+            backend.feed.wake()
 
         running = asyncio.create_task(ours.run()) if worker else None
-        async with Desk(store=store, clock=clock, submitter=door, on_work=on_work) as desk:
-            await _serve(desk, port)
+        scheduler = build_scheduler(
+            store=store, clock=clock, submitter=door, policy=Policy(), on_work=on_work,
+            payloads=PayloadParser(page_max_age=30 * DAY, crawl_cache_ttl=HOUR),
+            maintenance=MaintenanceTasks(store=store, clock=clock, keep_days=30),
+        )  # fmt: skip
+        async with Backend(store=store, clock=clock, submitter=door, scheduler=scheduler,
+                           on_work=on_work) as backend:  # fmt: skip
+            await _serve(backend, port)
         if running is not None:
             await ours.stop()
             await running

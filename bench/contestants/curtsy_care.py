@@ -13,7 +13,7 @@ from curtsy.demo.process import PracticeProcess
 from curtsy.fetch import Fetcher, Limits, Request
 from curtsy.fetch.guard import refusal
 from curtsy.fetch.resolver import permitted
-from curtsy.fetch.response_parser import Caps, Incoming
+from curtsy.fetch.response_parser import Caps, ResponseParser
 from curtsy.model.outcome import Failed
 from curtsy.politeness.robots import robots_of
 from curtsy.worker.robots_cache import path_of
@@ -52,7 +52,7 @@ def _bare() -> None:
 
 
 def _capped() -> None:
-    Incoming(CAPS).feed(ANSWER)
+    ResponseParser(CAPS).feed(ANSWER)
 
 
 def _microseconds(work: Callable[[], Any], times: int) -> float:

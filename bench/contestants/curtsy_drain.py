@@ -17,24 +17,24 @@ async def run(
     """So many visits, or all there are."""
     async with opened(database) as (store, clock):
         quota = Quota(0)
-        crew = [
+        context = [
             Drainer(store=store, clock=clock, quota=quota, per_lease=per_lease)
             for _ in range(drainers)
         ]
-        for drainer in crew:
+        for drainer in context:
             await drainer.register()
-        await _drained(crew, quota, warm_up)
+        await _drained(context, quota, warm_up)
         began = time.perf_counter()
-        drained = await _drained(crew, quota, visits)
+        drained = await _drained(context, quota, visits)
         seconds = time.perf_counter() - began
-        for drainer in crew:
+        for drainer in context:
             await drainer.leave()
         return {"visits": drained, "seconds": seconds}
 
 
-async def _drained(crew: list[Drainer], quota: Quota, visits: int | None) -> int:
+async def _drained(context: list[Drainer], quota: Quota, visits: int | None) -> int:
     quota.left = EVERYTHING if visits is None else visits
-    return sum(await asyncio.gather(*(drainer.run() for drainer in crew)))
+    return sum(await asyncio.gather(*(drainer.run() for drainer in context)))
 
 
 def measure(**options: Any) -> dict[str, Any]:

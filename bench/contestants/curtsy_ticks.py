@@ -11,11 +11,11 @@ from bench.children import contestant
 from bench.setting_up import opened
 from curtsy.clock import DAY, Clock
 from curtsy.jobs import SubmitLimits
-from curtsy.jobs.backlog import Pending
-from curtsy.maintenance.tasks import Duties
-from curtsy.requests.payloads import Tasks
+from curtsy.jobs.backlog import Backlog
+from curtsy.maintenance.tasks import MaintenanceTasks
+from curtsy.requests.payloads import PayloadParser
 from curtsy.schedules.firer import Firer
-from curtsy.schedules.task_queue import Owed
+from curtsy.schedules.task_queue import TaskQueue
 from curtsy.schedules.ticker import Ticker
 from curtsy.store import Connection, Statement, Store
 
@@ -29,12 +29,12 @@ _DUE_NOW = Statement(
 
 
 def ticker(store: Store, clock: Clock) -> Ticker:
-    tasks = Tasks(page_max_age=DAY, crawl_cache_ttl=DAY)
+    tasks = PayloadParser(page_max_age=DAY, crawl_cache_ttl=DAY)
     firer = Firer(clock=clock, limits=SubmitLimits(), delay_ms=1_000, task_of=tasks,
-                  pending=Pending(clock))  # fmt: skip
-    duties = Duties(store=store, clock=clock, keep_days=30)
-    owed = Owed(store=store, duties=duties.by_name())
-    return Ticker(store=store, clock=clock, firer=firer, owed=owed, on_work=lambda: None)
+                  pending=Backlog(clock))  # fmt: skip
+    duties = MaintenanceTasks(store=store, clock=clock, keep_days=30)
+    tasks = TaskQueue(store=store, duties=duties.by_name())
+    return Ticker(store=store, clock=clock, firer=firer, tasks=tasks, on_work=lambda: None)
 
 
 async def run(database: str, ticks: int, due: int) -> dict[str, Any]:

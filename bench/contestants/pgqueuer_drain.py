@@ -34,11 +34,11 @@ async def run(database: str, jobs: int, consumers: int, batch_size: int) -> dict
     async def nothing(_job: Job) -> None:
         done.append(time.perf_counter())
 
-    crew = [PgQueuer(driver) for driver in drivers]
-    for consumer in crew:
+    context = [PgQueuer(driver) for driver in drivers]
+    for consumer in context:
         consumer.entrypoint("nothing")(nothing)
     began = time.perf_counter()
-    await asyncio.gather(*(_drain(consumer, batch_size) for consumer in crew))
+    await asyncio.gather(*(_drain(consumer, batch_size) for consumer in context))
     ended = time.perf_counter()
     left = await connections[0].fetchval("SELECT count(*) FROM pgqueuer")
     for connection in connections:

@@ -1,43 +1,68 @@
-"""What is asked while an answer is on its way is answered together with the next.
+"""Coalesces concurrent calls: requests that arrive during a batch form the next batch.
 
-One asked alone is not kept waiting; under load many cost little more than one. Nobody's patience
-is another's: who gives up leaves the rest as they are. Nor is anybody's bad question: a batch that
-fails, and not because the store does, is asked one by one. When all have given up, the work is told
-to stop but not waited for, since the end of what hangs can hang too.
+A single request is not kept waiting; under load many cost little more than one. A caller that gives
+up leaves the others as they are. A batch that fails for a reason of one of its requests is split
+until that request is alone with its error (`isolate`). When all callers of a batch have given up,
+the work is cancelled but not awaited, since ending what hangs can hang too.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Generic, TypeVar
 
 from curtsy.errors import StoreAway, StoreFull
 
-Question = TypeVar("Question")
+Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 T = TypeVar("T")
 
-Asked = tuple[Question, asyncio.Future[Answer]]
+Waiting = tuple[Request, asyncio.Future[Answer]]
+STORES_FAULT = (StoreAway, StoreFull)
+"""Errors that no request causes: splitting a batch does not help against them."""
 
 
-class Gathering(Generic[Question, Answer]):
-    """`answer` gives each question of a batch its answer, or the error that is its own."""
+async def isolate(
+    batch: Sequence[Request],
+    work: Callable[[Sequence[Request]], Awaitable[T]],
+    alone: Callable[[Request, Exception], Awaitable[T]],
+    *,
+    passes: tuple[type[Exception], ...] = STORES_FAULT,
+) -> list[T]:
+    """Runs `work` on the batch. If that raises, runs it on each half, down to the request that
+    causes the error; `alone` says what becomes of that one. Errors in `passes` are raised."""
+    try:
+        return [await work(batch)]
+    except passes:
+        raise
+    except Exception as error:
+        if not batch:
+            raise
+        if len(batch) == 1:
+            return [await alone(batch[0], error)]
+    middle = len(batch) // 2
+    first = await isolate(batch[:middle], work, alone, passes=passes)
+    return first + await isolate(batch[middle:], work, alone, passes=passes)
+
+
+class Batcher(Generic[Request, Answer]):
+    """`answer` returns for each request of a batch its answer, or the error that is its own."""
 
     def __init__(
         self,
-        answer: Callable[[Sequence[Question]], Coroutine[Any, Any, Sequence[Answer | Exception]]],
+        answer: Callable[[Sequence[Request]], Coroutine[Any, Any, Sequence[Answer | Exception]]],
         *,
         most: int,
         at_once: int,
     ) -> None:
         self._answer, self._most, self._at_once = answer, most, at_once
-        self._waiting: deque[Asked[Question, Answer]] = deque()
+        self._waiting: deque[Waiting[Request, Answer]] = deque()
         self._at_work = 0
         self._begun: set[asyncio.Task[Any]] = set()
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, request: Request) -> Answer:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting.append((question, future))
+        self._waiting.append((request, future))
         if self._at_work < self._at_once:
             self._at_work += 1
             self._begin(self._answer_waiting())
@@ -45,37 +70,36 @@ class Gathering(Generic[Question, Answer]):
 
     async def _answer_waiting(self) -> None:
         while self._waiting:
-            batch: list[Asked[Question, Answer]] = []
+            batch: list[Waiting[Request, Answer]] = []
             while self._waiting and len(batch) < self._most:
-                asked = self._waiting.popleft()
-                if not asked[1].done():
-                    batch.append(asked)
+                waiting = self._waiting.popleft()
+                if not waiting[1].done():
+                    batch.append(waiting)
             if batch:
                 await self._answer_batch(batch)
         self._at_work -= 1  # in the same step as the look that found nothing waiting
 
-    async def _answer_batch(self, batch: Sequence[Asked[Question, Answer]]) -> None:
-        work = self._begin(self._answer([question for question, _future in batch]))
-        all_gone = _when_done([future for _question, future in batch])
+    async def _answer_batch(self, batch: Sequence[Waiting[Request, Answer]]) -> None:
+        work = self._begin(self._answers([request for request, _future in batch]))
+        all_gone = _when_done([future for _request, future in batch])
         first: set[asyncio.Future[Any]] = {work, all_gone}
         await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
             work.cancel()
             return
         error = work.exception()
-        if len(batch) > 1 and error is not None and not isinstance(error, StoreAway | StoreFull):
-            for asked in batch:
-                if not asked[1].done():
-                    await self._answer_batch([asked])
-            return
         answers = [error] * len(batch) if error is not None else work.result()
-        for (_question, future), answer in zip(batch, answers, strict=True):
+        for (_request, future), answer in zip(batch, answers, strict=True):
             if future.done():
                 continue
             if isinstance(answer, BaseException):
                 future.set_exception(answer)
             else:
                 future.set_result(answer)
+
+    async def _answers(self, requests: Sequence[Request]) -> list[Answer | Exception]:
+        pieces = await isolate(requests, self._answer, _own_error)
+        return [answer for piece in pieces for answer in piece]
 
     def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
@@ -86,11 +110,15 @@ class Gathering(Generic[Question, Answer]):
     def _collect(self, work: asyncio.Task[Any]) -> None:
         self._begun.discard(work)
         if not work.cancelled():
-            work.exception()  # what comes after all answers is nobody's
+            work.exception()  # nobody waits for an error that comes after all answers
+
+
+async def _own_error(_request: object, error: Exception) -> Sequence[Any]:
+    return [error]
 
 
 def _when_done(futures: Sequence[asyncio.Future[Answer]]) -> asyncio.Future[None]:
-    """Done as soon as each of the futures is, by an answer or because nobody waits for it."""
+    """Done as soon as each of the futures is: answered, or abandoned by its caller."""
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     left = len(futures)
 

@@ -14,10 +14,10 @@ from curtsy.frontier.batch import Batch, Document, Flushed, Release, Result, Sou
 from curtsy.frontier.crawls import Crawl
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease, LowWater, lease
-from curtsy.frontier.take import Position, Visit, Wish, take
+from curtsy.frontier.take import Position, TakeRequest, Visit, take
 from curtsy.jobs import (
     JobRequest,
-    Letters,
+    LetterSelection,
     PageRequest,
     SubmitLimits,
     Submitted,
@@ -145,7 +145,7 @@ class ScriptedWorker:
         self, *source_ids: int, want: int = 100, after: Mapping[int, Position] | None = None
     ) -> list[Visit]:
         """The next visits of these sources, or of all leased ones, in order within each."""
-        wishes = [Wish(i, after or {}, want) for i in source_ids or self.leases]
+        wishes = [TakeRequest(i, after or {}, want) for i in source_ids or self.leases]
         now = self.now()
         taken = await self.store.read(lambda c: take(c, wishes, now=now)) if wishes else {}
         return [visit for wish in wishes for visit in taken[wish.source_id]]
@@ -246,7 +246,7 @@ class Bench:
 
     async def retry_letters(self, **which: Any) -> int:
         """How many pages wait again."""
-        letters = Letters(**which)
+        letters = LetterSelection(**which)
         work = lambda c: retry_letters(c, letters, now=self.time())  # noqa: E731
         return (await self.store.write(work)).pages
 

@@ -11,7 +11,7 @@ from typing import Self
 
 from curtsy.demo.access_log import arrived_ns
 from curtsy.fetch import Limits
-from curtsy.frontier.source_policy import Description, Surroundings, describe
+from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.politeness.policy import Policy
 from support.engine import Engine
 
@@ -132,7 +132,7 @@ class Servers:
 
     async def are_waited_for(self, curtsy: Engine, names: Iterable[str]) -> None:
         """These for a moment only; said before they are first visited."""
-        around = Surroundings(Policy(), 10_000, curtsy.clock.now())
+        around = PolicyContext(Policy(), 10_000, curtsy.clock.now())
         for name in names:
             host = self.url(name, "").removeprefix("http://")
             said = Description(host, {"timeout": STALLS_FOR})

@@ -14,8 +14,8 @@ TRIES = 3
 def the_api_has_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """An API within the test's own process would otherwise answer 503, as it should, whenever the
     processor is away for a second. Tests of just that set a limit of their own."""
+    from curtsy.api import backend
     from curtsy.api.auth import cache
-    from curtsy.api.backend import Desk
 
-    monkeypatch.setitem(Desk.__init__.__kwdefaults__, "answer_within", PATIENCE)
+    monkeypatch.setattr(backend, "ANSWER_WITHIN_SECONDS", PATIENCE)
     monkeypatch.setattr(cache, "ANSWER_WITHIN_SECONDS", PATIENCE)

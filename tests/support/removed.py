@@ -8,7 +8,7 @@ import pytest
 from curtsy.events import stored_events as events
 from curtsy.frontier import admit, flush, flush_rows, job_counts
 from curtsy.frontier.batch import Result
-from curtsy.schedules import firer, lookup, schedule
+from curtsy.schedules import firer, firings, lookup
 from curtsy.store import Connection, Statement
 
 _TURN = {"page_id": "bigint", "turn": "bigint"}
@@ -153,10 +153,9 @@ def one_firing(monkeypatch: pytest.MonkeyPatch) -> None:
         SELECT schedule_id, fire_at, :now, trigger, outcome, message FROM {made} WHERE true
         RETURNING schedule_id, fire_at, outcome
         """,
-        made=firer.CLAIM._row_sets["made"],
+        made=firings._CLAIM._row_sets["made"],
     )
-    for module in (firer, schedule):
-        monkeypatch.setattr(module, "CLAIM", every)
+    monkeypatch.setattr(firings, "_CLAIM", every)
 
 
 def held_schedule(monkeypatch: pytest.MonkeyPatch) -> None:

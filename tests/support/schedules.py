@@ -3,14 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from curtsy.clock import DAY, Clock
-from curtsy.jobs import SubmitLimits
-from curtsy.jobs.backlog import Pending
-from curtsy.maintenance.tasks import Duties
-from curtsy.requests.payloads import Tasks
+from curtsy.clock import DAY, HOUR, Clock
+from curtsy.jobs import SubmitLimits, Submitter
+from curtsy.jobs.backlog import Backlog
+from curtsy.maintenance.tasks import MaintenanceTasks
+from curtsy.politeness.policy import Policy
+from curtsy.processes.builders import build_scheduler
+from curtsy.requests.payloads import PayloadParser
 from curtsy.schedules.firer import Firer
-from curtsy.schedules.schedule import Plan, create
-from curtsy.schedules.task_queue import Owed
+from curtsy.schedules.schedule import ScheduleSpec, create
+from curtsy.schedules.scheduler import Scheduler
+from curtsy.schedules.task_queue import TaskQueue
 from curtsy.schedules.ticker import Ticker
 from curtsy.store import Store
 from curtsy.timetable import Rule
@@ -19,14 +22,23 @@ LIMITS = SubmitLimits()
 
 
 def firer(clock: Clock, limits: SubmitLimits = LIMITS) -> Firer:
-    tasks = Tasks(page_max_age=DAY, crawl_cache_ttl=DAY)
-    return Firer(clock=clock, limits=limits, delay_ms=1_000, task_of=tasks, pending=Pending(clock))
+    tasks = PayloadParser(page_max_age=DAY, crawl_cache_ttl=DAY)
+    return Firer(clock=clock, limits=limits, delay_ms=1_000, task_of=tasks, pending=Backlog(clock))
+
+
+def scheduler(store: Store, clock: Clock, submitter: Submitter) -> Scheduler:
+    return build_scheduler(
+        store=store, clock=clock, submitter=submitter,
+        payloads=PayloadParser(page_max_age=30 * DAY, crawl_cache_ttl=HOUR),
+        maintenance=MaintenanceTasks(store=store, clock=clock, keep_days=30), policy=Policy(),
+        on_work=lambda: submitter._on_submitted(),
+    )  # fmt: skip
 
 
 def ticker(store: Store, clock: Clock, limits: SubmitLimits = LIMITS) -> Ticker:
-    duties = Duties(store=store, clock=clock, keep_days=30)
-    owed = Owed(store=store, duties=duties.by_name())
-    return Ticker(store=store, clock=clock, firer=firer(clock, limits), owed=owed,
+    duties = MaintenanceTasks(store=store, clock=clock, keep_days=30)
+    tasks = TaskQueue(store=store, duties=duties.by_name())
+    return Ticker(store=store, clock=clock, firer=firer(clock, limits), tasks=tasks,
                   on_work=lambda: None)  # fmt: skip
 
 
@@ -49,5 +61,5 @@ async def made(store: Store, clock: Clock, rule: Rule, **terms: Any) -> Any:
     """A schedule's row."""
     terms.setdefault("name", f"schedule {clock.now()} {len(repr(rule))}")
     terms.setdefault("payload", fetching())
-    plan = Plan(rule=rule, **terms)
-    return await store.write(lambda c: create(c, plan, now=clock.now()))
+    spec = ScheduleSpec(rule=rule, **terms)
+    return await store.write(lambda c: create(c, spec, now=clock.now()))

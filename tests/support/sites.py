@@ -12,7 +12,7 @@ from curtsy.schedules.site_schedules import start_run
 from curtsy.scrapers.record_keys import packed
 from curtsy.sites.records import gather_next
 from curtsy.sites.site import put_site
-from curtsy.sites.spec import SiteWords
+from curtsy.sites.spec import SiteSpec
 from support.frontier import DELAY, Bench, ScriptedWorker, failed, fetched
 
 RECIPE = {"record": "li", "fields": {"id": "b"}, "key": ["id"]}
@@ -26,7 +26,7 @@ class Board:
 
     @classmethod
     async def declared(cls, bench: Bench, name: str = "board", *, follows: bool = False) -> "Board":
-        words = SiteWords.model_validate({
+        words = SiteSpec.model_validate({
             "search_url": f"https://{name}.example/?q={{search_term}}&page={{page}}",
             "results_per_page": 2, "defaults": {"search_term": "cook", "results_wanted": 8},
             "recipe": RECIPE | ({"next": "a"} if follows else {}),

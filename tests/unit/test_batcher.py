@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from curtsy.batcher import Gathering
+from curtsy.batcher import Batcher
 from curtsy.errors import StoreAway
 
 
@@ -37,7 +37,7 @@ async def within_a_second(*asked: asyncio.Task[int]) -> list[int | BaseException
 
 async def test_one_after_another_each_is_answered() -> None:
     """The next question may come in the very step in which the batch before it ends."""
-    gathering = Gathering(oracle := Oracle(), most=10, at_once=1)
+    gathering = Batcher(oracle := Oracle(), most=10, at_once=1)
     async with asyncio.timeout(5):
         for n in range(0, 200, 2):
             assert await gathering.ask(n) == n * n
@@ -45,7 +45,7 @@ async def test_one_after_another_each_is_answered() -> None:
 
 
 async def test_what_comes_while_one_is_answered_is_one_batch() -> None:
-    gathering = Gathering(oracle := Oracle(), most=10, at_once=1)
+    gathering = Batcher(oracle := Oracle(), most=10, at_once=1)
     oracle.open.clear()
     first = asyncio.create_task(gathering.ask(0))
     await asyncio.sleep(0)
@@ -57,7 +57,7 @@ async def test_what_comes_while_one_is_answered_is_one_batch() -> None:
 
 
 async def test_an_error_is_that_of_one_question() -> None:
-    gathering = Gathering(Oracle(), most=10, at_once=1)
+    gathering = Batcher(Oracle(), most=10, at_once=1)
     with pytest.raises(ValueError, match="7 is odd"):
         await gathering.ask(7)
     asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 3, 4)]
@@ -66,13 +66,13 @@ async def test_an_error_is_that_of_one_question() -> None:
     assert isinstance(three, ValueError)
 
 
-async def test_a_batch_that_one_question_spoils_is_asked_one_by_one() -> None:
-    gathering = Gathering(oracle := Oracle(), most=10, at_once=1)
+async def test_a_batch_that_one_request_spoils_is_split_until_it_is_alone() -> None:
+    gathering = Batcher(oracle := Oracle(), most=10, at_once=1)
     asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 2_000, 4)]
     two, spoilt, four = await within_a_second(*asked)
     assert (two, four) == (4, 16)
     assert isinstance(spoilt, OverflowError)
-    assert oracle.batches == [[2, 2_000, 4], [2], [2_000], [4]]
+    assert oracle.batches == [[2, 2_000, 4], [2], [2_000, 4], [2_000], [4]]
     assert await gathering.ask(6) == 36
 
 
@@ -80,14 +80,14 @@ async def test_a_store_that_is_away_is_not_asked_by_each() -> None:
     async def away(questions: Sequence[int]) -> Sequence[int | Exception]:
         raise StoreAway(f"asked {len(questions)} at once")
 
-    gathering = Gathering(away, most=10, at_once=1)
+    gathering = Batcher(away, most=10, at_once=1)
     asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 4)]
     errors = await within_a_second(*asked)
     assert all("asked 2 at once" in str(error) for error in errors)
 
 
 async def test_who_gives_up_leaves_the_others_as_they_are() -> None:
-    gathering = Gathering(oracle := Oracle(), most=10, at_once=1)
+    gathering = Batcher(oracle := Oracle(), most=10, at_once=1)
     oracle.open.clear()
     asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 4, 6)]
     await asyncio.sleep(0.01)
@@ -99,7 +99,7 @@ async def test_who_gives_up_leaves_the_others_as_they_are() -> None:
 
 
 async def test_work_that_hangs_is_left_when_all_have_given_up() -> None:
-    gathering = Gathering(oracle := Oracle(), most=10, at_once=1)
+    gathering = Batcher(oracle := Oracle(), most=10, at_once=1)
     oracle.open.clear()
     asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 4)]
     await asyncio.sleep(0.01)

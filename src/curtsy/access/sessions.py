@@ -30,6 +30,13 @@ _CALLERS = Statement(
 )
 _CLOSE = Statement("DELETE FROM sessions WHERE hash = :hash")
 
+_DELETE_EXPIRED = Statement(
+    """
+    DELETE FROM sessions WHERE expires_at <= :now AND hash IN (
+        SELECT hash FROM sessions WHERE expires_at <= :now ORDER BY expires_at LIMIT :most)
+    """
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -74,3 +81,8 @@ def sessions_of(connection: Connection, hashes: Sequence[str], *, now: int) -> d
 
 def close_session(connection: Connection, hashed: str) -> None:
     _CLOSE(connection, hash=hashed)
+
+
+def delete_expired(connection: Connection, *, now: int, most: int) -> int:
+    """Deletes at most `most` sessions whose time is over; returns how many."""
+    return int(_DELETE_EXPIRED(connection, now=now, most=most).rowcount)

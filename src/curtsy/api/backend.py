@@ -1,15 +1,10 @@
-"""What the doors work with: the store, within a deadline, and the ways a job begins and ends.
-
-A request that the database keeps waiting is answered in time all the same. What it had begun is
-told to stop but not waited for, since ending a hung connection can hang too; it may still be
-committed, so the answer never says that it was not.
-"""
+"""What the routes call: one method per use case, each within a deadline."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from types import TracebackType
-from typing import Annotated, Any, Self, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Self, TypeVar
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
@@ -17,17 +12,18 @@ from starlette.requests import HTTPConnection
 from curtsy import periodic
 from curtsy.access.keys import Presented, note_use
 from curtsy.access.sessions import Session, close_session, open_session
-from curtsy.api.schedule_backend import ScheduleDesk, Terms
-from curtsy.batcher import Gathering
-from curtsy.clock import Clock
-from curtsy.errors import NotFound, StoreAway, WrongState
+from curtsy.api.schedule_backend import ScheduleBackend
+from curtsy.api.timed_store import TimedStore, no_answer
+from curtsy.batcher import Batcher
+from curtsy.clock import DAY, HOUR, Clock
+from curtsy.errors import NotFound, WrongState
 from curtsy.events import Feed
 from curtsy.events.webhooks import replay_delivery, signing_secret
 from curtsy.explain.plan import Plan, look_for_plan, make_plan
-from curtsy.frontier.source_policy import Surroundings
+from curtsy.frontier.source_policy import PolicyContext
 from curtsy.jobs import (
     JobRequest,
-    Letters,
+    LetterSelection,
     Settled,
     Submitted,
     Submitter,
@@ -46,6 +42,7 @@ from curtsy.jobs.job import Tagged, read_jobs
 from curtsy.jobs.purge import BATCH as PURGE_BATCH
 from curtsy.model.roles import Caller
 from curtsy.politeness.policy import Policy
+from curtsy.schedules.scheduler import Scheduler
 from curtsy.store import Connection, Store
 
 T = TypeVar("T")
@@ -54,7 +51,6 @@ ANSWER_WITHIN_SECONDS = 1.6
 """So that with its way through the network the answer is there within two."""
 SECONDS_FOR_A_URL = 0.0002
 """More for a submit of many: the largest may take 20 seconds."""
-LEAVE_WITHIN_SECONDS = 5.0
 JOBS_TOGETHER = 256
 """Jobs that are read in one go, when many are asked for at once."""
 MORE_BATCHES_FOR = 5_000
@@ -64,62 +60,54 @@ SECONDS_FOR_A_MOVE = 10.0
 POLICY = Policy()
 
 
-class Desk:
-    """Lives as long as the server; at its end it waits a moment for what it left behind."""
+@dataclass(frozen=True, slots=True)
+class BackendSettings:
+    """Defaults for requests that leave something open."""
+
+    page_max_age: int = 30 * DAY
+    """A stored article no older than this is served from the store."""
+    crawl_cache_ttl: int = HOUR
+    """A crawl requested again within this span returns the first job."""
+    policy: Policy = POLICY
+    """Policy of sources that nobody described."""
+    lease_ttl: int = 15_000
+    user_agent: str = "curtsy"
+    sync_timeout: float = 30.0
+    """Seconds that a request in sync mode waits for its run."""
+    answer_within: float | None = None
+    """None: ANSWER_WITHIN_SECONDS."""
+
+
+DEFAULTS = BackendSettings()
+
+
+class Backend:
+    """The routes' way to the engine. Lives as long as the server."""
 
     def __init__(
-        self,
-        *,
-        store: Store,
-        clock: Clock,
-        submitter: Submitter,
-        on_work: Callable[[], None],
-        answer_within: float = ANSWER_WITHIN_SECONDS,
-        page_max_age: int = 30 * 24 * 3_600_000,
-        crawl_cache_ttl: int = 3_600_000,
-        policy: Policy = POLICY,
-        lease_ttl: int = 15_000,
-        user_agent: str = "curtsy",
-        result_days: int = 30,
-        sync_timeout: float = 30.0,
-    ) -> None:
-        self.policy, self.user_agent = policy, user_agent
-        """Of sources that nobody described."""
-        self._lease_ttl = lease_ttl
-        self.crawl_cache_ttl = crawl_cache_ttl
-        """A crawl asked for again within this is the same one."""
-        self.page_max_age = page_max_age
-        """A stored article no older than this will do, unless a job says otherwise."""
-        self.clock = clock
-        self._store, self._submitter = store, submitter
-        self._on_work = on_work
-        self._answer_within = answer_within
-        self.sync_timeout = sync_timeout
-        """Seconds that a run in sync mode is waited for."""
-        terms = Terms(page_max_age, crawl_cache_ttl, result_days)
-        self.schedules = ScheduleDesk(self, store=store, submitter=submitter, terms=terms,
-                                      on_work=on_work)  # fmt: skip
+        self, *, store: Store, clock: Clock, submitter: Submitter, scheduler: Scheduler,
+        on_work: Callable[[], None], settings: BackendSettings = DEFAULTS,
+    ) -> None:  # fmt: skip
+        self.settings, self.clock, self.policy = settings, clock, settings.policy
+        self._store, self._submitter, self._on_work = store, submitter, on_work
+        self.timed = TimedStore(store, answer_within=settings.answer_within
+                                or ANSWER_WITHIN_SECONDS)  # fmt: skip
+        self.schedules = ScheduleBackend(scheduler, store=self.timed, clock=clock,
+                                         submitter=submitter, on_work=on_work)  # fmt: skip
         self.feed = Feed(store)
-        """Of events, for whoever follows them."""
-        self._begun: set[asyncio.Task[Any]] = set()
-        self._jobs = Gathering(self._read_jobs, most=JOBS_TOGETHER, at_once=1)
+        self._jobs = Batcher(self._read_jobs, most=JOBS_TOGETHER, at_once=1)
 
     async def __aenter__(self) -> Self:
         self._feeding = asyncio.create_task(periodic.run("feed", self.feed.step, self.feed.wake))
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._feeding.cancel()
-        await asyncio.wait({self._feeding, *self._begun}, timeout=LEAVE_WITHIN_SECONDS)
+        await self.timed.close()
 
     async def submit(self, request: JobRequest) -> Submitted:
         more = len(request.pages) * SECONDS_FOR_A_URL
-        return await self.in_time(self._submitter.submit(request), more)
+        return await self.timed.in_time(self._submitter.submit(request), more)
 
     async def plan(self, request: JobRequest) -> Plan:
         """What the request would come to; nothing is written."""
@@ -129,19 +117,19 @@ class Desk:
         reading = self._store.read(
             lambda c: look_for_plan(c, wanted, request.max_age, self.policy, now=now)
         )
-        found = await self.in_time(reading, more)
+        found = await self.timed.in_time(reading, more)
         return await asyncio.to_thread(
-            make_plan, wanted, found, self.policy, user_agent=self.user_agent, now=now,
+            make_plan, wanted, found, self.policy, user_agent=self.settings.user_agent, now=now,
             finish_by=request.finish_by, guarded=guarded,
         )  # fmt: skip
 
     async def job(self, job: str) -> Tagged:
         """The job as it stands, with its tags."""
         try:
-            async with asyncio.timeout(self._answer_within):
+            async with asyncio.timeout(self.timed.answer_within):
                 return await self._jobs.ask(job)
         except TimeoutError:
-            raise _no_answer(self._answer_within) from None
+            raise no_answer(self.timed.answer_within) from None
 
     async def _read_jobs(self, jobs: Sequence[str]) -> list[Tagged | Exception]:
         found = await self._store.read(lambda c: read_jobs(c, jobs))
@@ -192,13 +180,13 @@ class Desk:
     async def resolve_letter(self, letter: int) -> Settled:
         return await self.write(lambda c: resolve_letter(c, letter))
 
-    async def retry_letters(self, which: Letters) -> Settled:
+    async def retry_letters(self, which: LetterSelection) -> Settled:
         now = self.clock.now()
         settled = await self._in_batches(lambda c: retry_letters(c, which, now=now))
         self._on_work()
         return settled
 
-    async def resolve_letters(self, which: Letters) -> Settled:
+    async def resolve_letters(self, which: LetterSelection) -> Settled:
         return await self._in_batches(lambda c: resolve_letters(c, which))
 
     async def _in_batches(self, work: Callable[[Connection], Settled]) -> Settled:
@@ -210,11 +198,13 @@ class Desk:
             settled += batch
         return settled
 
-    async def change_source(self, work: Callable[[Connection, Surroundings], T]) -> T:
+    async def change_source(self, work: Callable[[Connection, PolicyContext], T]) -> T:
         """Somebody says something of a source; the workers hear of it."""
 
         def change(connection: Connection) -> T:
-            return work(connection, Surroundings(self.policy, self._lease_ttl, self.clock.now()))
+            return work(
+                connection, PolicyContext(self.policy, self.settings.lease_ttl, self.clock.now())
+            )
 
         changed = await self.write(change, SECONDS_FOR_A_MOVE)
         self._on_work()
@@ -228,44 +218,18 @@ class Desk:
 
     def note_use(self, key_id: int) -> None:
         """When there is time: nobody waits for it."""
-        self.begin(self._store.write(lambda c: note_use(c, key_id, now=self.clock.now())))
+        self.timed.begin(self._store.write(lambda c: note_use(c, key_id, now=self.clock.now())))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        return await self.in_time(self._store.read(work))
+        return await self.timed.read(work)
 
     async def write(self, work: Callable[[Connection], T], more: float = 0.0) -> T:
-        return await self.in_time(self._store.write(work, durable=True), more)
-
-    async def in_time(self, work: Coroutine[Any, Any, T], more: float = 0.0) -> T:
-        within = self._answer_within + more
-        task = self.begin(work)
-        try:
-            await asyncio.wait([task], timeout=within)
-        finally:
-            task.cancel()
-        if not task.done() or task.cancelled():
-            raise _no_answer(within)
-        return task.result()
-
-    def begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        task = asyncio.create_task(work)
-        self._begun.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._begun.discard(task)
-        if not task.cancelled():
-            task.exception()  # one that comes after the answer is nobody's to collect
+        return await self.timed.write(work, more)
 
 
-def _no_answer(within: float) -> StoreAway:
-    return StoreAway(f"no answer within {within:g} seconds")
+async def _backend(connection: HTTPConnection) -> Backend:
+    backend: Backend = connection.app.state.backend
+    return backend
 
 
-async def _desk(connection: HTTPConnection) -> Desk:
-    desk: Desk = connection.app.state.desk
-    return desk
-
-
-TheDesk = Annotated[Desk, Depends(_desk)]
+TheBackend = Annotated[Backend, Depends(_backend)]

@@ -7,7 +7,7 @@ of the time, and a status does not wait for it: the next one will know.
 import asyncio
 from typing import Any
 
-from curtsy.api.backend import Desk
+from curtsy.api.backend import Backend
 from curtsy.errors import CurtsyError
 from curtsy.explain.why import eta
 from curtsy.model.jobs import OPEN_STATES
@@ -19,9 +19,9 @@ MOST_KEPT = 10_000
 LOOKING_AT_ONCE = 8
 
 
-class Etas:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+class EtaCache:
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self._known: dict[int, tuple[int | None, int]] = {}
         """By job: what was said, and until when it will do."""
         self._looking: dict[int, asyncio.Task[None]] = {}
@@ -31,7 +31,7 @@ class Etas:
         if row.state not in OPEN_STATES or row.paused_at:
             return None
         said, until = self._known.get(row.id, (None, 0))
-        if self._desk.clock.monotonic() < until:
+        if self._backend.clock.monotonic() < until:
             return said
         looking = self._looking.get(row.id)
         if looking is None and len(self._looking) < LOOKING_AT_ONCE:
@@ -42,13 +42,13 @@ class Etas:
         return self._known.get(row.id, (None, 0))[0]
 
     async def _look(self, job_id: int) -> None:
-        began = self._desk.clock.monotonic()
-        now = self._desk.clock.now()
+        began = self._backend.clock.monotonic()
+        now = self._backend.clock.now()
         try:
-            said = await self._desk.read(lambda c: eta(c, job_id, self._desk.policy, now=now))
+            said = await self._backend.read(lambda c: eta(c, job_id, self._backend.policy, now=now))
         except CurtsyError:
             said = None
-        ended = self._desk.clock.monotonic()
+        ended = self._backend.clock.monotonic()
         if len(self._known) >= MOST_KEPT:
             self._known.clear()
         self._known[job_id] = said, ended + max(LOOK_EVERY, COSTS_AT_MOST * (ended - began))

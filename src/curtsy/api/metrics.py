@@ -3,16 +3,15 @@
 All of it comes from the store, so any API process tells of the whole: ask one of them, not each.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 from curtsy import __version__
-from curtsy.api.prometheus import Family
 from curtsy.clock import SECOND
 from curtsy.politeness.policy import Policy
-from curtsy.reports.queue_report import QueueReport, queue_report
+from curtsy.reports.queue import QueueReport, queue_report
 from curtsy.reports.throughput import PERCENTILES, percentile
 from curtsy.schedules.listing import newest_lags, read_status
 from curtsy.schedules.ticker import ALIVE, LATE
@@ -22,6 +21,22 @@ from curtsy.store import Connection
 MOST_SOURCES = 500
 LAGS_READ = 2_000
 LAG_PARTS = (0.5, 0.95, 0.99, 1.0)
+
+
+@dataclass(slots=True)
+class Family:
+    """One name, and a value for each set of labels."""
+
+    name: str
+    means: str
+    kind: Literal["gauge", "counter"] = "gauge"
+    samples: list[tuple[Mapping[str, str], float]] = field(default_factory=list)
+
+    def add(self, value: float | None, **labels: str) -> "Family":
+        """Of what is not known nothing is said."""
+        if value is not None:
+            self.samples.append((labels, value))
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +151,21 @@ def _of_sources(sources: Sequence[Source], now: int) -> Iterator[Family]:
         refused.add(today.robots_refusals if today else 0, source=name)
         received.add(today.bytes if today else 0, source=name)
     yield from (waiting, paused, resting, limit, used, part, requests, refused, received)
+
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_IN_LABELS = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+
+
+def exposition(families: Iterable[Family]) -> str:
+    return "".join(line + "\n" for family in families for line in _lines(family))
+
+
+def _lines(family: Family) -> Iterator[str]:
+    if not family.samples:
+        return
+    yield f"# HELP {family.name} {family.means}"
+    yield f"# TYPE {family.name} {family.kind}"
+    for labels, value in family.samples:
+        told = ",".join(f'{k}="{v.translate(_IN_LABELS)}"' for k, v in labels.items())
+        yield f"{family.name}{{{told}}} {+value}" if told else f"{family.name} {+value}"

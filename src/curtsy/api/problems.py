@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
+from starlette.types import Message, Receive, Scope, Send
 
 from curtsy.errors import (
     BadRequest,
@@ -195,3 +196,25 @@ def _field_problem(found: Mapping[str, Any]) -> dict[str, Any]:
         message = "The body is not JSON: send it with the header Content-Type: application/json"
     message = message.removeprefix("Value error, ").rstrip(".")
     return {"loc": list(found["loc"]), "msg": message, "type": found["type"]}
+
+
+NO_KEY, NOT_ALLOWED = 4401, 4403
+LONGEST_REASON = 123
+"""Bytes, by the standard."""
+
+
+async def refuse(error: CurtsyError, scope: Scope, receive: Receive, send: Send) -> None:
+    """With a problem document, also where a WebSocket was asked for: before that is opened it is
+    a request as any other, and its answer has a status."""
+    await problem_of(error)(scope, receive, send)
+
+
+def closing(error: KeyNeeded | NotAllowed) -> Message:
+    """Of a WebSocket that is open."""
+    code = NO_KEY if isinstance(error, KeyNeeded) else NOT_ALLOWED
+    return {"type": "websocket.close", "code": code, "reason": in_short(str(error))}
+
+
+def in_short(sentence: str) -> str:
+    """As much of the sentence as a closing WebSocket may say."""
+    return sentence.encode(errors="replace")[:LONGEST_REASON].decode(errors="ignore")

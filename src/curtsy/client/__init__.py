@@ -2,13 +2,14 @@
 
 from curtsy.client.address import way_to
 from curtsy.client.async_client import AsyncClient
-from curtsy.client.event_pages import pages
-from curtsy.client.http import Declined, Talk, Unanswered
+from curtsy.client.event_stream import pages
+from curtsy.client.http import ApiConnection, Declined, Unanswered
 from curtsy.client.job import AsyncJob, Status
 from curtsy.client.retries import NotInTime, Patience
 from curtsy.client.sync_client import Client, Job
 
 __all__ = [
+    "ApiConnection",
     "AsyncClient",
     "AsyncJob",
     "Client",
@@ -17,7 +18,6 @@ __all__ = [
     "NotInTime",
     "Patience",
     "Status",
-    "Talk",
     "Unanswered",
     "pages",
     "way_to",

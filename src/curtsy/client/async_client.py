@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from curtsy.client.address import way_to
 from curtsy.client.event_stream import Message, follow
-from curtsy.client.http import Talk
+from curtsy.client.http import ApiConnection
 from curtsy.client.job import AsyncJob
 from curtsy.client.request_bodies import Page, articles, crawl
 from curtsy.client.retries import Patience
@@ -28,7 +28,7 @@ class AsyncClient:
     ) -> None:
         url = url or os.environ.get("CURTSY_URL") or DEFAULT_URL
         self._http = way_to(url, key=key, timeout=timeout)
-        self._talk = Talk(self._http)
+        self._talk = ApiConnection(self._http)
 
     async def __aenter__(self) -> Self:
         return self

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Loop:
+class BackgroundLoop:
     """An event loop in a thread of its own, for as long as the client lives."""
 
     def __init__(self) -> None:

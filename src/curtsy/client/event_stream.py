@@ -1,5 +1,6 @@
 """Events as they come, on a WebSocket that is opened again where it was whenever it is cut."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
-from curtsy.client.http import Declined, Talk, Unanswered
+from curtsy.client.http import ApiConnection, Declined, Unanswered
 from curtsy.client.retries import Patience
 
 OURS = range(4000, 5000)
@@ -16,7 +17,7 @@ Message = dict[str, Any]
 
 
 async def follow(
-    talk: Talk, path: str, after: int | str | None, patience: Patience
+    talk: ApiConnection, path: str, after: int | str | None, patience: Patience
 ) -> AsyncGenerator[Message]:
     """Every message behind `after`, for ever; each time it is opened, first how things stand."""
     last = after
@@ -40,3 +41,18 @@ async def follow(
         except (WebSocketException, OSError) as error:
             trouble = Unanswered(talk.place, str(error))
         await (patience.bear(trouble) if trouble is not None else patience.pause())
+
+
+LOOK_EVERY_SECONDS = 0.5
+
+
+async def pages(talk: ApiConnection, path: str) -> AsyncGenerator[dict[str, Any]]:
+    """Page after page, for ever; none is missed."""
+    patience, last = Patience(talk), None
+    while True:
+        since = {"Accept": "application/json"} | ({"Last-Event-ID": last} if last else {})
+        page = await patience.ask(lambda: talk.ask("GET", path, headers=since))  # noqa: B023
+        yield page
+        if page["last"] == last:
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        last = page["last"]

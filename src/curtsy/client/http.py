@@ -43,7 +43,7 @@ class Declined(CurtsyError):
         return self.status == STORE_AWAY
 
 
-class Talk:
+class ApiConnection:
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
         self.was_answered = False

@@ -6,9 +6,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from curtsy.client.event_pages import pages
-from curtsy.client.event_stream import Message, follow
-from curtsy.client.http import Talk
+from curtsy.client.event_stream import Message, follow, pages
+from curtsy.client.http import ApiConnection
 from curtsy.client.retries import FIRST_PAUSE, Patience, Until
 from curtsy.model.jobs import OPEN_STATES
 
@@ -64,7 +63,7 @@ Progress = Callable[[Status], None]
 
 
 class AsyncJob:
-    def __init__(self, talk: Talk, job_id: str) -> None:
+    def __init__(self, talk: ApiConnection, job_id: str) -> None:
         self.id = job_id
         self._talk = talk
 

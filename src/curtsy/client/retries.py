@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from curtsy.client.http import Declined, Talk, Unanswered
+from curtsy.client.http import ApiConnection, Declined, Unanswered
 from curtsy.errors import CurtsyError
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ class NotInTime(CurtsyError):
 
 
 class Patience:
-    def __init__(self, talk: Talk, *, timeout: float | None = None) -> None:
+    def __init__(self, talk: ApiConnection, *, timeout: float | None = None) -> None:
         self._talk, self._is_bounded = talk, timeout is not None
         self._pause = FIRST_PAUSE
 

@@ -7,14 +7,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from curtsy.client.async_client import AsyncClient
-from curtsy.client.background_loop import Loop
+from curtsy.client.background_loop import BackgroundLoop
 from curtsy.client.event_stream import Message
 from curtsy.client.job import AsyncJob, Progress, Status
 from curtsy.client.request_bodies import Page
 
 
 class Job:
-    def __init__(self, loop: Loop, job: AsyncJob) -> None:
+    def __init__(self, loop: BackgroundLoop, job: AsyncJob) -> None:
         self._loop, self._job = loop, job
         self.id = job.id
 
@@ -72,7 +72,7 @@ class Client:
         self, url: str | None = None, *, key: str | None = None, timeout: float = 30.0
     ) -> None:
         self._client = AsyncClient(url, key=key, timeout=timeout)
-        self._loop = Loop()
+        self._loop = BackgroundLoop()
         atexit.register(self.close)  # later, nobody would end what its thread still waits for
 
     def __enter__(self) -> Self:

@@ -13,14 +13,14 @@ from curtsy.config.toml_file import read_toml
 from curtsy.errors import BadRequest, BadSetting
 from curtsy.requests.schedules import ScheduleRequest, rule_of
 from curtsy.sites.site import NAME
-from curtsy.sites.spec import SiteWords
+from curtsy.sites.spec import SiteSpec
 
 M = TypeVar("M", bound=BaseModel)
 
 
-def read_sites(settings: Settings) -> Mapping[str, SiteWords] | None:
+def read_sites(settings: Settings) -> Mapping[str, SiteSpec] | None:
     """None: there is no file, and none was named."""
-    found = _sections(settings, "sites_file", "sites", SiteWords)
+    found = _sections(settings, "sites_file", "sites", SiteSpec)
     for name in found or ():
         if not NAME.fullmatch(name):
             raise BadSetting(f"In {settings.sites_file}, {name[:100]!r} is no name for a site: "

@@ -12,10 +12,10 @@ from curtsy.config.settings import Settings
 from curtsy.config.toml_file import read_toml
 from curtsy.errors import BadRequest, BadSetting
 from curtsy.politeness.policy import Policy
-from curtsy.sources.policy_fields import PolicyWords
+from curtsy.sources.policy_fields import PolicyFields
 from curtsy.sources.source import check_hosts, check_name, check_whole
 
-Sections = Mapping[str, PolicyWords]
+Sections = Mapping[str, PolicyFields]
 
 
 def read_sources(settings: Settings) -> Sections | None:
@@ -29,7 +29,7 @@ def read_sources(settings: Settings) -> Sections | None:
 def sections_of(path: Path, defaults: Policy) -> Sections:
     """With those it must make sense."""
     found = read_toml(path, "sources", "SOURCES_FILE")
-    sections: dict[str, PolicyWords] = {}
+    sections: dict[str, PolicyFields] = {}
     problems: list[str] = []
     for name, said in found.items():
         try:
@@ -42,11 +42,11 @@ def sections_of(path: Path, defaults: Policy) -> Sections:
     return sections
 
 
-def _words(name: str, said: Any, defaults: Policy) -> PolicyWords:
+def _words(name: str, said: Any, defaults: Policy) -> PolicyFields:
     if not isinstance(said, dict):
         raise BadRequest([f"{name[:100]!r} stands before any source: begin with [name_of_one]"])
     try:
-        words = PolicyWords.model_validate(said)
+        words = PolicyFields.model_validate(said)
     except ValidationError as error:
         raise BadRequest(
             [f"[{name[:100]}] {_problem(name, found)}" for found in error.errors()]
@@ -69,7 +69,7 @@ def _problem(name: str, found: Any) -> str:
         if isinstance(found["input"], dict) and len(found["loc"]) == 1:
             whole = ".".join((name, field, *_below(found["input"])))
             return f'has a part {field!r}: a name with dots needs quotes, as ["{whole}"]'
-        known = difflib.get_close_matches(field, PolicyWords.model_fields, 1)
+        known = difflib.get_close_matches(field, PolicyFields.model_fields, 1)
         return f"has no field {field!r}" + (f" (did you mean {known[0]!r}?)" if known else "")
     said = found["msg"].removeprefix("Value error, ").rstrip(".")
     return f"{field}: {said}" if field else f"makes no sense: {said}"
@@ -79,7 +79,7 @@ def _below(part: dict[str, Any]) -> Iterator[str]:
     """The rest of a name that was taken for tables within tables."""
     while len(part) == 1:
         [(word, within)] = part.items()
-        if not isinstance(within, dict) or word in PolicyWords.model_fields:
+        if not isinstance(within, dict) or word in PolicyFields.model_fields:
             return
         yield word
         part = within

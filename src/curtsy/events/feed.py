@@ -10,8 +10,14 @@ from contextlib import aclosing, contextmanager
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from curtsy.events.stored_events import Fact, Place, read_all_after, read_job_after, read_news
-from curtsy.events.subscription import Following, JobGone
+from curtsy.events.stored_events import (
+    Place,
+    StoredEvent,
+    read_all_after,
+    read_job_after,
+    read_news,
+)
+from curtsy.events.subscription import JobGone, Subscription
 from curtsy.periodic import Wake
 from curtsy.store import Store
 
@@ -41,7 +47,7 @@ class _Topic:
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self.followers: set[Following] = set()
+        self.followers: set[Subscription] = set()
 
 
 class Feed:
@@ -49,7 +55,7 @@ class Feed:
         self._store = store
         self.wake = Wake()
         self._topics: dict[int, _Topic] = {}
-        self._listeners: set[Following] = set()
+        self._listeners: set[Subscription] = set()
         self._place: Place | None = None
         self._told = 0
 
@@ -57,10 +63,10 @@ class Feed:
     def followers(self) -> int:
         return len(self._listeners) + sum(len(t.followers) for t in self._topics.values())
 
-    async def of_job(self, job: Followed, *, after: int) -> AsyncGenerator[Fact]:
+    async def of_job(self, job: Followed, *, after: int) -> AsyncGenerator[StoredEvent]:
         """Every event behind `after`, once and in order, for ever. Raises `JobGone`."""
 
-        async def read_on(n: int) -> list[Fact]:
+        async def read_on(n: int) -> list[StoredEvent]:
             return await self._store.read(lambda c: read_job_after(c, job.id, n, most=AT_ONCE))
 
         with self._follow(job) as following:
@@ -70,14 +76,14 @@ class Feed:
                         raise JobGone  # whatever has its number now is none of our business
                     yield fact
 
-    async def of_all(self, *, after: Place, end: Place) -> AsyncGenerator[Fact]:
+    async def of_all(self, *, after: Place, end: Place) -> AsyncGenerator[StoredEvent]:
         """The same over all jobs; `end` was theirs when the caller last looked."""
         with self._listen(end) as following:
             async with aclosing(_all_of(following, after, self._all_after, _place)) as facts:
                 async for fact in facts:
                     yield fact
 
-    async def _all_after(self, place: Place) -> list[Fact]:
+    async def _all_after(self, place: Place) -> list[StoredEvent]:
         return await self._store.read(lambda c: read_all_after(c, place, most=AT_ONCE))
 
     async def step(self) -> float:
@@ -119,7 +125,7 @@ class Feed:
             self._place = facts[-1].place
         return len(facts) >= AT_ONCE
 
-    def _tell(self, fact: Fact, followers: Collection[Following]) -> None:
+    def _tell(self, fact: StoredEvent, followers: Collection[Subscription]) -> None:
         for following in followers:
             following.put(fact)
         self._told += len(followers)
@@ -130,8 +136,8 @@ class Feed:
             following.end()
 
     @contextmanager
-    def _follow(self, job: Followed) -> Iterator[Following]:
-        following = Following()
+    def _follow(self, job: Followed) -> Iterator[Subscription]:
+        following = Subscription()
         topic = self._topics.setdefault(job.id, _Topic(job.n))
         topic.followers.add(following)
         self.wake()
@@ -143,9 +149,9 @@ class Feed:
                 del self._topics[job.id]
 
     @contextmanager
-    def _listen(self, end: Place) -> Iterator[Following]:
+    def _listen(self, end: Place) -> Iterator[Subscription]:
         """All that comes behind `end`; what is told twice by that is left out by who reads it."""
-        following = Following()
+        following = Subscription()
         self._place = self._place or end
         self._listeners.add(following)
         self.wake()
@@ -156,11 +162,11 @@ class Feed:
 
 
 async def _all_of(
-    following: Following,
+    following: Subscription,
     last: At,
-    read_on: Callable[[At], Awaitable[list[Fact]]],
-    at: Callable[[Fact], At],
-) -> AsyncGenerator[Fact]:
+    read_on: Callable[[At], Awaitable[list[StoredEvent]]],
+    at: Callable[[StoredEvent], At],
+) -> AsyncGenerator[StoredEvent]:
     """From the store until there is no more, then as they come; again so after falling behind.
 
     A reading that is not full has reached what is kept for us since we began; to go on reading
@@ -181,7 +187,7 @@ async def _all_of(
                 yield live
 
 
-def _place(fact: Fact) -> Place:
+def _place(fact: StoredEvent) -> Place:
     return fact.place
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from curtsy.clock import rfc3339
-from curtsy.events.stored_events import Fact
+from curtsy.events.stored_events import StoredEvent
 
 
 class LogLine(NamedTuple):
@@ -13,7 +13,7 @@ class LogLine(NamedTuple):
     msg: str
 
 
-def log_lines(fact: Fact) -> list[LogLine]:
+def log_lines(fact: StoredEvent) -> list[LogLine]:
     """At least one for each event."""
     ts = rfc3339(fact.at)
     data = fact.data
@@ -62,13 +62,13 @@ def _failure(data: Mapping[str, Any]) -> str:
     return f"{data['url']}: {data['error']} ({', '.join(facts)})"
 
 
-def _retried(fact: Fact) -> str:
+def _retried(fact: StoredEvent) -> str:
     wait = max(0, round((fact.data["again_ms"] - fact.at) / 1000))
     when = "when its host may be asked again, in" if fact.data.get("rests") else "in"
     return f"Retry {when} {wait} s: {_failure(fact.data)}"
 
 
-def _of_the_job(fact: Fact) -> str:
+def _of_the_job(fact: StoredEvent) -> str:
     state, done, failed, cancelled, total = fact.stands
     match fact.name:
         case "job_scheduled":

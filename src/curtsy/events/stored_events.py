@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class StoredEvent:
     """An event with the job it is of. Followers share it, and what it was rendered to."""
 
     job_id: int
@@ -91,12 +91,12 @@ _END = Statement(
 )
 
 
-def read_job_after(connection: Connection, job_id: int, n: int, *, most: int) -> list[Fact]:
+def read_job_after(connection: Connection, job_id: int, n: int, *, most: int) -> list[StoredEvent]:
     return [_fact(row) for row in _OF_JOB(connection, [(job_id, n)], most=most)]
 
 
 class News(NamedTuple):
-    facts: list[Fact]
+    facts: list[StoredEvent]
     gone: list[int]
     """Jobs that were purged."""
 
@@ -110,7 +110,7 @@ def read_news(connection: Connection, known: Sequence[tuple[int, int]], *, most:
     return News(facts, [row.job_id for row in found if row.gone])
 
 
-def read_all_after(connection: Connection, place: Place, *, most: int) -> list[Fact]:
+def read_all_after(connection: Connection, place: Place, *, most: int) -> list[StoredEvent]:
     rows = _OF_ALL(connection, xid=place.xid, seq=place.seq, most=most)
     return [_fact(row) for row in rows]
 
@@ -120,8 +120,22 @@ def end_of_all(connection: Connection) -> Place:
     return Place(row.xid, row.seq) if row is not None else Place(0, 0)
 
 
-def _fact(row: Any) -> Fact:
-    return Fact(
+def _fact(row: Any) -> StoredEvent:
+    return StoredEvent(
         row.job_id, row.public_id, row.door, row.user_id, row.n, row.at, row.name, row.page_id,
         orjson.loads(row.data), Place(row.xid, row.seq),
     )  # fmt: skip
+
+
+_INSERT_EVENTS = Statement(
+    """
+    INSERT INTO events (xid, job_id, n, at, name, page_id, data)
+    SELECT {xid}, job_id, n, :now, name, page_id, data FROM {made} WHERE true
+    """,
+    made={"job_id": "bigint", "n": "bigint", "name": "text", "page_id": "bigint", "data": "text"},
+)
+
+
+def record_events(connection: Connection, made: Sequence[tuple[Any, ...]], *, now: int) -> None:
+    if made:
+        _INSERT_EVENTS(connection, made=made, now=now)

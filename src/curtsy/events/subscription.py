@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 
 from curtsy.errors import CurtsyError
-from curtsy.events.stored_events import Fact
+from curtsy.events.stored_events import StoredEvent
 
 MOST_WAITING = 1_000
 
@@ -15,17 +15,17 @@ class JobGone(CurtsyError):
     code = "job_gone"
 
 
-class Following:
+class Subscription:
     """What the feed puts in, one reader takes out. One that falls behind loses what waits for it
     and is told so: it reads on from the store, at its own pace."""
 
     def __init__(self) -> None:
-        self._facts: deque[Fact] = deque()
+        self._facts: deque[StoredEvent] = deque()
         self._news = asyncio.Event()
         self._fell_behind = False
         self._is_over = False
 
-    def put(self, fact: Fact) -> None:
+    def put(self, fact: StoredEvent) -> None:
         if len(self._facts) >= MOST_WAITING:
             self._fell_behind = True
             self._facts.clear()
@@ -43,7 +43,7 @@ class Following:
         self._facts.clear()
         self._fell_behind = False
 
-    async def next(self) -> Fact | None:
+    async def next(self) -> StoredEvent | None:
         """The next in order; None: the reader fell behind. Raises `JobGone`."""
         while not self._facts:
             if self._fell_behind:

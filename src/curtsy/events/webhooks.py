@@ -197,3 +197,19 @@ def signature(secret: str, body: bytes, *, now: int) -> str:
     at = now // SECOND
     signed = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={at},v1={signed}"
+
+
+_ANNOUNCE = Statement(
+    """
+    INSERT INTO webhook_deliveries (job_id, round, url, next_at, created_at)
+    SELECT job_id, round, url, :now, :now FROM {ended} WHERE true
+    ON CONFLICT (job_id, round) DO NOTHING
+    """,
+    ended={"job_id": "bigint", "round": "int", "url": "text"},
+)
+
+
+def announce(connection: Connection, ended: Sequence[tuple[int, int, str]], *, now: int) -> None:
+    """Ends of jobs, by round, that somebody wants to be told of at a URL."""
+    if ended:
+        _ANNOUNCE(connection, ended=ended, now=now)

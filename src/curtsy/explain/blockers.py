@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from curtsy.clock import SECOND, rfc3339
-from curtsy.explain.outlook import SourceStanding
+from curtsy.explain.outlook import SourceSnapshot
 from curtsy.frontier.source_policy import DISABLED
 from curtsy.politeness.pace import Rule
-from curtsy.reports.workers import WorkerStanding, all_workers
+from curtsy.reports.workers import WorkerStatus, all_workers
 from curtsy.store import Connection
 
 TAKEN_WITHIN = 2 * SECOND
@@ -28,13 +28,13 @@ class Blocker:
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class WorkersAtWork:
     """Who could do the work."""
 
-    live: Sequence[WorkerStanding]
+    live: Sequence[WorkerStatus]
 
     @classmethod
-    def now(cls, connection: Connection, now: int) -> "Hands":
+    def now(cls, connection: Connection, now: int) -> "WorkersAtWork":
         return cls([worker for worker in all_workers(connection, now=now) if worker.alive])
 
     @property
@@ -66,15 +66,15 @@ class Hands:
                           frees="Start one: `curtsy worker`.")  # fmt: skip
 
 
-def source_blockers(standing: SourceStanding, hands: Hands, *, now: int) -> list[Blocker]:
+def source_blockers(snapshot: SourceSnapshot, hands: WorkersAtWork, *, now: int) -> list[Blocker]:
     """All of the source's own that hold now; none: it starts as soon as a worker has a hand."""
-    waits = standing.pace.waits(now)
+    waits = snapshot.pace.waits(now)
     return [
-        *paused(standing),
-        *_orphaned(standing, hands),
-        *(_of_rule(standing, rule, until, now) for rule, until in waits.items()),
-        *_full(standing),
-        *(() if waits else _not_taken(standing, hands, now)),
+        *paused(snapshot),
+        *_orphaned(snapshot, hands),
+        *(_of_rule(snapshot, rule, until, now) for rule, until in waits.items()),
+        *_full(snapshot),
+        *(() if waits else _not_taken(snapshot, hands, now)),
     ]
 
 
@@ -86,8 +86,8 @@ def waits_for_retries(pages: int, first_at: int) -> Blocker:
                    first_at, frees="Its time.", data={"pages": pages})  # fmt: skip
 
 
-def paused(standing: SourceStanding) -> Iterator[Blocker]:
-    row = standing.row
+def paused(snapshot: SourceSnapshot) -> Iterator[Blocker]:
+    row = snapshot.row
     if row.paused and row.paused_by == DISABLED:
         yield Blocker("source_disabled", f"{row.name} is not enabled in its policy.",
                       frees=f"`curtsy sources set {row.name} --enabled`.")  # fmt: skip
@@ -97,17 +97,17 @@ def paused(standing: SourceStanding) -> Iterator[Blocker]:
                       frees=f"`curtsy sources resume {row.name}`.", data={"by": by})  # fmt: skip
 
 
-def _orphaned(standing: SourceStanding, hands: Hands) -> Iterator[Blocker]:
-    owner = standing.row.owner
+def _orphaned(snapshot: SourceSnapshot, hands: WorkersAtWork) -> Iterator[Blocker]:
+    owner = snapshot.row.owner
     if owner is not None and hands.live and all(worker.id != owner for worker in hands.live):
-        yield Blocker("owner_silent", f"Worker {owner} holds {standing.row.name} and is silent; "
+        yield Blocker("owner_silent", f"Worker {owner} holds {snapshot.row.name} and is silent; "
                       "another takes over when its lease is over.",
                       frees="Nothing to do: it takes one lease.",
                       data={"worker": owner})  # fmt: skip
 
 
-def _not_taken(standing: SourceStanding, hands: Hands, now: int) -> Iterator[Blocker]:
-    row, busy = standing.row, any(hands.blockers())
+def _not_taken(snapshot: SourceSnapshot, hands: WorkersAtWork, now: int) -> Iterator[Blocker]:
+    row, busy = snapshot.row, any(hands.blockers())
     is_free = row.owner is None and not row.paused and row.ready_at is not None
     if is_free and hands.live and not busy and row.ready_at <= now - TAKEN_WITHIN:
         yield Blocker("not_taken", f"{row.name} is ready since {rfc3339(row.ready_at)}, and no "
@@ -116,8 +116,8 @@ def _not_taken(standing: SourceStanding, hands: Hands, now: int) -> Iterator[Blo
                       data={"ready_since": rfc3339(row.ready_at)})  # fmt: skip
 
 
-def _full(standing: SourceStanding) -> Iterator[Blocker]:
-    pace, name, open_here = standing.pace, standing.row.name, len(standing.open)
+def _full(snapshot: SourceSnapshot) -> Iterator[Blocker]:
+    pace, name, open_here = snapshot.pace, snapshot.row.name, len(snapshot.open)
     most = 1 if pace.resting else pace.policy.concurrency
     if open_here >= most:
         yield Blocker("concurrency", f"{open_here} of at most {most} requests to {name} are open.",
@@ -125,15 +125,15 @@ def _full(standing: SourceStanding) -> Iterator[Blocker]:
                       data={"open": open_here, "concurrency": most})  # fmt: skip
 
 
-def _of_rule(standing: SourceStanding, rule: Rule, until: int, now: int) -> Blocker:
-    name, policy, at = standing.row.name, standing.pace.policy, rfc3339(until)
+def _of_rule(snapshot: SourceSnapshot, rule: Rule, until: int, now: int) -> Blocker:
+    name, policy, at = snapshot.row.name, snapshot.pace.policy, rfc3339(until)
     match rule:
         case "rest":
-            return _rest(standing, until)
+            return _rest(snapshot, until)
         case "delay":
-            return _in_slow_hours(standing, until, now) or _delay(standing, until)
+            return _in_slow_hours(snapshot, until, now) or _delay(snapshot, until)
         case "hourly_limit":
-            limit, used = policy.requests_per_hour, standing.pace.hour.total
+            limit, used = policy.requests_per_hour, snapshot.pace.hour.total
             return Blocker("hourly_limit", f"{name} gets at most {limit} requests an hour and "
                            f"{policy.burst_limit} in a burst; the next at {at}.", until,
                            frees="A larger requests_per_hour or burst_limit in its policy.",
@@ -146,9 +146,9 @@ def _of_rule(standing: SourceStanding, rule: Rule, until: int, now: int) -> Bloc
                            data={"timezone": zone})  # fmt: skip
 
 
-def _in_slow_hours(standing: SourceStanding, until: int, now: int) -> Blocker | None:
+def _in_slow_hours(snapshot: SourceSnapshot, until: int, now: int) -> Blocker | None:
     """Where the wait is as long as it is because of them."""
-    name, hours = standing.row.name, standing.pace.policy.hours
+    name, hours = snapshot.row.name, snapshot.pace.policy.hours
     if hours is None or hours.closed or hours.slowdown == 1 or not hours.within(now):
         return None
     slow_until = rfc3339(hours.changes_at(now))
@@ -159,9 +159,9 @@ def _in_slow_hours(standing: SourceStanding, until: int, now: int) -> Blocker | 
                          "timezone": hours.timezone})  # fmt: skip
 
 
-def _delay(standing: SourceStanding, until: int) -> Blocker:
+def _delay(snapshot: SourceSnapshot, until: int) -> Blocker:
     """By whichever of its causes the delay is as long as it is."""
-    name, pace, at = standing.row.name, standing.pace, rfc3339(until)
+    name, pace, at = snapshot.row.name, snapshot.pace, rfc3339(until)
     seconds = round(pace.delay() / SECOND, 3)
     data: dict[str, Any] = {"delay_seconds": seconds}
     if pace.strain.stretch > 1:
@@ -170,7 +170,7 @@ def _delay(standing: SourceStanding, until: int) -> Blocker:
                        f"so it is asked only every {seconds:g} s; the next at {at}.", until,
                        frees="Quicker answers of the site.",
                        data=data | {"answers_ms": recent, "usually_ms": usual})  # fmt: skip
-    if pace.policy.min_delay > standing.policy.min_delay:
+    if pace.policy.min_delay > snapshot.policy.min_delay:
         return Blocker("crawl_delay", f"The robots.txt of {name} asks for a request every "
                        f"{seconds:g} s at most; the next at {at}.", until,
                        frees="In its policy, a smaller crawl_delay_cap_seconds, or robots = "
@@ -180,10 +180,10 @@ def _delay(standing: SourceStanding, until: int) -> Blocker:
                    frees="A smaller min_delay_seconds in its policy.", data=data)  # fmt: skip
 
 
-def _rest(standing: SourceStanding, until: int) -> Blocker:
-    row, why, at = standing.row, standing.kept.get("why"), rfc3339(until)
-    probes = standing.policy.give_up_probes
-    if standing.handed_over:
+def _rest(snapshot: SourceSnapshot, until: int) -> Blocker:
+    row, why, at = snapshot.row, snapshot.kept.get("why"), rfc3339(until)
+    probes = snapshot.policy.give_up_probes
+    if snapshot.handed_over:
         return Blocker("handover", f"{row.name} is left alone until {at}: who asked it last was "
                        "lost, or its hosts were grouped anew, and may have asked a moment ago.",
                        until, frees="Nothing to do: it takes one lease.")  # fmt: skip

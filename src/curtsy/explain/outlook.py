@@ -87,7 +87,7 @@ _UNKNOWN_AND_WAITING = Lookup(
 
 
 @dataclass(frozen=True, slots=True)
-class SourceStanding:
+class SourceSnapshot:
     """A source and its pace, as the store has them; times are instants."""
 
     row: Any
@@ -114,7 +114,7 @@ class SourceStanding:
 
 @dataclass(frozen=True, slots=True)
 class SourceOutlook:
-    standing: SourceStanding
+    snapshot: SourceSnapshot
     pages: int
     """Of the job, that wait here."""
     ahead: int
@@ -141,44 +141,44 @@ class Outlook:
 def job_outlook(connection: Connection, job_id: int, defaults: Policy, *, now: int) -> Outlook:
     rows = list(_BY_SOURCE(connection, job_id=job_id, most=MOST_PAGES, sources=MOST_SOURCES,
                            now=now))  # fmt: skip
-    standings = source_standings(connection, [row.source_id for row in rows], defaults, now=now)
+    snapshots = source_snapshots(connection, [row.source_id for row in rows], defaults, now=now)
     places = {(row.source_id, int(at)) for row in rows for at in (row.first, row.last)
               if at is not None}  # fmt: skip
     before = visits_up_to(connection, places, now=now)
-    asked = [(i, page_id) for i, standing in standings.items() for page_id in standing.open]
+    asked = [(i, page_id) for i, snapshot in snapshots.items() for page_id in snapshot.open]
     is_open = {row.source_id: row.pages for row in
                _OPEN_OF_JOB(connection, open=asked, job_id=job_id)} if asked else {}  # fmt: skip
-    found = [_of_source(row, standings[row.source_id], before, is_open.get(row.source_id, 0), now)
+    found = [_of_source(row, snapshots[row.source_id], before, is_open.get(row.source_id, 0), now)
              for row in rows]  # fmt: skip
     found.sort(key=lambda outlook: outlook.last_start_at, reverse=True)
     finish_at = None
     if found:
         last = found[0]
-        finish_at = last.last_start_at + round(last.standing.pace.strain.recent)
+        finish_at = last.last_start_at + round(last.snapshot.pace.strain.recent)
     return Outlook(found, finish_at)
 
 
 def _of_source(
-    row: Any, standing: SourceStanding, before: Mapping[tuple[int, int], int], is_open: int,
+    row: Any, snapshot: SourceSnapshot, before: Mapping[tuple[int, int], int], is_open: int,
     now: int,
 ) -> SourceOutlook:  # fmt: skip
     if is_open >= row.pages:
-        return SourceOutlook(standing, row.pages, 0, now, now, is_open)
+        return SourceOutlook(snapshot, row.pages, 0, now, now, is_open)
     ready, first_later = row.pages - row.later, row.first_later
     first = before.get((row.source_id, int(row.first or 0)), 1)
     last = before.get((row.source_id, int(row.last or 0)), ready)
-    starts = standing.start_of_place(first, now) if ready else standing.start_of(1, first_later)
-    ends = standing.start_of_place(last + row.later, now) if ready else 0
+    starts = snapshot.start_of_place(first, now) if ready else snapshot.start_of(1, first_later)
+    ends = snapshot.start_of_place(last + row.later, now) if ready else 0
     if row.later:
-        ends = max(ends, standing.start_of(row.later, first_later),
-                   standing.start_of(1, row.last_due))  # fmt: skip
-    ahead = max(0, first - 1 - len(standing.open))
-    return SourceOutlook(standing, row.pages, ahead, starts, ends, is_open, row.later, first_later)
+        ends = max(ends, snapshot.start_of(row.later, first_later),
+                   snapshot.start_of(1, row.last_due))  # fmt: skip
+    ahead = max(0, first - 1 - len(snapshot.open))
+    return SourceOutlook(snapshot, row.pages, ahead, starts, ends, is_open, row.later, first_later)
 
 
-def source_standings(
+def source_snapshots(
     connection: Connection, sources: Collection[int], defaults: Policy, *, now: int
-) -> dict[int, SourceStanding]:
+) -> dict[int, SourceSnapshot]:
     wanted = [(i,) for i in sources]
     if not wanted:
         return {}
@@ -200,7 +200,7 @@ def _unknown_robots(
     return unknown
 
 
-def _standing_of(row: Any, defaults: Policy, unknown_robots: frozenset[str]) -> SourceStanding:
+def _standing_of(row: Any, defaults: Policy, unknown_robots: frozenset[str]) -> SourceSnapshot:
     """Of a row of `sources` with the columns that tell of its pace."""
     policy = defaults.with_overrides(orjson.loads(row.policy))
     kept = orjson.loads(row.pace) if row.pace else {}
@@ -210,7 +210,7 @@ def _standing_of(row: Any, defaults: Policy, unknown_robots: frozenset[str]) -> 
     if handed_over:
         pace.rest(row.next_fetch_at)
     is_open = frozenset(kept.get("open", ()) if row.owner is not None else ())
-    return SourceStanding(row, policy, kept, pace, unknown_robots, is_open, handed_over)
+    return SourceSnapshot(row, policy, kept, pace, unknown_robots, is_open, handed_over)
 
 
 def visits_up_to(

@@ -8,8 +8,8 @@ from typing import Any
 import zstandard
 
 from curtsy.explain.advice import Advice, Late, advise
-from curtsy.explain.blockers import Blocker, Hands, paused
-from curtsy.explain.outlook import PLACE, SourceStanding, source_standings, visits_up_to
+from curtsy.explain.blockers import Blocker, WorkersAtWork, paused
+from curtsy.explain.outlook import PLACE, SourceSnapshot, source_snapshots, visits_up_to
 from curtsy.frontier.admit import Admission, Wanted
 from curtsy.frontier.ranks import Ranks, VirtualTimes, virtual_times
 from curtsy.frontier.sources import expected_sources
@@ -90,11 +90,11 @@ class Found:
 
     known: Mapping[str, Any]
     source_of: Mapping[str, int]
-    standings: Mapping[int, SourceStanding]
+    snapshots: Mapping[int, SourceSnapshot]
     ranks: VirtualTimes
     robots: Mapping[str, bytes]
     placed: Mapping[int, "Placed"] = field(default_factory=dict)
-    hands: Hands = field(default_factory=lambda: Hands(()))
+    hands: WorkersAtWork = field(default_factory=lambda: WorkersAtWork(()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +146,11 @@ def look_for_plan(
     source_of = expected_sources(connection, hosts)
     ids = sorted(set(source_of.values()))
     asked = [(host,) for host, _pages in hosts.most_common(HOSTS_WITH_ROBOTS)]
-    found = Found(known, source_of, source_standings(connection, ids, defaults, now=now),
+    found = Found(known, source_of, source_snapshots(connection, ids, defaults, now=now),
                   virtual_times(connection, ids),
                   {kept.host: bytes(kept.robots) for kept in
                    _ROBOTS(connection, wanted=asked, now=now)},
-                  hands=Hands.now(connection, now))  # fmt: skip
+                  hands=WorkersAtWork.now(connection, now))  # fmt: skip
     return _placed(connection, wanted, found, now)
 
 
@@ -255,8 +255,8 @@ def _barred(wanted: Sequence[Wanted], found: Found, defaults: Policy, token: str
 
 def _policy(host: str, found: Found, defaults: Policy) -> Policy:
     source = found.source_of.get(host)
-    standing = found.standings.get(source) if source is not None else None
-    return standing.policy if standing is not None else defaults
+    snapshot = found.snapshots.get(source) if source is not None else None
+    return snapshot.policy if snapshot is not None else defaults
 
 
 def _by_source(wanted: Sequence[Wanted], found: Found) -> dict[int | str, int]:
@@ -275,12 +275,12 @@ def _foretold(
         pace, robots = Pace(defaults, rest_until=now), len(unknown) if defaults.robots else 0
         first, last = (start_of(pace, n + robots, now) for n in (1, new))
         return PlannedSource(source, new, 0, first, last, pace, unknown_robots=robots)
-    standing, placed = found.standings[source], found.placed[source]
-    robots = len(standing.unknown_robots | unknown) if standing.policy.robots else 0
+    snapshot, placed = found.snapshots[source], found.placed[source]
+    robots = len(snapshot.unknown_robots | unknown) if snapshot.policy.robots else 0
     return PlannedSource(
-        standing.row.name, new, placed.up_to_last,
-        standing.start_of_place(placed.before_first + 1, now, also_unknown=unknown),
-        standing.start_of_place(placed.up_to_last + new, now, also_unknown=unknown),
-        standing.pace, standing.pace.strain.recent, robots, placed.if_first,
-        next(paused(standing), None),
+        snapshot.row.name, new, placed.up_to_last,
+        snapshot.start_of_place(placed.before_first + 1, now, also_unknown=unknown),
+        snapshot.start_of_place(placed.up_to_last + new, now, also_unknown=unknown),
+        snapshot.pace, snapshot.pace.strain.recent, robots, placed.if_first,
+        next(paused(snapshot), None),
     )  # fmt: skip

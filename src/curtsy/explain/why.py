@@ -8,7 +8,7 @@ from curtsy.clock import rfc3339
 from curtsy.errors import NotFound
 from curtsy.explain.blockers import (
     Blocker,
-    Hands,
+    WorkersAtWork,
     source_blockers,
     waits_for_retries,
     without_names,
@@ -17,9 +17,9 @@ from curtsy.explain.outlook import (
     PLACE,
     Outlook,
     SourceOutlook,
-    SourceStanding,
+    SourceSnapshot,
     job_outlook,
-    source_standings,
+    source_snapshots,
     visits_up_to,
 )
 from curtsy.model.jobs import OPEN_STATES
@@ -100,7 +100,7 @@ def why_source(connection: Connection, name: str, defaults: Policy, *, now: int)
     source_id = _SOURCE(connection, name=name).scalar()
     if source_id is None:
         raise NotFound("source", name[:200])
-    look = _Look(connection, [source_id], defaults, now)
+    look = _Look(connection, source_snapshots(connection, [source_id], defaults, now=now), now)
     waiting = _WAITING(connection, source_id=source_id, now=now).one()
     number, blockers = waiting.ready + waiting.due + waiting.later, look.blockers(source_id)
     if not number:
@@ -109,7 +109,7 @@ def why_source(connection: Connection, name: str, defaults: Policy, *, now: int)
     if not waiting.ready + waiting.due:
         blockers = [waits_for_retries(waiting.later, waiting.first_later), *blockers]
         from_at = waiting.first_later
-    start = look.standings[source_id].start_of(1, from_at) if look.moves(source_id) else None
+    start = look.snapshots[source_id].start_of(1, from_at) if look.moves(source_id) else None
     return Why(name, "waiting" if blockers else "ready", blockers, start, number)
 
 
@@ -122,22 +122,23 @@ def why_page(
         raise NotFound("page", name)
     if page.visit is None:
         return _not_queued(page, name)
-    look = _Look(connection, [page.source_id], defaults, now, confined)
-    standing = look.standings[page.source_id]
+    known = source_snapshots(connection, [page.source_id], defaults, now=now)
+    look = _Look(connection, known, now, confined)
+    snapshot = look.snapshots[page.source_id]
     if page.due_at is not None and page.due_at > now:
-        own, ahead = [_retry(page, standing)], None
-        start = standing.start_of(1, page.due_at)
-    elif page.id in standing.open:
+        own, ahead = [_retry(page, snapshot)], None
+        start = snapshot.start_of(1, page.due_at)
+    elif page.id in snapshot.open:
         return Why(name, "in_flight", [], now, 0)
     else:
         place = (page.source_id, page.priority * PLACE + page.rank)
         up_to = visits_up_to(connection, [place], now=now)[place]
-        ahead = max(0, up_to - 1 - len(standing.open))
+        ahead = max(0, up_to - 1 - len(snapshot.open))
         own = [_behind(page, ahead)] if ahead else []
-        start = standing.start_of(ahead + 1, now)
+        start = snapshot.start_of(ahead + 1, now)
     blockers = [*own, *look.blockers(page.source_id)]
-    known = look.moves(page.source_id)
-    return Why(name, "waiting" if blockers else "ready", blockers, start if known else None, ahead)
+    moves = look.moves(page.source_id)
+    return Why(name, "waiting" if blockers else "ready", blockers, start if moves else None, ahead)
 
 
 def why_job(
@@ -154,21 +155,21 @@ def why_job(
         return WhyJob(row, [ended], ledger=ledger)
     outlook = job_outlook(connection, row.id, defaults, now=now)
     shown = outlook.sources[:SOURCES_SHOWN]
-    look = _Look(connection, [o.standing.row.id for o in shown], defaults, now, confined)
+    look = _Look(connection, {o.snapshot.row.id: o.snapshot for o in shown}, now, confined)
     return WhyJob(
         row, [*_of_job(row), *look.hands.blockers()], [look.of_job(o) for o in shown],
         len(outlook.sources) - len(shown), expected_end(outlook, look.hands), ledger,
     )  # fmt: skip
 
 
-def expected_end(outlook: Outlook, hands: Hands) -> int | None:
+def expected_end(outlook: Outlook, hands: WorkersAtWork) -> int | None:
     """None where it waits for something that nobody can foretell."""
-    stuck = not hands.at_work or any(o.standing.row.paused for o in outlook.sources)
+    stuck = not hands.at_work or any(o.snapshot.row.paused for o in outlook.sources)
     return None if stuck else outlook.finish_at
 
 
 def eta(connection: Connection, job_id: int, defaults: Policy, *, now: int) -> int | None:
-    hands = Hands.now(connection, now)
+    hands = WorkersAtWork.now(connection, now)
     if not hands.at_work:
         return None
     return expected_end(job_outlook(connection, job_id, defaults, now=now), hands)
@@ -178,23 +179,20 @@ class _Look:
     """Some sources, and who is at work."""
 
     def __init__(
-        self, connection: Connection, sources: Sequence[int], defaults: Policy, now: int,
+        self, connection: Connection, snapshots: Mapping[int, SourceSnapshot], now: int,
         confined: bool = False,
     ) -> None:  # fmt: skip
-        self._now, self._confined = now, confined
-        self.hands = Hands.now(connection, now)
-        self.standings: dict[int, SourceStanding] = source_standings(
-            connection, sources, defaults, now=now
-        )
+        self._now, self._confined, self.snapshots = now, confined, snapshots
+        self.hands = WorkersAtWork.now(connection, now)
 
     def blockers(self, source_id: int, *, hands: bool = True) -> list[Blocker]:
-        standing = self.standings[source_id]
-        found = source_blockers(standing, self.hands, now=self._now)
+        snapshot = self.snapshots[source_id]
+        found = source_blockers(snapshot, self.hands, now=self._now)
         found += self.hands.blockers() if hands else ()
-        return [without_names(b, standing.row.name) for b in found] if self._confined else found
+        return [without_names(b, snapshot.row.name) for b in found] if self._confined else found
 
     def of_job(self, outlook: SourceOutlook) -> WhySource:
-        source_id, later_at = outlook.standing.row.id, outlook.first_later_at
+        source_id, later_at = outlook.snapshot.row.id, outlook.first_later_at
         all_open = outlook.open >= outlook.pages
         blockers = [] if all_open else self.blockers(source_id, hands=False)
         if later_at is not None and outlook.later == outlook.pages:
@@ -203,7 +201,7 @@ class _Look:
 
     def moves(self, source_id: int) -> bool:
         """Without anybody's doing."""
-        return self.hands.at_work and not self.standings[source_id].row.paused
+        return self.hands.at_work and not self.snapshots[source_id].row.paused
 
 
 def _not_queued(page: Any, name: str) -> Why:
@@ -220,8 +218,8 @@ def _not_queued(page: Any, name: str) -> Why:
     return Why(name, "ended", [Blocker("ended", because)])
 
 
-def _retry(page: Any, standing: SourceStanding) -> Blocker:
-    most, at = standing.policy.max_retries, rfc3339(page.due_at)
+def _retry(page: Any, snapshot: SourceSnapshot) -> Blocker:
+    most, at = snapshot.policy.max_retries, rfc3339(page.due_at)
     last = f" after {page.kind}: {page.error}" if page.kind is not None else ""
     if not page.attempt:
         return Blocker("later", f"It goes on at {at}{last or '.'}", page.due_at)

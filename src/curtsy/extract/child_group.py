@@ -3,23 +3,27 @@
 from collections.abc import Callable
 from typing import Any
 
-from curtsy.extract.child_process import Reader
-from curtsy.extract.fork_server_client import Link
+from curtsy.extract.child_process import ChildProcess
+from curtsy.extract.fork_server_client import ForkServerClient
 from curtsy.model.failure_kinds import Kind
 
 
-class Brood:
+class ChildGroup:
     """Starts nothing before the first page."""
 
     def __init__(
-        self, start: Callable[[], Link], *, pages_per_process: int, keep_below_bytes: int
+        self,
+        start: Callable[[], ForkServerClient],
+        *,
+        pages_per_process: int,
+        keep_below_bytes: int,
     ) -> None:
         self._start = start
         self._pages_per_process, self._keep_below_bytes = pages_per_process, keep_below_bytes
-        self.link: Link | None = None
-        self._idle: list[Reader] = []
+        self.link: ForkServerClient | None = None
+        self._idle: list[ChildProcess] = []
 
-    async def reader(self) -> tuple[Link, Reader]:
+    async def reader(self) -> tuple[ForkServerClient, ChildProcess]:
         """One that is free, or a new one. Raises `NurseryGone`."""
         link = self.link
         if link is None or link.gone:
@@ -34,7 +38,7 @@ class Brood:
                 return link, reader
         return link, await link.make()
 
-    def keep(self, link: Link, reader: Reader, header: dict[str, Any]) -> None:
+    def keep(self, link: ForkServerClient, reader: ChildProcess, header: dict[str, Any]) -> None:
         """Or end it: it is not asked to end by itself, who knows what it has become."""
         spent = (
             reader.pages >= self._pages_per_process
@@ -46,7 +50,7 @@ class Brood:
         else:
             self.lay_by(reader)
 
-    def lay_by(self, reader: Reader) -> None:
+    def lay_by(self, reader: ChildProcess) -> None:
         self._idle.append(reader)
 
     async def close(self) -> None:

@@ -11,7 +11,7 @@ LARGEST_ANSWER = LARGEST_RECORD + 2**20
 """No child of ours says more: it is not ours any longer."""
 
 
-class ReaderGone(Exception):
+class ChildGone(Exception):
     """The child ended before it answered, with this status; None: nobody can say."""
 
     def __init__(self, status: int | None) -> None:
@@ -23,7 +23,7 @@ class Garbled(Exception):
     """What came is no answer: something in the child wrote on its channel."""
 
 
-class Reader(asyncio.Protocol):
+class ChildProcess(asyncio.Protocol):
     def __init__(self) -> None:
         self.number = 0
         self.pages = 0
@@ -52,7 +52,7 @@ class Reader(asyncio.Protocol):
 
     def ended(self, status: int | None) -> None:
         self._is_gone = True
-        self._fail(ReaderGone(status))
+        self._fail(ChildGone(status))
 
     # What the event loop calls.
 

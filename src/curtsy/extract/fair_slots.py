@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 ASIDE_AFTER_SECONDS = 1.0
 
 
-class Places:
+class FairSlots:
     """A page that takes long steps aside, so that a few of them cannot hold up all others: as many
     again may be read beside them."""
 

@@ -47,7 +47,7 @@ def run(channel: socket.socket, own: Sequence[str] | None = None) -> None:
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    nursery = _Nursery(channel, serve)
+    nursery = _ForkServer(channel, serve)
     waiting = select.poll()  # as select.select it would fail in a process of a thousand sockets
     waiting.register(channel, select.POLLIN)
     waiting.register(wake, select.POLLIN)
@@ -86,7 +86,7 @@ def _own(files: Sequence[str]) -> _Serve:
     return partial(child_main.serve, named=named, alone=True)
 
 
-class _Nursery:
+class _ForkServer:
     def __init__(self, channel: socket.socket, serve: _Serve) -> None:
         self._channel, self._serve = channel, serve
         self._alive: set[int] = set()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from curtsy.errors import CurtsyError
-from curtsy.extract.child_process import Reader
+from curtsy.extract.child_process import ChildProcess
 from curtsy.extract.confinement import without_secrets
 from curtsy.logs import logger
 
@@ -20,14 +20,14 @@ _LONGEST_NEWS = 4_096
 _ENDS_WITHIN_SECONDS = 5.0
 
 
-class NurseryGone(CurtsyError):
+class ForkServerGone(CurtsyError):
     code = "nursery_gone"
 
     def __init__(self) -> None:
         super().__init__("The process that makes readers of pages has ended.")
 
 
-class Link:
+class ForkServerClient:
     """One nursery from its start to its end."""
 
     def __init__(
@@ -36,7 +36,7 @@ class Link:
         self._memory_bytes = memory_bytes
         self._loop = asyncio.get_running_loop()
         self._made: deque[asyncio.Future[int]] = deque()
-        self._readers: dict[int, Reader] = {}
+        self._readers: dict[int, ChildProcess] = {}
         self.gone = False
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -50,9 +50,9 @@ class Link:
         self._channel.setblocking(False)
         self._loop.add_reader(self._channel.fileno(), self._hear)
 
-    async def make(self) -> Reader:
+    async def make(self) -> ChildProcess:
         if self.gone:
-            raise NurseryGone
+            raise ForkServerGone
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         made: asyncio.Future[int] = self._loop.create_future()
@@ -62,9 +62,9 @@ class Link:
                 socket.send_fds(self._channel, [order], [theirs.fileno()])
             except ConnectionError:
                 ours.close()
-                raise NurseryGone from None
+                raise ForkServerGone from None
         self._made.append(made)
-        _, reader = await self._loop.create_unix_connection(Reader, sock=ours)
+        _, reader = await self._loop.create_unix_connection(ChildProcess, sock=ours)
         try:
             reader.number = await made
         except BaseException:
@@ -73,7 +73,7 @@ class Link:
         self._readers[reader.number] = reader
         return reader
 
-    def end(self, reader: Reader) -> None:
+    def end(self, reader: ChildProcess) -> None:
         """Now, in the middle of whatever it does."""
         reader.close()
         if not self.gone:
@@ -125,7 +125,7 @@ class Link:
         self._channel.close()
         for made in self._made:
             if not made.done():
-                made.set_exception(NurseryGone())
+                made.set_exception(ForkServerGone())
         for reader in self._readers.values():
             reader.close()
             reader.ended(None)

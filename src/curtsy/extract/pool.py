@@ -9,11 +9,11 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from curtsy.extract.child_group import Brood
+from curtsy.extract.child_group import ChildGroup
 from curtsy.extract.child_main import OUT_OF_MEMORY
-from curtsy.extract.child_process import Garbled, Reader, ReaderGone
-from curtsy.extract.fair_slots import Places
-from curtsy.extract.fork_server_client import Link, NurseryGone
+from curtsy.extract.child_process import ChildGone, ChildProcess, Garbled
+from curtsy.extract.fair_slots import FairSlots
+from curtsy.extract.fork_server_client import ForkServerClient, ForkServerGone
 from curtsy.extract.frames import frame
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
@@ -47,14 +47,16 @@ class Pool:
         self, limits: ExtractLimits, *, nursery: str = NURSERY, own: OwnScrapers | None = None
     ) -> None:
         self._limits, self._own = limits, own or OwnScrapers()
-        start = partial(Link, memory_bytes=limits.memory_bytes, nursery=nursery)
-        self._built_in = Brood(start, pages_per_process=limits.pages_per_process,
+        start = partial(ForkServerClient, memory_bytes=limits.memory_bytes, nursery=nursery)
+        self._built_in = ChildGroup(start, pages_per_process=limits.pages_per_process,
                                keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
         # What one page has made of the process must not be met by the next.
-        self._of_own = Brood(partial(start, own=self._own.files), pages_per_process=1,
+        self._of_own = ChildGroup(partial(start, own=self._own.files), pages_per_process=1,
                              keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
         # Those whose scraper hangs must not hold up everybody else's.
-        self._places = {brood: Places(limits.processes) for brood in (self._built_in, self._of_own)}
+        self._places = {
+            brood: FairSlots(limits.processes) for brood in (self._built_in, self._of_own)
+        }
 
     async def __aenter__(self) -> Self:
         return self
@@ -102,14 +104,14 @@ class Pool:
         if not isinstance(made, Failed):
             self._brood(scraper).lay_by(made[1])
 
-    def _brood(self, scraper: str) -> Brood:
+    def _brood(self, scraper: str) -> ChildGroup:
         return self._of_own if scraper in self._own.docs else self._built_in
 
-    async def _reader(self, brood: Brood) -> tuple[Link, Reader] | Failed:
+    async def _reader(self, brood: ChildGroup) -> tuple[ForkServerClient, ChildProcess] | Failed:
         try:
             async with asyncio.timeout(NURSERY_SECONDS):
                 return await brood.reader()
-        except NurseryGone as gone:
+        except ForkServerGone as gone:
             return Failed(Kind.INTERNAL, f"{gone} It is tried again.")
         except TimeoutError:
             if brood.link is not None:
@@ -118,7 +120,7 @@ class Pool:
             return Failed(Kind.EXTRACT_TIMEOUT, sentence)
 
     async def _read(
-        self, brood: Brood, link: Link, reader: Reader, question: bytes
+        self, brood: ChildGroup, link: ForkServerClient, reader: ChildProcess, question: bytes
     ) -> Record | Failed:
         try:
             async with asyncio.timeout(self._limits.seconds):
@@ -127,7 +129,7 @@ class Pool:
             link.end(reader)
             sentence = f"The scraper was not done with the page after {self._limits.seconds:g} s."
             return Failed(Kind.EXTRACT_TIMEOUT, sentence)
-        except ReaderGone as gone:
+        except ChildGone as gone:
             reader.close()
             return _cause_of_death(gone.status)
         except Garbled:

@@ -5,18 +5,18 @@ from typing import cast
 
 from curtsy.fetch.errors import TimeUp
 from curtsy.fetch.request import Origin
-from curtsy.fetch.response_parser import Incoming
+from curtsy.fetch.response_parser import ResponseParser
 
 
 class Connection(asyncio.Protocol):
     def __init__(self, origin: Origin) -> None:
         self.origin = origin
         self._transport = cast("asyncio.Transport", None)
-        self._incoming: Incoming | None = None
+        self._incoming: ResponseParser | None = None
         self._answered: asyncio.Future[None] | None = None
         self._spoilt = False
 
-    async def ask(self, request: bytes, incoming: Incoming, *, until: float) -> None:
+    async def ask(self, request: bytes, incoming: ResponseParser, *, until: float) -> None:
         """Writes before it first yields. Returns when the answer is complete or in trouble.
 
         At `until`, by the loop's clock, it is in trouble.

@@ -12,7 +12,7 @@ MOST_KEPT = 1_000
 _SWEEP_SECONDS = 1.0
 
 
-class Kept:
+class ConnectionPool:
     def __init__(self) -> None:
         self._idle: dict[Origin, list[tuple[float, Connection]]] = {}
         self._count = 0

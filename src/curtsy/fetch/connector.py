@@ -9,11 +9,11 @@ from typing import TypeVar
 from aiohappyeyeballs import start_connection
 
 from curtsy.fetch.connection import Connection
-from curtsy.fetch.errors import NameUnknown, NoConnection, NotTrusted, ProxyFailed, Trouble
+from curtsy.fetch.errors import FetchError, NameUnknown, NoConnection, NotTrusted, ProxyFailed
 from curtsy.fetch.guard import AddressRefused, AddrInfo, Network, parse_networks, socket_factory
 from curtsy.fetch.proxy import Proxy
 from curtsy.fetch.request import Origin
-from curtsy.fetch.resolver import Lookup
+from curtsy.fetch.resolver import Resolver
 from curtsy.fetch.tunnel import open_tunnel
 
 NEXT_ADDRESS_AFTER_SECONDS = 0.25
@@ -23,13 +23,13 @@ ANYWHERE = parse_networks("0.0.0.0/0 ::/0")
 T = TypeVar("T")
 
 
-class Connecting:
+class Connector:
     """Until when is said by the loop's clock, each time."""
 
     def __init__(self, *, allow: tuple[Network, ...]) -> None:
-        self._lookup = Lookup(allow=allow)
+        self._lookup = Resolver(allow=allow)
         self._guarded = socket_factory(allow)
-        self._proxies = Lookup(allow=ANYWHERE)  # apart: what is known here was never judged
+        self._proxies = Resolver(allow=ANYWHERE)  # apart: what is known here was never judged
         self._unguarded = socket_factory(ANYWHERE)
         self._tls: asyncio.Future[ssl.SSLContext] | None = None
 
@@ -40,7 +40,7 @@ class Connecting:
     async def connect(self, origin: Origin, until: float) -> Connection:
         try:
             return await _told(self._connect(origin), until)
-        except Trouble as trouble:
+        except FetchError as trouble:
             trouble.through = origin.proxy
             raise
 

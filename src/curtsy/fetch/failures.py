@@ -5,7 +5,7 @@ import socket
 import traceback
 from collections.abc import Iterator
 
-from curtsy.fetch.errors import Trouble
+from curtsy.fetch.errors import FetchError
 from curtsy.fetch.guard import AddressRefused
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed
@@ -24,7 +24,7 @@ def failure(error: Exception, host: str) -> Failed:
                 return Failed(Kind.DNS, f"There is no host named {host}.", final=True)
             case OSError() if cause.errno in _OUR_OWN:
                 return _internal(cause)
-    if isinstance(error, Trouble):
+    if isinstance(error, FetchError):
         if error.through is not None:
             host = f"{host} (through the proxy {error.through})"
         return Failed(error.kind, error.sentence.format(host=host, reason=_reason(error)))

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from curtsy.fetch.connection_pool import Kept
-from curtsy.fetch.connector import Connecting
+from curtsy.fetch.connection_pool import ConnectionPool
+from curtsy.fetch.connector import Connector
 from curtsy.fetch.encodings import ACCEPT_ENCODING, decoded
-from curtsy.fetch.errors import ProxyFailed, Trouble
+from curtsy.fetch.errors import FetchError, ProxyFailed
 from curtsy.fetch.failures import failure
 from curtsy.fetch.guard import Network
 from curtsy.fetch.request import Origin, Request, spelled
-from curtsy.fetch.response_parser import Caps, Incoming
+from curtsy.fetch.response_parser import Caps, ResponseParser
 from curtsy.fetch.tunnel import WANTS_LOGIN, refused
 from curtsy.model.outcome import Failed, Reply
 
@@ -58,8 +58,8 @@ class Fetcher:
         self._standing = "".join(f"{name}: {value}\r\n" for name, value in standing.items())
 
     async def __aenter__(self) -> Self:
-        self._kept = Kept()
-        self._connecting = Connecting(allow=self._allow)
+        self._kept = ConnectionPool()
+        self._connecting = Connector(allow=self._allow)
         return self
 
     async def __aexit__(
@@ -76,7 +76,7 @@ class Fetcher:
 
         `may_start` is asked when the connection stands and the request is about to be written.
         """
-        incoming = Incoming(self._caps)
+        incoming = ResponseParser(self._caps)
         try:
             await self._ask(request, may_start, incoming)
             return Reply(
@@ -97,7 +97,7 @@ class Fetcher:
             return failure(error, host=request.url.partition("://")[2].partition("/")[0])
 
     async def _ask(
-        self, request: Request, may_start: Callable[[], bool], incoming: Incoming
+        self, request: Request, may_start: Callable[[], bool], incoming: ResponseParser
     ) -> None:
         origin, wire = spelled(request, self._standing)
         seconds, began = self._limits.total_seconds, asyncio.get_running_loop().time()
@@ -116,7 +116,7 @@ class Fetcher:
             trouble.through = origin.proxy
             raise trouble
 
-    async def _plain(self, incoming: Incoming) -> bytes:
+    async def _plain(self, incoming: ResponseParser) -> bytes:
         """The body without its Content-Encoding; a large one is unpacked off the loop."""
         encoding, wire = incoming.headers.get("content-encoding", ""), incoming.body
         cap = self._limits.body_bytes
@@ -125,7 +125,7 @@ class Fetcher:
         return decoded(encoding, wire, cap)
 
 
-def _trouble(incoming: Incoming, origin: Origin) -> Trouble | None:
+def _trouble(incoming: ResponseParser, origin: Origin) -> FetchError | None:
     """A 407 is the proxy's own word, but in a tunnel, where only the host speaks."""
     if origin.proxy is not None and not origin.secure and incoming.status == WANTS_LOGIN:
         return refused(incoming.status)

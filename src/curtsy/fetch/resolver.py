@@ -24,7 +24,7 @@ class Found(NamedTuple):
 _NOTHING = 0.0, Found([], [])
 
 
-class Lookup:
+class Resolver:
     """Leaves refused addresses out, so that a host fails as refused only if all of its are."""
 
     def __init__(self, *, allow: tuple[Network, ...]) -> None:

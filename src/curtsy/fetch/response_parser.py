@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from curtsy.fetch.errors import Dropped, NotHttp, TooLarge, Trouble, Truncated
+from curtsy.fetch.errors import Dropped, FetchError, NotHttp, TooLarge, Truncated
 
 MAX_HEADERS = 256
 ERROR_BODY_BYTES = 64 * 1024
@@ -21,7 +21,7 @@ class Caps:
     """As it is transferred, without its chunks' frames; these may take as much again."""
 
 
-class Incoming:
+class ResponseParser:
     """The parser calls what begins with `on_`; the connection calls `feed` and `end`."""
 
     __slots__ = (
@@ -57,7 +57,7 @@ class Incoming:
         self.headers: dict[str, str] = {}
         """Names in lower case; a name that came twice has its values joined."""
         self.complete = False
-        self.trouble: Trouble | None = None
+        self.trouble: FetchError | None = None
         self.asked_at = self.answered_at = 0.0
         """By the loop's clock: when the question went out, and when the headers were there."""
         self._body: bytes | bytearray = b""

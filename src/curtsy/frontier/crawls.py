@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from curtsy.frontier.admit import Admission, Wanted, admit, places_for
-from curtsy.frontier.job_counts import Changes, Event, count
+from curtsy.frontier.job_counts import Changes, Event, count, count_cached
 from curtsy.model.jobs import OPEN_STATES
 from curtsy.store import Connection, Statement
 
@@ -67,7 +67,6 @@ _TAKE_LEADS = Statement(
     "DELETE FROM links WHERE id IN (SELECT id FROM {leads}) RETURNING id", leads={"id": "bigint"}
 )
 _DROP_LEADS = Statement("DELETE FROM links WHERE job_id = :job_id RETURNING id")
-_CACHED = Statement("UPDATE jobs SET cached = cached + :cached WHERE id = :job_id")
 _GROW = Statement(
     "UPDATE crawls SET admitted = admitted + :pages, ranks = :ranks WHERE job_id = :job_id"
 )
@@ -183,7 +182,7 @@ def _grow(
         grew = Event("job_grew", data={"pages": pages}, total=pages, done=cached)
         changes[job_id].events.append(grew)
     if cached:
-        _CACHED(connection, job_id=job_id, cached=cached)
+        count_cached(connection, job_id, cached)
     count(connection, changes, now=now)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from curtsy.clock import rfc3339
 from curtsy.frontier.batch import Batch, Flushed, Result, outcome_name
 from curtsy.frontier.crawls import Led, keep_links
+from curtsy.frontier.dead_letters import bury
 from curtsy.frontier.fence import fence, release, require_same_time, store_pace
 from curtsy.frontier.flush_rows import (
-    bury,
     lock_pages,
     move_visits,
     record_attempts,

@@ -10,10 +10,9 @@ from typing import Any
 
 from curtsy.frontier.batch import Result, outcome_name
 from curtsy.frontier.ranks import VirtualTimes, carried_over, virtual_times
-from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
 from curtsy.store import Connection, Statement
-from curtsy.store.documents import insert_documents
+from curtsy.store.dialects import Sqlite
 
 _TURN = {"page_id": "bigint", "turn": "bigint"}
 
@@ -80,17 +79,6 @@ _INSERT_ATTEMPTS = Statement(
     | {"source_id": "bigint", "attempt": "smallint", "url": "text", "outcome": "text",
        "kind": "text", "status": "smallint", "bytes": "bigint", "memory": "bigint", "error": "text",
        "traceback": "text", "started_at": "bigint", "ended_at": "bigint"},
-)  # fmt: skip
-_BURY = Statement(
-    """
-    INSERT INTO dead_letters (page_id, turn, source_id, kind, family, error, traceback, attempts,
-                              created_at)
-    SELECT page_id, turn, source_id, kind, family, error, traceback, attempts, :now
-    FROM {dead} WHERE true
-    """,
-    dead=_TURN
-    | {"source_id": "bigint", "kind": "text", "family": "text", "error": "text",
-       "traceback": "text", "attempts": "smallint"},
 )  # fmt: skip
 
 
@@ -216,20 +204,26 @@ def record_attempts(connection: Connection, results: Sequence[Result], *, worker
         _INSERT_ATTEMPTS(connection, made=rows, worker=worker)
 
 
-def bury(connection: Connection, results: Sequence[Result], *, now: int) -> None:
-    """A dead letter for each visit given up, kept until somebody retries or resolves it."""
-    rows = [
-        (r.visit.page_id, r.visit.turn, r.visit.source_id, r.outcome.kind,
-         RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback,
-         r.visit.attempt + (not r.unasked))
-        for r in results
-        if r.again_at is None and isinstance(r.outcome, Failed)
-    ]  # fmt: skip
-    if rows:
-        _BURY(connection, dead=rows, now=now)
-
-
 def _kind_and_error(result: Result) -> tuple[str | None, str | None]:
     if isinstance(result.outcome, Failed):
         return result.outcome.kind, result.outcome.error
     return None, None
+
+
+_INSERT = Statement(
+    """
+    INSERT INTO documents (page_id, version, content, hash, content_type, charset, status, url,
+                           bytes, fetched_at)
+    SELECT page_id, version, content, hash, content_type, charset, status, url, bytes, fetched_at
+    FROM {made} WHERE true
+    """,
+    made={"page_id": "bigint", "version": "int", "content": "bytea", "hash": "text",
+          "content_type": "text", "charset": "text", "status": "smallint", "url": "text",
+          "bytes": "bigint", "fetched_at": "bigint"},
+)  # fmt: skip
+
+
+def insert_documents(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Rows with these columns, in this order."""
+    for start in range(0, len(rows), Sqlite.MOST_VALUES):  # bytes cannot travel in JSON
+        _INSERT(connection, made=rows[start : start + Sqlite.MOST_VALUES])

@@ -5,12 +5,14 @@ ends last also ends the job.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from curtsy.events.stored_events import record_events
+from curtsy.events.webhooks import announce
 from curtsy.model.jobs import JobState, final_state
 from curtsy.store import Connection, Statement
 
@@ -95,22 +97,6 @@ _UPDATE = Statement(
              "capacity": "bigint", "politeness": "bigint", "closed": "bigint",
              "backoff": "bigint", "fetching": "bigint"},
 )  # fmt: skip
-_INSERT_EVENTS = Statement(
-    """
-    INSERT INTO events (xid, job_id, n, at, name, page_id, data)
-    SELECT {xid}, job_id, n, :now, name, page_id, data FROM {made} WHERE true
-    """,
-    made={"job_id": "bigint", "n": "bigint", "name": "text", "page_id": "bigint", "data": "text"},
-)
-
-_ANNOUNCE = Statement(
-    """
-    INSERT INTO webhook_deliveries (job_id, round, url, next_at, created_at)
-    SELECT job_id, round, url, :now, :now FROM {ended} WHERE true
-    ON CONFLICT (job_id, round) DO NOTHING
-    """,
-    ended={"job_id": "bigint", "round": "int", "url": "text"},
-)
 
 
 def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
@@ -137,17 +123,6 @@ def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
     record_events(connection, made, now=now)
     announce(connection, announced, now=now)
     return finished
-
-
-def announce(connection: Connection, ended: Sequence[tuple[int, int, str]], *, now: int) -> None:
-    """Ends of jobs, by round, that somebody wants to be told of at a URL."""
-    if ended:
-        _ANNOUNCE(connection, ended=ended, now=now)
-
-
-def record_events(connection: Connection, made: Sequence[tuple[Any, ...]], *, now: int) -> None:
-    if made:
-        _INSERT_EVENTS(connection, made=made, now=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +197,11 @@ def _state_after(event: Event, before: str, after: _After) -> str:
         case "job_retried" if before not in COUNTED_STATES:
             return JobState.QUEUED
     return before
+
+
+_CACHED = Statement("UPDATE jobs SET cached = cached + :cached WHERE id = :job_id")
+
+
+def count_cached(connection: Connection, job_id: int, cached: int) -> None:
+    """So many more of the job's pages came from the store."""
+    _CACHED(connection, job_id=job_id, cached=cached)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from curtsy.frontier.admit import ON_A_VISIT_THAT_WAITS
 from curtsy.frontier.crawls import depths
+from curtsy.frontier.dead_letters import mark_retried
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count
 from curtsy.frontier.ranks import Ranks
@@ -32,13 +33,6 @@ _INSERT_VISITS = Statement(
     wanted={"page_id": "bigint", "source_id": "bigint", "priority": "smallint", "rank": "bigint",
             "links": "bool"},
 )  # fmt: skip
-_SETTLE_LETTERS = Statement(
-    """
-    UPDATE dead_letters SET state = 'retried', retries = retries + 1
-    WHERE state = 'open' AND page_id IN (SELECT page_id FROM {wanted})
-    """,
-    wanted={"page_id": "bigint"},
-)
 _PAUSED = Statement(
     "SELECT id FROM jobs WHERE paused_at IS NOT NULL AND id IN (SELECT id FROM {wanted})",
     wanted={"id": "bigint"},
@@ -73,8 +67,7 @@ def reopen(connection: Connection, failed: Sequence[OldItem], *, now: int) -> Re
     visited = [item for item in items if item.job_id not in paused]
     visit_again(connection, visited, bands, now=now)
     pages = {item.page_id for item in items}
-    if pages:
-        _SETTLE_LETTERS(connection, wanted=[(page_id,) for page_id in pages])
+    mark_retried(connection, pages)
     changes = Changes()
     for item in items:
         changes[item.job_id].reopened = True

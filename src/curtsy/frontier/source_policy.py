@@ -90,7 +90,7 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PolicyContext:
     """What describing needs to know of the service."""
 
     defaults: Policy
@@ -102,7 +102,7 @@ DISABLED = "policy"
 """Who paused a source that is not enabled."""
 
 
-def describe(connection: Connection, wanted: Description, around: Surroundings) -> None:
+def describe(connection: Connection, wanted: Description, around: PolicyContext) -> None:
     """The source is so from now on; it is made where there is none."""
     before = source_named(connection, wanted.name)
     has = _hosts_of(connection, before.id) if before is not None else {wanted.name}
@@ -115,7 +115,7 @@ def describe(connection: Connection, wanted: Description, around: Surroundings) 
     _settle_hosts(connection, rows, homes, around)
 
 
-def forget(connection: Connection, name: str, around: Surroundings) -> bool:
+def forget(connection: Connection, name: str, around: PolicyContext) -> bool:
     """Its hosts are as nobody described them. False: there is no such description."""
     source = source_named(connection, name)
     if source is None or not source.described:
@@ -166,7 +166,7 @@ def _homes(connection: Connection, hosts: Iterable[str]) -> dict[str, str]:
 
 
 def _locked(
-    connection: Connection, homes: Mapping[str, str], name: str, around: Surroundings
+    connection: Connection, homes: Mapping[str, str], name: str, around: PolicyContext
 ) -> dict[str, Any]:
     """By name: the sources that hosts come from or go to, made where they are missing. A host
     that a submit makes in the same moment is waited for."""
@@ -179,7 +179,7 @@ def _locked(
 
 
 def _settle_policy(
-    connection: Connection, source: Any, wanted: Description, around: Surroundings,
+    connection: Connection, source: Any, wanted: Description, around: PolicyContext,
     *, described: bool = True,
 ) -> None:  # fmt: skip
     policy = around.defaults.with_overrides(wanted.policy)
@@ -207,7 +207,7 @@ def _next_fetch_at(source: Any, policy: Policy) -> int | None:
 
 def _settle_hosts(
     connection: Connection, rows: Mapping[str, Any], homes: Mapping[str, str],
-    around: Surroundings,
+    around: PolicyContext,
 ) -> None:  # fmt: skip
     """Each host to its source, and its visits after it."""
     by_id = {row.id: row for row in rows.values()}
@@ -227,7 +227,7 @@ def _settle_hosts(
     follow_hosts(connection, old, around.now, held=by_id, not_before=not_before)
 
 
-def _let_go_at(old: Any, new: Any, around: Surroundings) -> int:
+def _let_go_at(old: Any, new: Any, around: PolicyContext) -> int:
     """When the new source may ask what was the old one's: no sooner than that might have, and
     when those who hold either have heard of it."""
     wait = int(old.next_fetch_at or 0)

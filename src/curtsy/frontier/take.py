@@ -41,7 +41,7 @@ class Visit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class TakeRequest:
     """What a lane wants to read: `want` visits of each priority after its cursor there."""
 
     source_id: int
@@ -96,7 +96,9 @@ _DUE = Lookup(
 )
 
 
-def take(connection: Connection, wishes: Sequence[Wish], *, now: int) -> dict[int, list[Visit]]:
+def take(
+    connection: Connection, wishes: Sequence[TakeRequest], *, now: int
+) -> dict[int, list[Visit]]:
     """Each source's next visits, best first; more than wanted where several priorities wait."""
     whole = [w for w in wishes if w.priorities is None]
     more = [
@@ -119,6 +121,6 @@ def in_order(visit: Visit) -> tuple[int, int, int]:
     return visit.priority, visit.rank, visit.page_id
 
 
-def _places(wish: Wish) -> Iterator[int]:
+def _places(wish: TakeRequest) -> Iterator[int]:
     for priority in PRIORITIES:
         yield from wish.after.get(priority, START)

@@ -2,7 +2,7 @@
 
 from curtsy.jobs.cancel import cancel
 from curtsy.jobs.dead_letters import (
-    Letters,
+    LetterSelection,
     Settled,
     resolve_letter,
     resolve_letters,
@@ -19,7 +19,7 @@ from curtsy.jobs.submitter import Submitter
 __all__ = [
     "Claim",
     "JobRequest",
-    "Letters",
+    "LetterSelection",
     "Origin",
     "PageRequest",
     "Settled",

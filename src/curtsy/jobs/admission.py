@@ -10,44 +10,19 @@ import orjson
 from curtsy.access.quota import Quotas
 from curtsy.clock import Clock
 from curtsy.errors import BadRequest, OverLimit, StoreAway
+from curtsy.events.stored_events import record_events
+from curtsy.events.webhooks import announce
 from curtsy.frontier.admit import Admission, Wanted, admit, places_for
 from curtsy.frontier.crawls import begin_crawls
-from curtsy.frontier.job_counts import announce, record_events
 from curtsy.frontier.sources import known_hosts
-from curtsy.jobs.adoption import adopt
-from curtsy.jobs.idempotency import OtherHook, Submitted, give_back, keys_of, winner
-from curtsy.jobs.request import MANUAL, JobRequest, SubmitLimits
+from curtsy.jobs.idempotency import OtherHook, Submitted, adopt, give_back, keys_of, winner
+from curtsy.jobs.insert import NewJob, insert_jobs, insert_tags
+from curtsy.jobs.request import JobRequest, SubmitLimits
 from curtsy.model.jobs import JobState
 from curtsy.store import Connection, Statement
 
 LONGEST_SUBMIT = 45_000
 """Lanes count on it that what a submit brings is visible so soon after it began (milliseconds)."""
-
-_INSERT_JOBS = Statement(  # one that waited for its slot is there already, and comes in now
-    """
-    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, webhook_url, finish_by,
-                      schedule_id, trigger, site_id, search, state, total, last_event,
-                      created_at, updated_at)
-    SELECT public_id, door, user_id, name, scraper, params, webhook_url, finish_by,
-           schedule_id, trigger, site_id, search, 'queued', total, 1, :now, :now
-    FROM {made} WHERE true
-    ON CONFLICT (public_id) DO UPDATE SET state = 'queued', total = excluded.total,
-        last_event = jobs.last_event + 1, updated_at = :now
-    WHERE jobs.state = 'scheduled'
-    RETURNING id, public_id, last_event
-    """,
-    made={"public_id": "text", "door": "text", "user_id": "text", "name": "text",
-          "scraper": "text", "params": "text", "webhook_url": "text", "finish_by": "bigint",
-          "schedule_id": "bigint", "trigger": "text", "site_id": "bigint", "search": "text",
-          "total": "int"},
-)  # fmt: skip
-_INSERT_TAGS = Statement(  # one that waited for its slot has them already
-    """
-    INSERT INTO job_tags (tag, job_id) SELECT tag, job_id FROM {made} WHERE true
-    ON CONFLICT (tag, job_id) DO NOTHING
-    """,
-    made={"tag": "text", "job_id": "bigint"},
-)
 _COUNT_CACHED = Statement(
     """
     UPDATE jobs SET done = w.cached, cached = w.cached FROM (SELECT * FROM {wanted}) w
@@ -66,7 +41,7 @@ _FINISH = Statement(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Submission:
     request: JobRequest
     wanted: Sequence[Wanted]
     job: str
@@ -77,8 +52,8 @@ Answers = dict[str, Submitted | Exception]
 """By the names that the jobs get."""
 
 
-def take_in(
-    connection: Connection, asked: Sequence[Asked], limits: SubmitLimits,
+def admit_jobs(
+    connection: Connection, asked: Sequence[Submission], limits: SubmitLimits,
     *, delay_ms: int, clock: Clock,
 ) -> Answers:  # fmt: skip
     """No two of them claim the same key."""
@@ -103,7 +78,7 @@ def take_in(
 
 
 def _answered(
-    connection: Connection, one: Asked, limits: SubmitLimits, quotas: Quotas, now: int
+    connection: Connection, one: Submission, limits: SubmitLimits, quotas: Quotas, now: int
 ) -> Submitted | Exception | None:
     """What needs no new job; None: it does."""
     try:
@@ -117,7 +92,7 @@ def _answered(
     return first
 
 
-def _spend(quotas: Quotas, one: Asked) -> None:
+def _spend(quotas: Quotas, one: Submission) -> None:
     """A crawl counts with all the pages that it may come to."""
     crawl, key_id = one.request.crawl, one.request.key_id
     if crawl is None or not crawl.depth:
@@ -141,13 +116,14 @@ def _limit_new_sources(connection: Connection, wanted: Sequence[Wanted], most: i
 
 
 def _admitted(
-    connection: Connection, new: Sequence[Asked], delay_ms: int, now: int
+    connection: Connection, new: Sequence[Submission], delay_ms: int, now: int
 ) -> dict[str, Submitted]:
-    rows = _insert_jobs(connection, new, now)
+    rows = insert_jobs(
+        connection, (NewJob(one.job, one.request, len(one.wanted)) for one in new), now=now
+    )
     ids = {job: row.id for job, row in rows.items()}
     tags = [(tag, ids[one.job]) for one in new for tag in one.request.tags]
-    if tags:
-        _INSERT_TAGS(connection, made=tags)
+    insert_tags(connection, tags)
     admissions = [Admission(ids[one.job], one.wanted, one.request.max_age) for one in new]
     begin_crawls(
         connection,
@@ -164,16 +140,6 @@ def _admitted(
     return {
         one.job: Submitted(one.job, len(one.wanted), cached.get(ids[one.job], 0)) for one in new
     }
-
-
-def _insert_jobs(connection: Connection, new: Sequence[Asked], now: int) -> dict[str, Any]:
-    rows = [
-        (one.job, r.door, r.user_id, r.name, r.scraper, r.params,
-         r.webhook_url, r.finish_by,
-         of.schedule_id, of.trigger, of.site_id, of.search, len(one.wanted))
-        for one in new for r in (one.request,) for of in (r.origin or MANUAL,)
-    ]  # fmt: skip
-    return {row.public_id: row for row in _INSERT_JOBS(connection, made=rows, now=now)}
 
 
 def _begin(

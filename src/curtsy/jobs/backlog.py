@@ -18,7 +18,7 @@ _PENDING = Statement(
 )
 
 
-class Pending:
+class Backlog:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._by_user: dict[str | None, int] = {}

@@ -4,7 +4,7 @@ from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.crawls import drop_leads, hold_crawl
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count
-from curtsy.frontier.unqueue import drop_visits
+from curtsy.frontier.withdraw import cancel_items, drop_visits
 from curtsy.model.jobs import OPEN_STATES, JobState
 from curtsy.store import Connection, Statement
 
@@ -13,14 +13,6 @@ _HOLD_SCHEDULED = Statement(  # unless its slot came in this moment
     "UPDATE jobs SET due_at = due_at WHERE id = :id AND state = 'scheduled'"
 )
 _WAITING = Statement("SELECT page_id FROM items WHERE job_id = :job_id AND state = 0")
-_END_ITEMS = Statement(
-    """
-    UPDATE items SET state = 3, kind = 'cancelled', ended_at = :now
-    WHERE job_id = :job_id AND state = 0 AND page_id IN (SELECT page_id FROM {locked})
-    RETURNING page_id
-    """,
-    locked={"page_id": "bigint"},
-)
 
 
 def cancel(connection: Connection, job: str, *, now: int, reason: str | None = None) -> int:
@@ -34,9 +26,7 @@ def cancel(connection: Connection, job: str, *, now: int, reason: str | None = N
     hold_crawl(connection, found.id)
     waiting = list(_WAITING(connection, job_id=found.id).scalars())
     lock_pages(connection, waiting)
-    left = list(
-        _END_ITEMS(connection, job_id=found.id, now=now, locked=[(i,) for i in waiting]).scalars()
-    )
+    left = cancel_items(connection, found.id, waiting, now=now)
     leads = drop_leads(connection, found.id)
     if not (left or leads) or found.state not in OPEN_STATES:
         raise WrongState(f"Job {job}", _FIND(connection, job=job).one().state, "cancelled")

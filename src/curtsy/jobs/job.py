@@ -75,3 +75,11 @@ def shown(connection: Connection, job_ids: Sequence[int]) -> list[Tagged]:
 
 def live_workers(connection: Connection, *, now: int) -> int:
     return int(_LIVE_WORKERS(connection, now=now).scalar_one())
+
+
+_GATHERED = Statement("UPDATE jobs SET gathered_at = :now, message = :message WHERE id = :id")
+
+
+def mark_gathered(connection: Connection, job_id: int, message: str | None, *, now: int) -> None:
+    """The records of this run of a site were compared with those before."""
+    _GATHERED(connection, id=job_id, now=now, message=message)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from curtsy.jobs.job import Tagged, shown, tags_of
 from curtsy.model.jobs import OPEN_STATES
-from curtsy.model.status_words import Filter, in_states
+from curtsy.model.status_words import StatusFilter, in_states
 from curtsy.store import Connection, Lookup, Statement
 
 TOTAL_CAP = 1_000
@@ -91,11 +91,11 @@ _OPEN_OF_USER = Statement(
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class JobFilter:
     """Which jobs are to be listed: those that fit everything that is said."""
 
     user: str | None = None
-    wanted: Filter | None = None
+    wanted: StatusFilter | None = None
     tag: str | None = None
     q: str | None = None
     """A part of the name."""
@@ -120,7 +120,9 @@ class Listed(NamedTuple):
     """Where the next page begins. It may be empty, where much was looked through."""
 
 
-def list_jobs(connection: Connection, wish: Wish, *, after: Place, limit: int, skip: int) -> Listed:
+def list_jobs(
+    connection: Connection, wish: JobFilter, *, after: Place, limit: int, skip: int
+) -> Listed:
     most = SEARCHED if wish.is_searched_for else skip + limit + 1
     looked_at = _candidates(connection, wish, after, most)
     found = [row for row in looked_at if wish.fits(row)]
@@ -141,14 +143,14 @@ def open_jobs(connection: Connection, user: str | None) -> int:
     """That have not ended, counted up to one over the cap; with a user, of that one's alone."""
     if user is not None:
         return int(_OPEN_OF_USER(connection, user=user, most=TOTAL_CAP + 1).scalar_one())
-    return _total(connection, Wish(wanted=in_states(*OPEN_STATES)))
+    return _total(connection, JobFilter(wanted=in_states(*OPEN_STATES)))
 
 
 def _place(row: Any) -> Place:
     return row.created_at, row.id
 
 
-def _candidates(connection: Connection, wish: Wish, after: Place, most: int) -> Sequence[Any]:
+def _candidates(connection: Connection, wish: JobFilter, after: Place, most: int) -> Sequence[Any]:
     """Newest first, by the one thing of what is said that an index finds."""
     at, number = after
     if wish.user is not None:
@@ -163,7 +165,7 @@ def _candidates(connection: Connection, wish: Wish, after: Place, most: int) -> 
     return sorted(found, key=_place, reverse=True)[:most]
 
 
-def _total(connection: Connection, wish: Wish) -> int:
+def _total(connection: Connection, wish: JobFilter) -> int:
     most = TOTAL_CAP + 1
     if wish.user is not None:
         return int(_COUNT_OF_USER(connection, user=wish.user, most=most).scalar_one())
@@ -179,7 +181,7 @@ def _total(connection: Connection, wish: Wish) -> int:
     return sum(int(row.counted) for row in rows)
 
 
-def _failed(wanted: Filter) -> dict[bool, list[tuple[str]]]:
+def _failed(wanted: StatusFilter) -> dict[bool, list[tuple[str]]]:
     """Doors of whose failed jobs only those with, or without, a success are meant."""
     return {
         with_success: sorted((door,) for door, which in wanted.failed if which == with_success)

@@ -8,7 +8,7 @@ from curtsy.frontier.crawls import hold_crawl
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count
 from curtsy.frontier.reopen import OldItem, visit_again, wake_and_lock
-from curtsy.frontier.unqueue import drop_visits
+from curtsy.frontier.withdraw import drop_visits
 from curtsy.model.jobs import OPEN_STATES, JobState
 from curtsy.store import Connection, Statement
 

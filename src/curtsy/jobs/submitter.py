@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from curtsy.batcher import Gathering
+from curtsy.batcher import Batcher, isolate
 from curtsy.clock import Clock
-from curtsy.errors import StoreAway, StoreFull
+from curtsy.errors import StoreAway
 from curtsy.frontier.admit import Wanted
-from curtsy.jobs.admission import Answers, Asked, take_in
-from curtsy.jobs.backlog import Pending
+from curtsy.jobs.admission import Answers, Submission, admit_jobs
+from curtsy.jobs.backlog import Backlog
 from curtsy.jobs.idempotency import Submitted, existing, keys_of
 from curtsy.jobs.request import JobRequest, SubmitLimits, check
 from curtsy.model.jobs import new_job_id
@@ -33,8 +33,8 @@ class Submitter:
         self._store, self._clock, self.limits = store, clock, limits
         self.delay_ms = delay_ms
         self._on_submitted = on_submitted
-        self.pending = Pending(clock)
-        self._together = Gathering(self._take_in, most=TOGETHER, at_once=TRANSACTIONS_AT_ONCE)
+        self.pending = Backlog(clock)
+        self._together = Batcher(self._take_in, most=TOGETHER, at_once=TRANSACTIONS_AT_ONCE)
 
     def check(self, request: JobRequest, guarded: list[str] | None = None) -> list[Wanted]:
         """The pages that it wants; raises with every problem found."""
@@ -44,7 +44,7 @@ class Submitter:
         wanted = self.check(request)
         await self.pending.count(self._store)
         self.pending.add(request.user_id, len(wanted), self.limits)
-        asked = Asked(request, wanted, new_job_id())
+        asked = Submission(request, wanted, new_job_id())
         if len(wanted) <= TOGETHER:
             return await self._together.ask(asked)
         (answer,) = await self._take_in([asked])
@@ -52,9 +52,11 @@ class Submitter:
             raise answer
         return answer
 
-    async def _take_in(self, asked: Sequence[Asked]) -> Sequence[Submitted | Exception]:
+    async def _take_in(self, asked: Sequence[Submission]) -> Sequence[Submitted | Exception]:
         first, again = _apart(asked)
-        answers = await self._each_of(first)
+        answers: Answers = {}
+        for part in await isolate(first, self._acknowledged, _own_error):
+            answers |= part
         if again:
             answers |= {
                 one.job: answer
@@ -63,21 +65,7 @@ class Submitter:
         self._on_submitted()
         return [answers[one.job] for one in asked]
 
-    async def _each_of(self, asked: Sequence[Asked]) -> Answers:
-        """If the transaction fails for a reason of one of them, they are tried one by one."""
-        try:
-            return await self._acknowledged(asked)
-        except (StoreAway, StoreFull):
-            raise
-        except Exception as error:
-            if len(asked) == 1:
-                return {asked[0].job: error}
-        answers: Answers = {}
-        for one in asked:
-            answers |= await self._each_of([one])
-        return answers
-
-    async def _acknowledged(self, asked: Sequence[Asked]) -> Answers:
+    async def _acknowledged(self, asked: Sequence[Submission]) -> Answers:
         """A commit whose answer was lost is asked for again, not repeated."""
         asked_before = False
 
@@ -86,7 +74,7 @@ class Submitter:
             done = existing(connection, [one.job for one in asked]) if asked_before else {}
             asked_before = True
             rest = [one for one in asked if one.job not in done]
-            return done | take_in(connection, rest, self.limits, delay_ms=self.delay_ms,
+            return done | admit_jobs(connection, rest, self.limits, delay_ms=self.delay_ms,
                                   clock=self._clock)  # fmt: skip
 
         try:
@@ -95,10 +83,14 @@ class Submitter:
             return await self._store.write(work, durable=True)
 
 
-def _apart(asked: Sequence[Asked]) -> tuple[list[Asked], list[Asked]]:
+async def _own_error(one: Submission, error: Exception) -> Answers:
+    return {one.job: error}
+
+
+def _apart(asked: Sequence[Submission]) -> tuple[list[Submission], list[Submission]]:
     """Those that claim no key that one before them claims, and the others."""
-    first: list[Asked] = []
-    again: list[Asked] = []
+    first: list[Submission] = []
+    again: list[Submission] = []
     claimed: set[str] = set()
     for one in asked:
         keys = keys_of(one.request)

@@ -3,19 +3,20 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
+from curtsy.access import sessions
 from curtsy.clock import DAY, Clock
 from curtsy.errors import NotFound
-from curtsy.jobs import Letters, Settled, purge_some, retry_letters
+from curtsy.jobs import LetterSelection, Settled, idempotency, purge_some, retry_letters
 from curtsy.jobs.purge import BATCH as PURGE_BATCH
-from curtsy.maintenance.pruning import BATCH, prune_some
-from curtsy.maintenance.retention import (
+from curtsy.jobs.purge import old_jobs
+from curtsy.model.failure_kinds import RULES
+from curtsy.schedules.firings import delete_old
+from curtsy.sites.retention import (
     forget_records,
     forget_sightings,
-    old_jobs,
     runs_gone,
     sites_with_old_records,
 )
-from curtsy.model.failure_kinds import RULES
 from curtsy.store import Connection, Statement, Store
 
 NOT_BUILT: Mapping[str, str] = {"health": "monitoring", "reports": "monitoring"}
@@ -52,16 +53,9 @@ _HOLD_SITES = Statement(
     """,
     wanted={"id": "bigint"},
 )
-_OLD_FIRINGS = Statement(
-    """
-    DELETE FROM firings WHERE (schedule_id, fire_at) IN (
-        SELECT schedule_id, fire_at FROM firings WHERE fired_at < :before
-        ORDER BY fired_at LIMIT :most)
-    """
-)
 
 
-class Duties:
+class MaintenanceTasks:
     def __init__(self, *, store: Store, clock: Clock, keep_days: int) -> None:
         self._store, self._clock, self._keep_days = store, clock, keep_days
 
@@ -84,7 +78,7 @@ class Duties:
         sites found and nobody will compare with any more."""
         now, keep = self._clock.now(), self._keep_days * DAY
         await self._in_batches(lambda c: prune_some(c, now=now))
-        await self._in_batches(lambda c: _forget_firings(c, now - keep))
+        await self._in_batches(lambda c: delete_old(c, before=now - keep, most=BATCH))
         old = await self._store.read(lambda c: old_jobs(c, keep=keep, now=now, most=MOST_JOBS))
         for job in old:
             with suppress(NotFound):  # somebody else has just forgotten it
@@ -122,18 +116,23 @@ class Duties:
         return found
 
 
-def _forget_firings(connection: Connection, before: int) -> int:
-    return int(_OLD_FIRINGS(connection, before=before, most=BATCH).rowcount)
-
-
 def _retry(connection: Connection, ids: Sequence[int], *, now: int) -> Settled:
     """Those of them that still may be, now that nobody else begins a run of their sites."""
     _HOLD_SITES(connection, wanted=[(i,) for i in ids]).all()
     still = set(_recovered(connection, ids[0] - 1)) & set(ids)
-    return retry_letters(connection, Letters(sorted(still)), now=now)
+    return retry_letters(connection, LetterSelection(sorted(still)), now=now)
 
 
 def _recovered(connection: Connection, after: int) -> list[int]:
     kinds = [(kind.value,) for kind, rule in RULES.items() if rule.retried]
     return list(_RECOVERED(connection, retried=kinds, after=after, most_retries=MOST_RETRIES,
                            most=BATCH).scalars())  # fmt: skip
+
+
+BATCH = 1_000
+
+
+def prune_some(connection: Connection, *, now: int) -> int:
+    """Returns how many rows were deleted; fewer than a batch: nothing is left to prune."""
+    return (idempotency.delete_expired(connection, now=now, most=BATCH)
+            + sessions.delete_expired(connection, now=now, most=BATCH))  # fmt: skip

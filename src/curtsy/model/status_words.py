@@ -63,7 +63,7 @@ def word(door: str, state: JobState, done: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class StatusFilter:
     """Jobs of these doors in these states."""
 
     whole: frozenset[tuple[str, str]]
@@ -75,19 +75,19 @@ class Filter:
         is_failed = row.state == JobState.FAILED and (row.door, row.done > 0) in self.failed
         return is_failed or (row.state, row.door) in self.whole
 
-    def of(self, door: str) -> "Filter":
-        return Filter(
+    def of(self, door: str) -> "StatusFilter":
+        return StatusFilter(
             frozenset(pair for pair in self.whole if pair[1] == door),
             frozenset(pair for pair in self.failed if pair[0] == door),
         )
 
 
-def in_states(*states: JobState) -> Filter:
+def in_states(*states: JobState) -> StatusFilter:
     """Whatever door they came through."""
-    return Filter(frozenset((state.value, door) for state in states for door in DOORS))
+    return StatusFilter(frozenset((state.value, door) for state in states for door in DOORS))
 
 
-def _shown_as(name: str) -> Filter:
+def _shown_as(name: str) -> StatusFilter:
     """Jobs that show this word: as the status of their door, or as their state."""
     whole: set[tuple[str, str]] = set()
     failed: set[tuple[str, bool]] = set()
@@ -98,10 +98,10 @@ def _shown_as(name: str) -> Filter:
                 whole.add((state.value, door))
             elif any(fits):
                 failed.add((door, fits[1]))
-    return Filter(frozenset(whole), frozenset(failed))
+    return StatusFilter(frozenset(whole), frozenset(failed))
 
 
-def _filters() -> dict[str, Filter]:
+def _filters() -> dict[str, StatusFilter]:
     """The operations door makes no jobs: its own words are meant of all."""
     names = dict.fromkeys(w for words in DOORS.values() for w in words.values())
     made = {name: _shown_as(name) for name in [*names, *IF_SOME_SUCCEEDED.values(), *JobState]}

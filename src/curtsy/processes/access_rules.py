@@ -4,13 +4,13 @@ import socket
 from ipaddress import ip_address
 
 from curtsy.access.keys import keys_exist
-from curtsy.api.auth.access_rules import Entrance
+from curtsy.api.auth.access_rules import AccessRules
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
 from curtsy.store import Store
 
 
-class NobodyIsAsked(BadSetting):
+class UnprotectedAddress(BadSetting):
     code = "nobody_is_asked"
 
     def __init__(self, host: str) -> None:
@@ -21,18 +21,20 @@ class NobodyIsAsked(BadSetting):
         )
 
 
-async def entrance_for(settings: Settings, listening: socket.socket, store: Store) -> Entrance:
+async def access_rules_for(
+    settings: Settings, listening: socket.socket, store: Store
+) -> AccessRules:
     """Refuses to be open to others unless that was asked for."""
-    entrance = Entrance(
+    access_rules = AccessRules(
         hosts=frozenset(_list(settings.allowed_hosts)) or _names(settings),
         origins=tuple(_list(settings.cors_origins)),
         is_private=is_private(listening),
         open_access=settings.open_access == "on",
     )
-    open_to_others = not (entrance.is_private or entrance.open_access)
+    open_to_others = not (access_rules.is_private or access_rules.open_access)
     if open_to_others and not await store.read(keys_exist):
-        raise NobodyIsAsked(settings.api_host)
-    return entrance
+        raise UnprotectedAddress(settings.api_host)
+    return access_rules
 
 
 def is_private(listening: socket.socket) -> bool:

@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-from curtsy.api.backend import Desk
 from curtsy.clock import Clock
 from curtsy.config import Settings, milliseconds, read_sources, whole_policy
 from curtsy.config.declared_files import read_schedules, read_sites
 from curtsy.config.sources_file import Sections
-from curtsy.frontier.source_policy import Surroundings
+from curtsy.frontier.source_policy import PolicyContext
 from curtsy.logs import logger
-from curtsy.processes.sources_file import apply_sources
+from curtsy.requests.schedule_specs import CheckPayload
 from curtsy.requests.schedules import ScheduleRequest
 from curtsy.requests.schedules_file import apply_schedules
-from curtsy.schedules.site_schedules import apply_file
-from curtsy.sites.spec import SiteWords
+from curtsy.schedules.site_schedules import apply_sites
+from curtsy.sites.spec import SiteSpec
+from curtsy.sources.file import Applied, apply_file
 from curtsy.store import Store
 
 log = logger("app")
@@ -26,7 +26,7 @@ class Declared:
     """What the files say; None: there is no such file."""
 
     sources: Sections | None
-    sites: Mapping[str, SiteWords] | None
+    sites: Mapping[str, SiteSpec] | None
     schedules: Mapping[str, ScheduleRequest] | None
 
     @classmethod
@@ -36,16 +36,15 @@ class Declared:
 
 
 async def apply(
-    settings: Settings, declared: Declared, store: Store, clock: Clock, desk: Desk
+    settings: Settings, declared: Declared, store: Store, clock: Clock, check: CheckPayload
 ) -> None:
     """Each file in a transaction of its own; any number of processes may do so."""
     await apply_sources(settings, declared.sources, store, clock)
-    check = desk.schedules.check_task
     if declared.sites is not None:
         sites = declared.sites
         defaults, lease_ttl = whole_policy(settings), milliseconds(settings.lease_seconds)
         _tell("sites_applied", settings.sites_file, await store.write(
-            lambda c: apply_file(c, sites, Surroundings(defaults, lease_ttl, clock.now()), check),
+            lambda c: apply_sites(c, sites, PolicyContext(defaults, lease_ttl, clock.now()), check),
             durable=True,
         ))  # fmt: skip
     if declared.schedules is not None:
@@ -55,6 +54,22 @@ async def apply(
         ))  # fmt: skip
 
 
-def _tell(event: str, file: str, applied: Any) -> None:
+def _tell(event: str, file: str, applied: Applied) -> None:
     if applied.declared or applied.removed:
         log.info(event, file=file, declared=applied.declared, removed=applied.removed)
+
+
+async def apply_sources(
+    settings: Settings, described: Sections | None, store: Store, clock: Clock
+) -> None:
+    """In one transaction; any number of processes may do so. Without a file nothing changes."""
+    if described is None:
+        return
+    defaults, lease_ttl = whole_policy(settings), milliseconds(settings.lease_seconds)
+    applied: Applied = await store.write(
+        lambda c: apply_file(c, described, PolicyContext(defaults, lease_ttl, clock.now())),
+        durable=True,
+    )
+    if applied.declared or applied.removed:
+        log.info("sources_applied", file=settings.sources_file, described=applied.declared,
+                 forgotten=applied.removed)  # fmt: skip

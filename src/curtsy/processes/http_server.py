@@ -1,26 +1,25 @@
-"""The HTTP server, on a socket of ours and deaf to signals: the process hears those."""
+"""The HTTP server: uvicorn on a socket of ours, with bounds for clients that misbehave.
+
+What is changed of uvicorn, and what each change protects from, is in docs/decisions/0018.
+"""
 
 import asyncio
-import math
 import os
 import resource
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from http import HTTPStatus
 
 import uvicorn
 from starlette.responses import Response
-from uvicorn.protocols.http.httptools_impl import (
-    STATUS_LINE,
-    HttpToolsProtocol,
-    RequestResponseCycle,
-)
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from curtsy import periodic
 from curtsy.api import create_app
-from curtsy.api.auth.access_rules import Entrance
-from curtsy.api.backend import Desk
-from curtsy.api.middleware.request_limits import MAX_HEAD_BYTES, CheckHead, head_too_long, refusal
+from curtsy.api.auth.access_rules import AccessRules
+from curtsy.api.backend import Backend
+from curtsy.api.middleware.request_limits import MAX_HEAD_BYTES, HeadLimits, head_too_long, refusal
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
 from curtsy.logs import logger
@@ -40,6 +39,8 @@ MOST_PIPELINED = 100
 """Requests that may wait for the answer of the first one on their connection."""
 MOST_CONNECTIONS = 20_000
 FILES_FOR_THE_REST = 1024
+LOOK_SECONDS = 1.0
+"""Between two looks for clients that are late."""
 
 
 def most_connections() -> int:
@@ -50,37 +51,31 @@ def most_connections() -> int:
     return min(MOST_CONNECTIONS, files - min(FILES_FOR_THE_REST, files // 2))
 
 
-class _Connection(HttpToolsProtocol):
-    """As uvicorn has it, with bounds for what a client leaves open or unread, or sends at once."""
+class Connection(HttpToolsProtocol):
+    """A connection of uvicorn that bounds what a client leaves open or sends at once.
 
-    _deadline = math.inf
-    """When the next head must have come; none while a request is answered."""
+    asyncio calls the methods from `connection_made` to `eof_received`, httptools those that begin
+    with `on_`. Of uvicorn's own methods two are replaced: `shutdown` and `send_400_response`.
+    """
+
+    _waits_since = 0.0
+    """When the server began to wait for the next head."""
     _unused_bytes = 0
     """What came since the last whole head or piece of a body."""
-    _uncollected, _collected_at = 0, 0.0
-    _answering: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._deadline = self.loop.time() + HEAD_SECONDS
+        self._requests: list[RequestResponseCycle] = []
+        self._waits_since = asyncio.get_running_loop().time()
         if len(self.connections) > most_connections():
             sentence = "Too many connections are open: try again."
             self._refuse(refusal(503, sentence, "busy", {"Retry-After": f"{HEAD_SECONDS:g}"}))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """uvicorn tells only the last of several pipelined requests."""
-        if self._answering is not None:
-            self._answering.disconnected = True
-            self._answering.message_event.set()
-        self.pipeline.clear()
+        """uvicorn tells the request in `cycle`, the last that came; the first is being answered."""
+        if unanswered := self._unanswered():
+            self.cycle = unanswered[0]
         super().connection_lost(exc)
-
-    def eof_received(self) -> bool:  # type: ignore[override]
-        """One that has said all may still wait for its answer; if it hears it already, it left."""
-        waits = self.cycle is not None and not (self.cycle.more_body or self.cycle.response_started)
-        if waits:
-            self.cycle.keep_alive = False
-        return waits
 
     def data_received(self, data: bytes) -> None:
         self._unused_bytes += len(data)
@@ -88,31 +83,38 @@ class _Connection(HttpToolsProtocol):
         if self._unused_bytes > MAX_HEAD_BYTES:
             self._refuse(head_too_long())
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """True keeps the connection for a client that has sent all and waits for its answer.
+
+        One that stops in the middle of a request or of an answer has left.
+        """
+        unanswered = self._unanswered()
+        if not unanswered or unanswered[-1].more_body or unanswered[-1].response_started:
+            return False
+        super().shutdown()  # uvicorn closes the connection behind the last answer
+        return True
+
     def on_headers_complete(self) -> None:
-        if len(self.pipeline) >= MOST_PIPELINED:
+        unanswered = self._unanswered()
+        if len(unanswered) > MOST_PIPELINED:
             sentence = f"More than {MOST_PIPELINED} requests came before the first was answered."
             self._refuse(refusal(400, sentence, "too_many_at_once"))
             raise ConnectionAbortedError(sentence)
         self._unused_bytes = 0
-        self._deadline = math.inf
+        self._waits_since = asyncio.get_running_loop().time()
+        before = self.cycle
         super().on_headers_complete()
+        if self.cycle is not before:  # as it is where a WebSocket begins
+            unanswered.append(self.cycle)
 
     def on_body(self, body: bytes) -> None:
         self._unused_bytes = 0
         super().on_body(body)
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._answering = cycle
-        super()._start_asgi_task(cycle, app)
-
-    def on_response_complete(self) -> None:
-        if not self.pipeline:
-            self._deadline = self.loop.time() + HEAD_SECONDS
-        super().on_response_complete()
-
     def shutdown(self) -> None:
         """A request that has not come whole is not waited for: nothing of it is acknowledged."""
-        if self._answering is not None and self._answering.more_body:
+        unanswered = self._unanswered()
+        if unanswered and unanswered[0].more_body:
             self.transport.close()
         else:
             super().shutdown()
@@ -120,58 +122,54 @@ class _Connection(HttpToolsProtocol):
     def send_400_response(self, _msg: str) -> None:
         self._refuse(refusal(400, "This is no request in HTTP/1.1.", "bad_http"))
 
-    def close_if_overdue(self, now: float) -> None:
-        """Called once a second."""
-        uncollected = self.transport.get_write_buffer_size()
-        if uncollected != self._uncollected:
-            self._uncollected, self._collected_at = uncollected, now
-        deadline = self._collected_at + STALL_SECONDS if uncollected else self._deadline
-        if now < deadline:
-            return
-        if self._unused_bytes and not uncollected:
+    def close_if_late(self, now: float) -> None:
+        """Close the connection if it has waited too long for a head; called once a second."""
+        if self._unanswered() or self.transport.get_write_buffer_size():
+            self._waits_since = now
+        elif now < self._waits_since + HEAD_SECONDS:
+            pass
+        elif self._unused_bytes:
             sentence = f"The head did not come within {HEAD_SECONDS:g} seconds."
             self._refuse(refusal(408, sentence, "too_slow"))
         else:
             self.transport.abort()
 
+    def _unanswered(self) -> list[RequestResponseCycle]:
+        """The request that is being answered, and those that came after it."""
+        while self._requests and self._requests[0].response_complete:
+            del self._requests[0]
+        return self._requests
+
     def _refuse(self, answer: Response) -> None:
         if self.transport.is_closing():
             return
+        status = HTTPStatus(answer.status_code)
+        line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
         head = b"".join(b"%b: %b\r\n" % header for header in answer.raw_headers)
-        self.transport.write(
-            b"%b%b\r\n%b" % (STATUS_LINE[answer.status_code], head, bytes(answer.body))
-        )
+        self.transport.write(b"%b%b\r\n%b" % (line, head, bytes(answer.body)))
         self.transport.close()
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
+    """uvicorn's server, which leaves signals to the process."""
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
-    async def on_tick(self, counter: int) -> bool:
-        """Ten times a second."""
-        if counter % 10 == 0:
-            now = asyncio.get_running_loop().time()
-            for connection in list(self.server_state.connections):
-                if isinstance(connection, _Connection):
-                    connection.close_if_overdue(now)
-                elif isinstance(connection, Socket):
-                    connection.close_if_stalled(now, STALL_SECONDS)
-        return await super().on_tick(counter)
-
 
 class Api:
     def __init__(
-        self, desk: Desk, listening: socket.socket, entrance: Entrance | None = None
+        self, backend: Backend, listening: socket.socket, access_rules: AccessRules | None = None
     ) -> None:
-        entrance = entrance or Entrance(is_private=is_private(listening))
+        access_rules = access_rules or AccessRules(is_private=is_private(listening))
         self._listening = listening
-        self._app = create_app(desk, entrance)
+        self._app = create_app(backend, access_rules)
         self._ended = asyncio.Event()
-        self._server = _Server(
+        self._uncollected: dict[asyncio.Transport, tuple[int, float]] = {}
+        self._server = Server(
             uvicorn.Config(
-                CheckHead(self._app), http=_Connection, log_config=None,
+                HeadLimits(self._app), http=Connection, log_config=None,
                 log_level="error", access_log=False, lifespan="off", server_header=False,
                 ws=Socket, ws_max_size=MOST_SAID_BYTES, ws_per_message_deflate=False,
                 timeout_graceful_shutdown=GRACE_SECONDS,
@@ -180,9 +178,13 @@ class Api:
 
     async def run(self) -> None:
         log.info("api_started", url=url_of(self._listening))
+        closing = asyncio.create_task(
+            periodic.run("late_connections", self._close_late_connections)
+        )
         try:
             await self._server.serve(sockets=[self._listening])
         finally:
+            closing.cancel()
             self._ended.set()
         log.info("api_stopped")
 
@@ -191,6 +193,22 @@ class Api:
         self._app.state.stopping.set()
         self._server.should_exit = True
         await self._ended.wait()
+
+    async def _close_late_connections(self) -> float:
+        """Close those that collect nothing, or send no head in time; called once a second."""
+        now = asyncio.get_running_loop().time()
+        before, self._uncollected = self._uncollected, {}
+        for connection in list(self._server.server_state.connections):
+            transport = connection.transport
+            if size := transport.get_write_buffer_size():
+                last, since = before.get(transport, (0, now))
+                self._uncollected[transport] = size, since if size == last else now
+                if size == last and now >= since + STALL_SECONDS:
+                    transport.abort()
+                    continue
+            if isinstance(connection, Connection):
+                connection.close_if_late(now)
+        return LOOK_SECONDS
 
 
 def listen(settings: Settings) -> socket.socket:

@@ -7,13 +7,14 @@ from contextlib import asynccontextmanager
 import httpx
 
 from curtsy.api import create_app
-from curtsy.api.auth.access_rules import Entrance
+from curtsy.api.auth.access_rules import AccessRules
 from curtsy.clock import Clock
 from curtsy.config import Settings, read_sources, worker_settings
 from curtsy.errors import BadSetting
 from curtsy.logs import logger
-from curtsy.processes.processes import desk_for
-from curtsy.processes.sources_file import apply_sources
+from curtsy.processes.api import backend_for
+from curtsy.processes.builders import scheduler_for, submitter_for
+from curtsy.processes.declared_files import apply_sources
 from curtsy.processes.startup import own_scrapers, ready
 from curtsy.scrapers.registry import OwnScrapers
 from curtsy.store import Store
@@ -64,9 +65,11 @@ async def whole_engine(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
 async def _client(
     settings: Settings, store: Store, clock: Clock, on_work: Callable[[], None], own: OwnScrapers
 ) -> AsyncIterator[httpx.AsyncClient]:
-    async with desk_for(settings, store, clock, on_work, own) as desk:
-        ourselves = Entrance(hosts=frozenset({NAME}), open_access=True)
-        transport = httpx.ASGITransport(create_app(desk, ourselves), raise_app_exceptions=False)
+    submitter = submitter_for(settings, store, clock, on_work, own)
+    scheduler = scheduler_for(settings, store, clock, submitter, on_work)
+    async with backend_for(settings, store, clock, submitter, scheduler, on_work) as backend:
+        ourselves = AccessRules(hosts=frozenset({NAME}), open_access=True)
+        transport = httpx.ASGITransport(create_app(backend, ourselves), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url=f"http://{NAME}") as http:
             yield http
-        await desk.schedules.settle()  # nobody else would go on with it
+        await backend.schedules.settle()  # nobody else would go on with it

@@ -1,18 +1,26 @@
-"""The scheduler role: duties that any number of processes may do, with no leader to lose."""
+"""`curtsy scheduler`: periodic steps that any number of processes may run; there is no leader."""
 
 import asyncio
 from contextlib import suppress
 
 from curtsy import periodic
 from curtsy.clock import Clock
+from curtsy.config import Settings, milliseconds
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.logs import logger
-from curtsy.maintenance.pruning import BATCH, prune_some
+from curtsy.maintenance.tasks import BATCH, prune_some
+from curtsy.processes.builders import scheduler_for, submitter_for
+from curtsy.processes.declared_files import Declared, apply
+from curtsy.processes.parts import keep_time, until_stopped
+from curtsy.processes.signals import Stop
+from curtsy.processes.startup import own_scrapers, ready
+from curtsy.schedules.scheduler import Scheduler
 from curtsy.schedules.ticker import Ticker
 from curtsy.sites.records import gather_next, sites_to_gather
-from curtsy.sites.run_log import log_run
-from curtsy.sites.run_timeout import Overdue
+from curtsy.sites.run_timeout import RunTimeouts
+from curtsy.sites.runs import log_run
 from curtsy.store import Store
+from curtsy.store.wakeups import Wakeups
 
 log = logger("app")
 
@@ -20,23 +28,50 @@ PRUNE_EVERY_SECONDS = 60.0
 GATHER_EVERY_SECONDS = 2.0
 
 
-class Scheduler:
+async def run_scheduler(settings: Settings) -> None:
+    """A scheduler alone, until a signal; run as many as you like."""
+    declared, own = Declared.read(settings), own_scrapers(settings)
+    with Stop() as stop:
+        async with (
+            ready(settings) as (store, clock),
+            Wakeups(settings.database_url, lambda: None) as wakeups,
+        ):
+            submitter = submitter_for(settings, store, clock, wakeups.send, own)
+            scheduler = scheduler_for(settings, store, clock, submitter, wakeups.send)
+            await apply(settings, declared, store, clock, scheduler.firer.check)
+            loops = loops_for(settings, store, clock, scheduler)
+            steps = {"keep_time": lambda: keep_time(store, clock)}
+            await until_stopped(stop, [loops], steps)
+
+
+def loops_for(
+    settings: Settings, store: Store, clock: Clock, scheduler: Scheduler
+) -> "SchedulerLoops":
+    return SchedulerLoops(store=store, clock=clock, ticker=scheduler.ticker,
+                          run_timeout=milliseconds(settings.run_timeout))  # fmt: skip
+
+
+class SchedulerLoops:
+    """Runs the periodic steps of a scheduler until it is asked to stop."""
+
     def __init__(self, *, store: Store, clock: Clock, ticker: Ticker, run_timeout: int) -> None:
         self._store, self._clock, self._ticker = store, clock, ticker
-        self._overdue = Overdue(store=store, clock=clock, run_timeout=run_timeout)
+        self._overdue = RunTimeouts(store=store, clock=clock, run_timeout=run_timeout)
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
         log.info("scheduler_started", scheduler=self._ticker.id)
-        duties = [
+        steps = [
             asyncio.create_task(periodic.run("prune", self.prune)),
             asyncio.create_task(periodic.run("fire", self._ticker.step, self._ticker.wake)),
-            asyncio.create_task(periodic.run("do", self._ticker.owed.step, self._ticker.owed.wake)),
+            asyncio.create_task(
+                periodic.run("do", self._ticker.tasks.step, self._ticker.tasks.wake)
+            ),
             asyncio.create_task(periodic.run("gather", self.gather)),
             asyncio.create_task(periodic.run("end_overdue_runs", self._overdue.step)),
         ]
         await self._stopping.wait()
-        for task in duties:
+        for task in steps:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
@@ -47,8 +82,8 @@ class Scheduler:
         self._stopping.set()
 
     async def gather(self) -> float:
-        """A duty: records of runs that ended are compared with those before. A site that cannot be
-        done keeps no other from it."""
+        """A periodic step: compares the records of finished runs with those before. A site that
+        fails does not hold up the others."""
         for site in await self._store.read(sites_to_gather):
             try:
                 await self._gather(site)
@@ -65,7 +100,7 @@ class Scheduler:
             log_run("run_ended", site, *ended)
 
     async def prune(self) -> float:
-        """A duty: what has expired goes, a batch in each transaction."""
+        """A periodic step: what has expired goes, a batch in each transaction."""
         now = self._clock.now()
         gone = await self._store.write(lambda c: prune_some(c, now=now))
         return 0.0 if gone >= BATCH else PRUNE_EVERY_SECONDS

@@ -5,25 +5,26 @@ described, through the guard; or it comes from a file. The scraper runs in the p
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from curtsy.config import Settings, worker_settings
+from curtsy.clock import Clock
+from curtsy.config import Settings, whole_policy, worker_settings
 from curtsy.errors import BadRequest
 from curtsy.extract import Pool
-from curtsy.fetch import Fetcher, Request
-from curtsy.model.failure_kinds import Kind
+from curtsy.fetch import Fetcher
+from curtsy.frontier.take import Visit
 from curtsy.model.outcome import Failed, Moved, Record, Reply
 from curtsy.model.urls import canonical
-from curtsy.politeness.classify import classify
-from curtsy.politeness.robots import READ_BYTES, Robots, robots_of, token_of
+from curtsy.politeness.policy import Policy
 from curtsy.processes.startup import own_scrapers
 from curtsy.scrapers import NAMES, check_params
 from curtsy.worker import WorkerSettings
-
-MOST_ROBOTS_REDIRECTS = 5
+from curtsy.worker.pipeline import Pipeline, denial
+from curtsy.worker.robots_cache import RobotsCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +49,14 @@ class Tried:
 
 async def try_page(settings: Settings, trial: Trial) -> Tried:
     own = own_scrapers(settings)
-    told = worker_settings(settings, own)
+    worker = worker_settings(settings, own)
     scraper = trial.scraper or _only_one(own.names)
-    async with Pool(replace(told.extract, processes=1), own=own) as pool:
+    async with Pool(replace(worker.extract, processes=1), own=own) as pool:
         if not pool.knows(scraper):
             known = ", ".join(sorted(NAMES | own.names))
             raise BadRequest([f"There is no scraper {scraper[:100]!r}: there are {known}."])
         check_params(scraper, trial.params)
-        reply = trial.saved or await _fetched(canonical(trial.url).text, settings, told)
+        reply = trial.saved or await _fetched(canonical(trial.url).text, settings, worker, pool)
         if isinstance(reply, Failed):
             return Tried(scraper, reply, None)
         await pool.prepare(scraper)
@@ -70,74 +71,48 @@ def _only_one(names: frozenset[str]) -> str:
     return next(iter(names))
 
 
-async def _fetched(url: str, settings: Settings, told: WorkerSettings) -> Reply | Failed:
-    fetcher = Fetcher(limits=told.limits, user_agent=told.user_agent, allow=told.allow)
-    async with fetcher:
-        asking = _Asking(fetcher, settings)
-        for _ in range(settings.max_redirects + 1):
-            if (denied := await asking.barred(url)) is not None:
+async def _fetched(
+    url: str, settings: Settings, worker: WorkerSettings, pool: Pool
+) -> Reply | Failed:
+    """Request after request through a worker's pipeline, each as far from the last as the policy
+    of an undescribed host wants."""
+    clock, policy, visit = Clock(), whole_policy(settings), _visit(url)
+    started_at: dict[str, float] = {}
+    async with Fetcher(limits=worker.limits, user_agent=worker.user_agent,
+                       allow=worker.allow) as fetcher:  # fmt: skip
+        robots = RobotsCache(store=None, clock=clock, fetcher=fetcher,
+                             user_agent=worker.user_agent)  # fmt: skip
+        pipeline = Pipeline(robots=robots, fetcher=fetcher, pool=pool, now=clock.now,
+                            max_redirects=worker.max_redirects)  # fmt: skip
+        while True:
+            known = pipeline.robots(visit, policy)
+            if known is not None and (denied := denial(known, visit)) is not None:
                 return denied
-            reply = await asking.ask(url)
-            verdict = reply if isinstance(reply, Failed) else classify(reply, _now())
-            if not isinstance(verdict, Moved):
-                return reply if verdict is None else _final(verdict)
-            url = verdict.url
-    return Failed(Kind.REDIRECT_LOOP, f"More than {settings.max_redirects} redirects.")
-
-
-def _final(verdict: Any) -> Failed:
-    assert isinstance(verdict, Failed), "nothing was asked for on a condition"
-    return verdict
-
-
-class _Asking:
-    """Request after request, each as far from the last as a host that nobody described wants."""
-
-    def __init__(self, fetcher: Fetcher, settings: Settings) -> None:
-        self._fetcher, self._settings = fetcher, settings
-        self._asked_at: dict[str, float] = {}
-        self._robots: dict[str, Robots | Failed] = {}
-
-    async def ask(self, url: str) -> Reply | Failed:
-        host = canonical(url).host
-        rest = self._asked_at.get(host, 0) + self._settings.min_delay_seconds - time.monotonic()
-        if host in self._asked_at and rest > 0:
-            await asyncio.sleep(rest)
-        reply = await self._fetcher.fetch(Request(url), lambda: True)
-        self._asked_at[host] = time.monotonic()
-        return reply
-
-    async def barred(self, url: str) -> Failed | None:
-        if self._settings.robots == "ignore":
-            return None
-        origin = url[: url.index("/", len("https://"))]
-        if origin not in self._robots:
-            self._robots[origin] = await self._read(f"{origin}/robots.txt")
-        robots = self._robots[origin]
-        if isinstance(robots, Failed):
-            return robots
-        if robots.allows(url.removeprefix(origin)):
-            return None
-        return Failed(Kind.ROBOTS_DENIED, "The host's robots.txt does not allow this page.")
-
-    async def _read(self, url: str) -> Robots | Failed:
-        """Where there is none, everything is allowed; where it cannot be read, nothing is."""
-        for _ in range(MOST_ROBOTS_REDIRECTS + 1):
-            reply = await self.ask(url)
-            if isinstance(reply, Failed):
-                return replace(reply, error=f"robots.txt could not be read: {reply.error}")
-            match classify(reply, _now()):
+            await _wait_for(started_at, canonical(visit.url).host, policy)
+            answer = await pipeline.fetch(visit, policy, lambda: True)
+            if isinstance(answer, Reply):
+                return answer
+            match answer.outcome:
                 case None:
-                    token = token_of(self._settings.user_agent)
-                    return robots_of(reply.body[:READ_BYTES], token)
-                case Moved(url=to) if canonical(to).host == canonical(url).host:
-                    url = to
-                case Failed() as failed if reply.status == 429 or reply.status >= 500:
-                    return replace(failed, error=f"robots.txt could not be read: {failed.error}")
-                case _:
-                    break
-        return Robots()
+                    continue  # robots.txt is known now
+                case Moved(url=onward, progress=progress):
+                    visit = visit._replace(url=onward, progress=progress, hops=visit.hops + 1)
+                case Failed() as failed:
+                    return failed
+                case other:
+                    raise AssertionError(f"no condition was sent, and the answer was {other}")
 
 
-def _now() -> int:
-    return int(time.time() * 1000)
+async def _wait_for(started_at: dict[str, float], host: str, policy: Policy) -> None:
+    rest = started_at.get(host, -math.inf) + policy.min_delay / 1000 - time.monotonic()
+    await asyncio.sleep(max(0.0, rest))
+    started_at[host] = time.monotonic()
+
+
+def _visit(url: str) -> Visit:
+    """As a lane would read it, of a page that no job has."""
+    return Visit(
+        page_id=0, turn=0, source_id=0, priority=5, rank=0, due_at=None, attempt=0, hops=0,
+        url=url, progress=None, crashes=0, created_at=0, scraper="raw", options=None, etag=None,
+        last_modified=None,
+    )  # fmt: skip

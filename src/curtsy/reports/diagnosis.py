@@ -41,7 +41,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
+class Diagnosis:
     engine: str
     now: int
     """The database's time."""
@@ -87,12 +87,12 @@ _COUNT_LETTERS = Statement(
 )
 
 
-def examine(connection: Connection, *, sources: int) -> Examination:
+def diagnose(connection: Connection, *, sources: int) -> Diagnosis:
     """At most so many sources are shown; everything else is counted or few."""
     now: int = _NOW(connection).scalar_one()
     states = [(str(state),) for state in OPEN_STATES]
     open_jobs = _COUNT_OPEN_JOBS(connection, states, most=COUNT_CAP + 1)
-    return Examination(
+    return Diagnosis(
         engine=connection.dialect.name,
         now=now,
         workers=[_worker(row, now) for row in _WORKERS(connection)],

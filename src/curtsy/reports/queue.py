@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from curtsy.model.jobs import Band, band_of
+from curtsy.reports.throughput import Throughput, throughput
+from curtsy.reports.workers import WorkerStatus, all_workers
 from curtsy.store import Connection, Statement
 
 COUNT_CAP = 10_000
@@ -184,3 +186,40 @@ def _at_least(found: Any, known: int, capped: bool) -> int:
 
 def _earliest(moments: Iterable[int | None]) -> int | None:
     return min((at for at in moments if at is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueReport:
+    at: int
+    bands: Mapping[Band, BandQueue]
+    live: Sequence[WorkerStatus]
+    throughput: Throughput
+
+    @property
+    def in_flight(self) -> int:
+        return sum(len(worker.in_flight) for worker in self.live)
+
+    @property
+    def startable(self) -> int:
+        """All that waits for nothing but its turn."""
+        return sum(band.waiting + band.due_retries for band in self.bands.values())
+
+    @property
+    def capped(self) -> bool:
+        return any(band.capped or band.retries_capped for band in self.bands.values())
+
+    @property
+    def oldest(self) -> int | None:
+        found = (band.oldest for band in self.bands.values())
+        return min((at for at in found if at is not None), default=None)
+
+
+def queue_report(connection: Connection, *, now: int) -> QueueReport:
+    live = [worker for worker in all_workers(connection, now=now) if worker.alive]
+    busy = [page_id for worker in live for page_id in worker.in_flight]
+    return QueueReport(
+        at=now,
+        bands=queue(connection, in_flight=busy, now=now),
+        live=live,
+        throughput=throughput(connection, now=now),
+    )

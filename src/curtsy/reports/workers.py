@@ -19,7 +19,7 @@ _LEASES = Statement(
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerStanding:
+class WorkerStatus:
     id: str
     machine: str
     pid: int
@@ -36,11 +36,11 @@ class WorkerStanding:
     """Sources that are its own for now."""
 
 
-def all_workers(connection: Connection, *, now: int) -> list[WorkerStanding]:
+def all_workers(connection: Connection, *, now: int) -> list[WorkerStatus]:
     """The longest at work first; those of whom nothing was heard for a lease included."""
     leases = {row.owner: row.number for row in _LEASES(connection)}
     return [
-        WorkerStanding(
+        WorkerStatus(
             id=row.id, machine=row.machine, pid=row.pid, program=row.program,
             started_at=row.started_at, lease_until=row.lease_until, alive=row.lease_until > now,
             draining=bool(row.draining), slots=row.slots,

@@ -18,7 +18,7 @@ from curtsy.model.urls import BadUrl, Url, canonical
 from curtsy.requests import examples
 from curtsy.requests.articles import LONGEST_MAX_AGE_SECONDS, MOST_HEADERS, MOST_TAGS, Tag
 from curtsy.requests.instants import Moment, yet_to_come
-from curtsy.schedules.schedule import Plan
+from curtsy.schedules.schedule import ScheduleSpec
 from curtsy.timetable import BadRule, Cron, Once, Rule, checked, checked_zone
 
 DOOR = "crawl"
@@ -159,7 +159,7 @@ def _canonical(urls: list[str]) -> list[Url]:
     return found
 
 
-def schedule_plan(asked: CrawlRequest, caller: Caller, *, fresh: bool, now: int) -> Plan:
+def schedule_spec(asked: CrawlRequest, caller: Caller, *, fresh: bool, now: int) -> ScheduleSpec:
     """The schedule that the crawl asks for."""
     if asked.finish_by is not None:
         raise BadRequest(["finish_by is not for a crawl that a schedule makes."])
@@ -176,6 +176,6 @@ def schedule_plan(asked: CrawlRequest, caller: Caller, *, fresh: bool, now: int)
     said = {"schedule_at", "interval", "timezone", "dry_run"}
     crawl = asked.model_dump(mode="json", exclude_unset=True, exclude=said)
     crawl |= {"ignore_cache": True} if fresh else {}
-    return Plan(name="", rule=rule, timezone=zone, payload={"crawl": crawl},
+    return ScheduleSpec(name="", rule=rule, timezone=zone, payload={"crawl": crawl},
                 not_before=at if isinstance(rule, Cron) else None,
                 user_id=caller.user_id or asked.user_id, key_id=caller.key_id)  # fmt: skip

@@ -13,12 +13,13 @@ from curtsy.model.roles import Caller, Role
 from curtsy.requests import articles, crawl, fetch
 from curtsy.requests.runs import ScrapeRequest
 from curtsy.requests.schedules import Payload
-from curtsy.schedules.firer import Duty, Task
-from curtsy.sites.site import run_request, site
+from curtsy.schedules.firer import MaintenanceTask, Task
+from curtsy.sites.runs import run_request
+from curtsy.sites.site import site
 from curtsy.store import Connection
 
 
-class Tasks:
+class PayloadParser:
     """What the doors need to know beside what is asked of them."""
 
     def __init__(self, *, page_max_age: int, crawl_cache_ttl: int) -> None:
@@ -33,7 +34,7 @@ class Tasks:
             if part := NOT_BUILT.get(said.duty):
                 sentence = f"The duty {said.duty!r} is not built yet: it comes with {part}."
                 raise BadRequest([sentence])
-            return Duty(said.duty)
+            return MaintenanceTask(said.duty)
         caller = Caller(row.user_id, Role.SUBMIT, row.key_id)
         if said.run is not None:
             return _run(connection, said.run, caller, row)

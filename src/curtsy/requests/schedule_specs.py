@@ -9,20 +9,20 @@ from curtsy.errors import BadRequest, NotAllowed
 from curtsy.model.roles import Caller, Role
 from curtsy.requests.payloads import as_stored
 from curtsy.requests.schedules import Payload, ScheduleChanges, ScheduleRequest, rule_of
-from curtsy.schedules.schedule import Plan
+from curtsy.schedules.schedule import ScheduleSpec
 from curtsy.schedules.verdict import DEFAULT_WINDOW, CatchUp, Overlap
 from curtsy.sites.site import site
 from curtsy.store import Connection
 from curtsy.timetable import BadRule, checked_zone
 
-CheckTask = Callable[[Connection, Mapping[str, Any], Any, int], None]
+CheckPayload = Callable[[Connection, Mapping[str, Any], Any, int], None]
 """Raises `BadRequest` for a payload whose job would be refused."""
 
 
-def new_plan(
-    connection: Connection, asked: ScheduleRequest, caller: Caller, check: CheckTask, now: int
-) -> Plan:
-    plan = Plan(
+def new_spec(
+    connection: Connection, asked: ScheduleRequest, caller: Caller, check: CheckPayload, now: int
+) -> ScheduleSpec:
+    spec = ScheduleSpec(
         name=asked.name or "", rule=rule_of(asked),
         payload=as_stored(asked.payload), timezone=_zone(asked.timezone or "UTC"),
         overlap=asked.overlap or Overlap.SKIP, catch_up=asked.catch_up or CatchUp.LATEST,
@@ -30,16 +30,16 @@ def new_plan(
         not_before=_instant(asked.not_before), enabled=asked.enabled is not False,
         user_id=caller.user_id, key_id=caller.key_id,
     )  # fmt: skip
-    return _checked(connection, plan, asked.payload, caller, check, now)
+    return _checked(connection, spec, asked.payload, caller, check, now)
 
 
-def changed_plan(
-    connection: Connection, asked: ScheduleChanges, before: Plan, caller: Caller,
-    check: CheckTask, now: int,
-) -> Plan:  # fmt: skip
+def changed_spec(
+    connection: Connection, asked: ScheduleChanges, before: ScheduleSpec, caller: Caller,
+    check: CheckPayload, now: int,
+) -> ScheduleSpec:  # fmt: skip
     if before.of_site:
         _require_its_site(asked, before.name)
-    plan = replace(
+    spec = replace(
         before, rule=rule_of(asked, before.rule), name=asked.name or before.name,
         timezone=_zone(asked.timezone or before.timezone),
         overlap=asked.overlap or before.overlap, catch_up=asked.catch_up or before.catch_up,
@@ -50,9 +50,9 @@ def changed_plan(
         key_id=caller.key_id if caller.user_id == before.user_id else before.key_id,
     )  # fmt: skip
     if asked.payload is None:
-        return plan
-    plan = replace(plan, payload=as_stored(asked.payload), site_id=None)
-    return _checked(connection, plan, asked.payload, caller, check, now)
+        return spec
+    spec = replace(spec, payload=as_stored(asked.payload), site_id=None)
+    return _checked(connection, spec, asked.payload, caller, check, now)
 
 
 def _require_its_site(asked: ScheduleChanges, site_name: str) -> None:
@@ -66,14 +66,14 @@ def _require_its_site(asked: ScheduleChanges, site_name: str) -> None:
 
 
 def _checked(
-    connection: Connection, plan: Plan, payload: Payload, caller: Caller, check: CheckTask,
-    now: int,
-) -> Plan:  # fmt: skip
+    connection: Connection, spec: ScheduleSpec, payload: Payload, caller: Caller,
+    check: CheckPayload, now: int,
+) -> ScheduleSpec:  # fmt: skip
     if payload.duty is not None and caller.role < Role.OPERATE:
         raise NotAllowed("A schedule of a duty needs the role operate.")
-    check(connection, plan.payload, plan, now)
+    check(connection, spec.payload, spec, now)
     of = site(connection, payload.run.site_name).id if payload.run is not None else None
-    return replace(plan, site_id=of)
+    return replace(spec, site_id=of)
 
 
 def _zone(name: str) -> str:

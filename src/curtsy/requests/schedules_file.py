@@ -6,25 +6,25 @@ from dataclasses import replace
 from curtsy.errors import WrongState
 from curtsy.frontier.host_moves import ALONE
 from curtsy.model.roles import OPEN
-from curtsy.requests.schedule_specs import CheckTask, new_plan
+from curtsy.requests.schedule_specs import CheckPayload, new_spec
 from curtsy.requests.schedules import ScheduleRequest
+from curtsy.schedules.lookup import nobodys
 from curtsy.schedules.schedule import change, create, remove
-from curtsy.schedules.site_schedules import Applied
-from curtsy.sources.file import hash_of
-from curtsy.store import Connection, Statement
-
-_KNOWN = Statement(  # nobody's in particular: what users made is not the file's
-    "SELECT public_id, name, described_as, of_site FROM schedules WHERE owner = ''"
-)
+from curtsy.sources.file import Applied, hash_of
+from curtsy.store import Connection
 
 
 def apply_schedules(
-    connection: Connection, sections: Mapping[str, ScheduleRequest], check: CheckTask, *, now: int
+    connection: Connection,
+    sections: Mapping[str, ScheduleRequest],
+    check: CheckPayload,
+    *,
+    now: int,
 ) -> Applied:
     """A section that is not as it was last time counts anew; one that is leaves alone what was
     changed since. What the file declared and has no section any more is removed."""
     ALONE(connection)
-    known = {row.name: row for row in _KNOWN(connection)}
+    known = {row.name: row for row in nobodys(connection)}
     removed = [name for name, row in known.items() if row.described_as and name not in sections]
     for name in removed:
         remove(connection, known[name].public_id, now=now)
@@ -36,10 +36,10 @@ def apply_schedules(
         if row is not None and row.of_site:
             raise WrongState(f"The name {name!r}", "that of a site's schedule", "used twice")
         named = said.model_copy(update={"name": name})
-        plan = replace(new_plan(connection, named, OPEN, check, now), described_as=hashed)
+        spec = replace(new_spec(connection, named, OPEN, check, now), described_as=hashed)
         if row is not None:
-            change(connection, row.public_id, plan, now=now)
+            change(connection, row.public_id, spec, now=now)
         else:
-            create(connection, plan, now=now)
+            create(connection, spec, now=now)
         declared.append(name)
     return Applied(declared, removed)

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from curtsy.clock import rfc3339
-from curtsy.schedules.verdict import CatchUp, Overlap, Standing, Verdict, judge
+from curtsy.schedules.firings import Line
+from curtsy.schedules.verdict import CatchUp, Overlap, ScheduleState, Verdict, judge
 from curtsy.store import Connection, Statement
 from curtsy.timetable import from_json
 
@@ -72,7 +73,7 @@ def verdicts(connection: Connection, rows: Sequence[Any], now: int) -> dict[int,
     found: dict[int, Verdict] = {}
     for row in rows:
         site_busy = row.site_id is not None and row.site_id in busy_sites
-        known = standing(row, is_busy=row.id in busy or site_busy, ended_at=ends.get(row.id))
+        known = schedule_state(row, is_busy=row.id in busy or site_busy, ended_at=ends.get(row.id))
         replaces = known.overlap is Overlap.CANCEL_RUNNING and row.id in busy
         if site_busy and known.overlap is not Overlap.QUEUE_ONE and not replaces:
             known = replace(known, overlap=Overlap.SKIP)  # whoever scrapes it, nobody does beside
@@ -82,8 +83,8 @@ def verdicts(connection: Connection, rows: Sequence[Any], now: int) -> dict[int,
     return found
 
 
-def standing(row: Any, *, is_busy: bool, ended_at: int | None) -> Standing:
-    return Standing(
+def schedule_state(row: Any, *, is_busy: bool, ended_at: int | None) -> ScheduleState:
+    return ScheduleState(
         rule=from_json(row.rule), seed=row.public_id, overlap=Overlap(row.overlap),
         catch_up=CatchUp(row.catch_up), window=row.window_ms, next_fire_at=row.next_fire_at,
         waiting=row.waiting_fire_at, is_busy=is_busy,
@@ -91,24 +92,22 @@ def standing(row: Any, *, is_busy: bool, ended_at: int | None) -> Standing:
     )  # fmt: skip
 
 
-_Line = tuple[int, int, str, str, str | None]
-
-
-def lines(schedule_id: int, verdict: Verdict, now: int) -> Iterable[_Line]:
+def lines(schedule_id: int, verdict: Verdict, now: int) -> Iterable[Line]:
     """The firings that a look comes to, whatever their outcome."""
     if verdict.long_missed is not None:
         until = rfc3339(now)
         message = f"Nobody kept the schedules; so were all slots that were too old at {until}."
-        yield schedule_id, verdict.long_missed, "schedule", "missed", message
+        yield Line(schedule_id, verdict.long_missed, "schedule", "missed", message)
     untold = max(0, len(verdict.missed) - MOST_MISSED_TOLD)
     late = "Nobody kept the schedules at that moment"
     for n, at in enumerate(verdict.missed[untold:]):
         others = f", nor at the {untold} slots before it" if untold and n == 0 else ""
-        yield schedule_id, at, "schedule", "missed", f"{late}{others}."
+        yield Line(schedule_id, at, "schedule", "missed", f"{late}{others}.")
     if verdict.skipped is not None:
-        yield schedule_id, verdict.skipped, "schedule", "skipped", "The run before still went on."
+        goes_on = "The run before still went on."
+        yield Line(schedule_id, verdict.skipped, "schedule", "skipped", goes_on)
     if verdict.waiting is not None:
         waits = "Waits for the run before to end."
-        yield schedule_id, verdict.waiting, "schedule", "waiting", waits
+        yield Line(schedule_id, verdict.waiting, "schedule", "waiting", waits)
     if verdict.fire is not None:
-        yield schedule_id, verdict.fire, "schedule", "fired", None
+        yield Line(schedule_id, verdict.fire, "schedule", "fired", None)

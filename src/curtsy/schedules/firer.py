@@ -15,11 +15,13 @@ from curtsy.clock import Clock
 from curtsy.errors import BadRequest, CurtsyError, NotFound, OverLimit, WrongState
 from curtsy.frontier.fence import require_same_time
 from curtsy.jobs import JobRequest, Origin, SubmitLimits, cancel
-from curtsy.jobs.admission import Asked, take_in
-from curtsy.jobs.backlog import Pending
+from curtsy.jobs.admission import Submission, admit_jobs
+from curtsy.jobs.backlog import Backlog
+from curtsy.jobs.insert import set_due
 from curtsy.jobs.request import check
 from curtsy.model.jobs import JobState, new_job_id
 from curtsy.schedules.due import COLUMNS, lines, together, verdicts
+from curtsy.schedules.firings import Ended, claim, settle
 from curtsy.schedules.verdict import Verdict
 from curtsy.store import Connection, Statement
 
@@ -32,31 +34,14 @@ _DUE = Statement(
     ORDER BY s.look_at LIMIT :most {{lock_skip}}
     """  # noqa: S608
 )
-_THIS = Statement(
-    f"SELECT {COLUMNS} FROM schedules s WHERE s.id = :id AND s.look_at <= :now {{lock_skip}}"  # noqa: S608
+_THESE = Statement(
+    f"""
+    SELECT {COLUMNS} FROM schedules s
+    WHERE s.id IN (SELECT id FROM {{wanted}}) AND s.look_at <= :now
+    ORDER BY s.look_at {{lock_skip}}
+    """,  # noqa: S608
+    wanted={"id": "bigint"},
 )
-CLAIM = Statement(  # one that waited fires in its own row
-    """
-    INSERT INTO firings (schedule_id, fire_at, fired_at, trigger, outcome, message)
-    SELECT schedule_id, fire_at, :now, trigger, outcome, message FROM {made} WHERE true
-    ON CONFLICT (schedule_id, fire_at) DO UPDATE SET outcome = excluded.outcome,
-        fired_at = excluded.fired_at, message = excluded.message, waited = true
-    WHERE firings.outcome = 'waiting' AND excluded.outcome <> 'waiting'
-    RETURNING schedule_id, fire_at, outcome
-    """,
-    made={"schedule_id": "bigint", "fire_at": "bigint", "trigger": "text", "outcome": "text",
-          "message": "text"},
-)  # fmt: skip
-SETTLE = Statement(
-    """
-    UPDATE firings SET outcome = e.outcome, message = e.message,
-        job_id = (SELECT id FROM jobs WHERE public_id = e.job)
-    FROM (SELECT * FROM {ended}) e
-    WHERE firings.schedule_id = e.schedule_id AND firings.fire_at = e.fire_at
-    """,
-    ended={"schedule_id": "bigint", "fire_at": "bigint", "outcome": "text", "job": "text",
-           "message": "text"},
-)  # fmt: skip
 _ADVANCE = Statement(
     """
     UPDATE schedules SET next_fire_at = a.next_fire_at, look_at = a.look_at,
@@ -82,17 +67,16 @@ _KEY_HOLDS = Statement(
     """
 )
 _STATE = Statement("SELECT state FROM jobs WHERE public_id = :job {lock}")
-DUE_AT = Statement("UPDATE jobs SET due_at = :at WHERE public_id = :job AND state = 'scheduled'")
 
 
 @dataclass(frozen=True, slots=True)
-class Duty:
+class MaintenanceTask:
     """Something that curtsy does for itself, by its name."""
 
     name: str
 
 
-Task = JobRequest | Duty
+Task = JobRequest | MaintenanceTask
 TaskOf = Callable[[Connection, Mapping[str, Any], Any, int], Task]
 """From a payload, the schedule's row and the time to what is to be done; raises `BadRequest`."""
 
@@ -110,7 +94,7 @@ class Fired(NamedTuple):
     refusal: Exception | None = None
 
 
-class Look(NamedTuple):
+class FireResult(NamedTuple):
     """At schedules that are due."""
 
     fired: list[Fired]
@@ -121,7 +105,7 @@ class Look(NamedTuple):
 class Firer:
     def __init__(
         self, *, clock: Clock, limits: SubmitLimits, delay_ms: int, task_of: TaskOf,
-        pending: Pending,
+        pending: Backlog,
     ) -> None:  # fmt: skip
         self._clock, self._limits, self._delay_ms = clock, limits, delay_ms
         self._task_of, self.pending = task_of, pending
@@ -131,22 +115,24 @@ class Firer:
         if payload.get("duty"):
             return  # also one that is not built yet may be planned for
         task = self._task_of(connection, payload, row, now)
-        if not isinstance(task, Duty):
+        if not isinstance(task, MaintenanceTask):
             check(task, self._limits)
 
-    def fire_due(self, connection: Connection, *, now: int, only: int | None = None) -> Look:
-        """What is due, a batch or this one, with all that follows from it."""
+    def fire_due(
+        self, connection: Connection, *, now: int, only: Sequence[int] | None = None
+    ) -> FireResult:
+        """Fires what is due, a batch or these schedules, with all that follows from it."""
         if only is None:
             rows = together(_DUE(connection, now=now, most=BATCH))
         else:
-            rows = list(_THIS(connection, id=only, now=now))
+            rows = list(_THESE(connection, wanted=[(i,) for i in only], now=now))
         self.require_same_time(connection)  # a shift waits for what we hold
         if not rows:
-            return Look([], has_moved=False)
+            return FireResult([], has_moved=False)
         judged = verdicts(connection, rows, now)
         rows = [row for row in rows if not self._must_wait(connection, row, judged[row.id], now)]
         told = [line for row in rows for line in lines(row.id, judged[row.id], now)]
-        claimed = {(c.schedule_id, c.fire_at) for c in CLAIM(connection, made=told, now=now)}
+        claimed = claim(connection, told, now=now)
         firing = [(row, at) for row in rows if (at := judged[row.id].fire) is not None
                   and (row.id, at) in claimed]  # fmt: skip
         fired = self.fire(connection, firing, now=now)
@@ -155,7 +141,7 @@ class Firer:
         for row in rows:
             if row.first_job and row.id not in takes:
                 _goes_on(connection, row.first_job, judged[row.id], now)
-        return Look(fired, has_moved=bool(rows))
+        return FireResult(fired, has_moved=bool(rows))
 
     def _must_wait(self, connection: Connection, row: Any, verdict: Verdict, now: int) -> bool:
         """For a run that is to give way to it, and goes on: it is looked at again when that was
@@ -166,7 +152,7 @@ class Firer:
         """Why a slot of it would come to nothing, as far as that is known beforehand."""
         try:
             task = self._asked(connection, row, now)
-            if not isinstance(task, Duty):
+            if not isinstance(task, MaintenanceTask):
                 check(task, self._limits)
         except (BadRequest, OverLimit) as refused:
             return refused
@@ -182,7 +168,7 @@ class Firer:
     ) -> list[Fired]:  # fmt: skip
         """These slots, which are claimed: their jobs come in, or it is said why not."""
         fired: list[Fired] = []
-        asked: dict[str, tuple[Any, int, Asked]] = {}
+        asked: dict[str, tuple[Any, int, Submission]] = {}
         for row, at in firing:
             try:
                 task = self._task(connection, row, now, trigger)
@@ -192,32 +178,34 @@ class Firer:
             except (BadRequest, OverLimit) as refused:
                 fired.append(_refused(row, at, refused))
                 continue
-            if isinstance(task, Duty):
+            if isinstance(task, MaintenanceTask):
                 fired.append(Fired(row, at, "fired", duty=task.name))
             else:
                 asked[task.job] = row, at, task
         fired += self._taken_in(connection, asked)
-        settled = [(f.schedule.id, f.fire_at, f.outcome, f.job, f.message) for f in fired]
-        if settled:
-            SETTLE(connection, ended=settled)
+        settle(connection, [
+            Ended(f.schedule.id, f.fire_at, f.outcome, f.job, f.message) for f in fired
+        ])  # fmt: skip
         for one in fired:
             waits = one.schedule.first_job if trigger == "schedule" else None
             if waits is not None and one.job != waits:  # refused, or it has become a duty
                 call_off(connection, waits, now=now)
         return fired
 
-    def _task(self, connection: Connection, row: Any, now: int, trigger: str) -> Asked | Duty:
+    def _task(
+        self, connection: Connection, row: Any, now: int, trigger: str
+    ) -> Submission | MaintenanceTask:
         first = row.first_job if trigger == "schedule" else None
         if first is not None and _STATE(connection, job=first).scalar() != JobState.SCHEDULED:
             raise _CalledOff
         task = self._asked(connection, row, now)
-        if isinstance(task, Duty):
+        if isinstance(task, MaintenanceTask):
             return task
         of = replace(task.origin or Origin(), schedule_id=row.id, trigger=trigger)
         task = replace(task, origin=of, same_as=None, idempotency_key=None)
         wanted = check(task, self._limits)
         self.pending.add(task.user_id, len(wanted), self._limits)
-        return Asked(task, wanted, first or _job_name(of))
+        return Submission(task, wanted, first or _job_name(of))
 
     def _asked(self, connection: Connection, row: Any, now: int) -> Task:
         if row.key_id is not None and not _KEY_HOLDS(connection, id=row.key_id, now=now).scalar():
@@ -225,11 +213,11 @@ class Firer:
         return self._task_of(connection, orjson.loads(row.payload), row, now)
 
     def _taken_in(
-        self, connection: Connection, asked: Mapping[str, tuple[Any, int, Asked]]
+        self, connection: Connection, asked: Mapping[str, tuple[Any, int, Submission]]
     ) -> Iterable[Fired]:
         if not asked:
             return
-        answers = take_in(connection, [one for _row, _at, one in asked.values()], self._limits,
+        answers = admit_jobs(connection, [one for _row, _at, one in asked.values()], self._limits,
                           delay_ms=self._delay_ms, clock=self._clock)  # fmt: skip
         paused = _paused_sources(connection, list(asked))
         for job, (row, at, _one) in asked.items():
@@ -259,7 +247,7 @@ def _goes_on(connection: Connection, first_job: str, verdict: Verdict, now: int)
     if verdict.look_at is None:
         call_off(connection, first_job, now=now)
     elif verdict.waiting is None:
-        DUE_AT(connection, job=first_job, at=verdict.next_fire_at)
+        set_due(connection, first_job, verdict.next_fire_at)
 
 
 class _CalledOff(Exception):

@@ -7,11 +7,11 @@ import orjson
 
 from curtsy.errors import NotFound
 from curtsy.jobs import JobRequest, SubmitLimits
-from curtsy.jobs.adoption import adopt
-from curtsy.jobs.idempotency import winner
+from curtsy.jobs.idempotency import adopt, release_keys, winner
+from curtsy.jobs.insert import insert_scheduled
 from curtsy.model.jobs import new_job_id
 from curtsy.schedules.lookup import locked
-from curtsy.schedules.schedule import Plan, create, create_job, new_schedule_id
+from curtsy.schedules.schedule import ScheduleSpec, create, new_schedule_id
 from curtsy.store import Connection, Statement
 from curtsy.timetable import to_json
 
@@ -23,7 +23,6 @@ _OF_JOB = Statement(
 )
 _PAYLOAD = Statement("SELECT payload FROM schedules WHERE public_id = :schedule {lock}")
 _SET_PAYLOAD = Statement("UPDATE schedules SET payload = :payload WHERE public_id = :schedule")
-_GIVE_UP = Statement("DELETE FROM submissions WHERE job = :job")
 _FORMER = Statement(
     """
     SELECT s.public_id FROM submissions u JOIN jobs j ON j.public_id = u.job
@@ -42,7 +41,7 @@ _PURGED = Statement(  # no job and no key tells of it any more; it is called by 
 _TAKES = Statement("UPDATE schedules SET first_job = :job WHERE id = :id")
 
 
-class Made(NamedTuple):
+class ScheduledJob(NamedTuple):
     job: str
     schedule: str
     next_at: int | None
@@ -54,30 +53,39 @@ class Made(NamedTuple):
 
 
 def make(
-    connection: Connection, plan: Plan, request: JobRequest, limits: SubmitLimits, *, now: int
-) -> Made:
+    connection: Connection,
+    spec: ScheduleSpec,
+    request: JobRequest,
+    limits: SubmitLimits,
+    *,
+    now: int,
+) -> ScheduledJob:
     """Or the one that was made when the same was asked for a short while ago."""
     job, name = new_job_id(), new_schedule_id()
-    former = _former(connection, plan, request, now)
+    former = _former(connection, spec, request, now)
     first = winner(connection, request, job, lifetime=limits.key_lifetime, now=now)
     if first is not None:
         row: Any = _OF_JOB(connection, job=first.job).one()
         if row.schedule is not None:
             _tell_later_slots(connection, row, request)
             adopt(connection, [(row.job, request)], now=now)
-            return Made(row.job, row.schedule, row.next_fire_at, row.created_at, first.replayed)
-        _GIVE_UP(connection, job=first.job)  # its schedule was removed: this is another
+            return ScheduledJob(
+                row.job, row.schedule, row.next_fire_at, row.created_at, first.replayed
+            )
+        release_keys(connection, first.job)  # its schedule was removed: this is another
         winner(connection, request, job, lifetime=limits.key_lifetime, now=now)
-    row = _as_before(connection, former, plan) if former is not None else None
+    row = _as_before(connection, former, spec) if former is not None else None
     if row is not None:
         _TAKES(connection, id=row.id, job=job)
     else:
-        row = create(connection, plan, now=now, first_job=job, public_id=name)
-    create_job(connection, job, request, row, now=now)
-    return Made(job, row.public_id, row.next_fire_at)
+        row = create(connection, spec, now=now, first_job=job, public_id=name)
+    insert_scheduled(connection, job, request, schedule_id=row.id, due_at=row.next_fire_at, now=now)
+    return ScheduledJob(job, row.public_id, row.next_fire_at)
 
 
-def _former(connection: Connection, plan: Plan, request: JobRequest, now: int) -> str | None:
+def _former(
+    connection: Connection, spec: ScheduleSpec, request: JobRequest, now: int
+) -> str | None:
     """The schedule that was made when the same was asked for, though its job failed, was cancelled
     or purged since. Asked before the key is claimed: that takes the old job's name away."""
     claim = request.same_as
@@ -86,18 +94,18 @@ def _former(connection: Connection, plan: Plan, request: JobRequest, now: int) -
     found: str | None = _FORMER(connection, key=claim.key, now=now).scalar()
     if found is None:
         found = _PURGED(
-            connection, owner=plan.user_id or "", rule=to_json(plan.rule),
-            payload=orjson.dumps(plan.payload).decode(), since=now - claim.lifetime,
+            connection, owner=spec.user_id or "", rule=to_json(spec.rule),
+            payload=orjson.dumps(spec.payload).decode(), since=now - claim.lifetime,
         ).scalar()  # fmt: skip
     return found
 
 
-def _as_before(connection: Connection, schedule: str, plan: Plan) -> Any:
+def _as_before(connection: Connection, schedule: str, spec: ScheduleSpec) -> Any:
     """Its row, held, if it still is what is asked for and its slots come: then its next slot gets
     the new job, and there is no second schedule beside it."""
     with suppress(NotFound):  # removed in this moment
         row = locked(connection, schedule)
-        same = row.rule == to_json(plan.rule) and orjson.loads(row.payload) == plan.payload
+        same = row.rule == to_json(spec.rule) and orjson.loads(row.payload) == spec.payload
         return row if same and row.enabled and row.next_fire_at is not None else None
     return None
 

@@ -44,3 +44,13 @@ def locked(connection: Connection, schedule: str) -> Any:
     if row is None:
         raise NotFound("schedule", schedule[:100])
     return row
+
+
+_NOBODYS = Statement(  # nobody's in particular: what users made is not the file's
+    "SELECT public_id, name, described_as, of_site FROM schedules WHERE owner = ''"
+)
+
+
+def nobodys(connection: Connection) -> list[Any]:
+    """Schedules that belong to no user: those of the file of schedules, and of sites."""
+    return list(_NOBODYS(connection))

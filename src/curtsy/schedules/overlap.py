@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from curtsy.clock import rfc3339
 from curtsy.errors import NotFound, WrongState
 from curtsy.jobs import cancel
-from curtsy.schedules.due import COLUMNS, standing
+from curtsy.schedules.due import COLUMNS, schedule_state
 from curtsy.schedules.firer import BATCH, Firer
 from curtsy.schedules.lookup import locked
 from curtsy.schedules.verdict import Overlap, judge
@@ -40,17 +40,17 @@ _RUNNING = Statement(
 )
 
 
-class InTheWay(NamedTuple):
+class RunToReplace(NamedTuple):
     schedule_id: int
     job: str
 
 
-def in_the_way(connection: Connection, now: int) -> list[InTheWay]:
+def runs_to_replace(connection: Connection, now: int) -> list[RunToReplace]:
     """What may have to give way to a slot that is due."""
-    return [InTheWay(*row) for row in _IN_THE_WAY(connection, now=now, most=BATCH)]
+    return [RunToReplace(*row) for row in _IN_THE_WAY(connection, now=now, most=BATCH)]
 
 
-def give_way(connection: Connection, found: InTheWay, firer: Firer, *, now: int) -> bool:
+def replace_run(connection: Connection, found: RunToReplace, firer: Firer, *, now: int) -> bool:
     """Cancel it, if a slot is to fire in its place: not for one that is missed, waits, or would be
     refused; nor if somebody else has the schedule in hand."""
     row = _STILL_DUE(connection, id=found.schedule_id, now=now).one_or_none()
@@ -67,12 +67,12 @@ def give_way(connection: Connection, found: InTheWay, firer: Firer, *, now: int)
 def _slot(row: Any, now: int) -> int | None:
     """The one that fires as soon as there is room for it."""
     with suppress(BadRule):  # it is told when it comes to firing
-        verdict = judge(standing(row, is_busy=True, ended_at=None), now)
+        verdict = judge(schedule_state(row, is_busy=True, ended_at=None), now)
         return verdict.fire if verdict.replaces else None
     return None
 
 
-def give_way_by_hand(connection: Connection, schedule: str, firer: Firer, *, now: int) -> bool:
+def replace_by_hand(connection: Connection, schedule: str, firer: Firer, *, now: int) -> bool:
     """A run that goes on is cancelled, where one by hand replaces it. False: runs of this schedule
     give way to none. Raises what would refuse the run by hand, and then nothing is cancelled."""
     row = locked(connection, schedule)

@@ -10,10 +10,9 @@ import orjson
 
 from curtsy.clock import rfc3339
 from curtsy.errors import BadRequest, OverLimit, WrongState
-from curtsy.frontier.job_counts import record_events
-from curtsy.jobs import JobRequest
-from curtsy.model.jobs import JobState
-from curtsy.schedules.firer import CLAIM, DUE_AT, Fired, Firer, call_off
+from curtsy.jobs.insert import set_due
+from curtsy.schedules.firer import Fired, Firer, call_off
+from curtsy.schedules.firings import Line, claim, delete_of, skip_waiting
 from curtsy.schedules.lookup import find, locked
 from curtsy.schedules.overlap import require_none_running
 from curtsy.schedules.verdict import DEFAULT_WINDOW, CatchUp, Overlap, first_slot
@@ -53,37 +52,12 @@ _UPDATE = Statement(
     """
 )
 _NAMED = Statement("SELECT id FROM schedules WHERE owner = :owner AND name = :name AND id <> :id")
-_NO_LONGER_WAITS = Statement(
-    """
-    UPDATE firings SET outcome = 'skipped', message = :message, fired_at = :now
-    WHERE schedule_id = :id AND outcome = 'waiting'
-    """
-)
-_REMOVE = tuple(
-    Statement(sql)
-    for sql in (
-        "DELETE FROM firings WHERE schedule_id = :id",
-        "DELETE FROM schedules WHERE id = :id",
-    )
-)
+_REMOVE = Statement("DELETE FROM schedules WHERE id = :id")
 _RAN = Statement("UPDATE schedules SET last_fire_at = :at WHERE id = :id")
-_INSERT_JOB = Statement(
-    """
-    INSERT INTO jobs (public_id, door, user_id, name, scraper, params, webhook_url, finish_by,
-                      schedule_id, trigger, state, total, due_at, last_event, created_at,
-                      updated_at)
-    VALUES (:public_id, :door, :user_id, :name, :scraper, :params, :webhook_url, :finish_by,
-            :schedule_id, 'schedule', 'scheduled', 0, :due_at, 1, :now, :now) RETURNING id
-    """
-)
-_TAG = Statement(
-    "INSERT INTO job_tags (tag, job_id) SELECT tag, :job_id FROM {made} WHERE true",
-    made={"tag": "text"},
-)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ScheduleSpec:
     """What a schedule is to be."""
 
     name: str
@@ -109,40 +83,25 @@ def new_schedule_id() -> str:
 
 
 def create(
-    connection: Connection, plan: Plan, *, now: int, first_job: str | None = None,
+    connection: Connection, spec: ScheduleSpec, *, now: int, first_job: str | None = None,
     public_id: str | None = None,
 ) -> Any:  # fmt: skip
     """Its row. A rule that has no slot any more is refused."""
     name = public_id or new_schedule_id()
-    _check_name(plan.name)
-    _check_size(plan)
-    _check_number(connection, plan.user_id)
-    first = _first_slot(plan, name, now)
-    onward = first if plan.enabled else None
-    columns = _columns(plan) | {"name": plan.name or name}
+    _check_name(spec.name)
+    _check_size(spec)
+    _check_number(connection, spec.user_id)
+    first = _first_slot(spec, name, now)
+    onward = first if spec.enabled else None
+    columns = _columns(spec) | {"name": spec.name or name}
     made = _INSERT(
-        connection, public_id=name, first_job=first_job, now=now, user_id=plan.user_id,
-        owner=plan.user_id or "", key_id=plan.key_id, next_fire_at=onward, look_at=onward,
+        connection, public_id=name, first_job=first_job, now=now, user_id=spec.user_id,
+        owner=spec.user_id or "", key_id=spec.key_id, next_fire_at=onward, look_at=onward,
         **columns,
     ).scalar()  # fmt: skip
     if made is None:
-        raise WrongState(f"The name {plan.name!r}", "another schedule's", "used twice")
+        raise WrongState(f"The name {spec.name!r}", "another schedule's", "used twice")
     return find(connection, name)
-
-
-def create_job(connection: Connection, job: str, request: JobRequest, row: Any, *, now: int) -> int:
-    """The job of the schedule's first slot, which waits for it."""
-    job_id = int(_INSERT_JOB(
-        connection, public_id=job, door=request.door, user_id=request.user_id, name=request.name,
-        scraper=request.scraper, params=request.params, webhook_url=request.webhook_url,
-        finish_by=request.finish_by, schedule_id=row.id, due_at=row.next_fire_at, now=now,
-    ).scalar_one())  # fmt: skip
-    if request.tags:
-        _TAG(connection, made=[(tag,) for tag in request.tags], job_id=job_id)
-    data = {"due_at": rfc3339(row.next_fire_at), "job": [JobState.SCHEDULED, 0, 0, 0, 0]}
-    event = (job_id, 1, "job_scheduled", None, orjson.dumps(data).decode())
-    record_events(connection, [event], now=now)
-    return job_id
 
 
 def _check_name(name: str) -> None:
@@ -152,8 +111,8 @@ def _check_name(name: str) -> None:
         raise BadRequest([f"{name!r} is no name: it would be lost from the path of a URL."])
 
 
-def _check_size(plan: Plan) -> None:
-    if (size := len(orjson.dumps(plan.payload))) > MOST_PAYLOAD_BYTES:
+def _check_size(spec: ScheduleSpec) -> None:
+    if (size := len(orjson.dumps(spec.payload))) > MOST_PAYLOAD_BYTES:
         sentence = f"The payload has {size} bytes; at most {MOST_PAYLOAD_BYTES} may be."
         raise BadRequest([sentence])
 
@@ -164,38 +123,38 @@ def _check_number(connection: Connection, user: str | None) -> None:
         raise OverLimit(f"{user} has {most} schedules: nobody may have more.")
 
 
-def change(connection: Connection, schedule: str, plan: Plan, *, now: int) -> Any:
+def change(connection: Connection, schedule: str, spec: ScheduleSpec, *, now: int) -> Any:
     """As the plan has it from now on; slots that passed while it was paused are nobody's."""
     row = locked(connection, schedule)
-    if plan.name != row.name:
-        _check_name(plan.name)
-        if _NAMED(connection, name=plan.name, id=row.id, owner=row.user_id or "").scalar():
-            raise WrongState(f"The name {plan.name!r}", "another schedule's", "used twice")
-    _check_size(plan)
-    first_job = _first_job(connection, row, plan, now)
-    keeps = (row.enabled and plan.enabled and to_json(plan.rule) == row.rule
-             and plan.not_before == row.not_before)  # fmt: skip
+    if spec.name != row.name:
+        _check_name(spec.name)
+        if _NAMED(connection, name=spec.name, id=row.id, owner=row.user_id or "").scalar():
+            raise WrongState(f"The name {spec.name!r}", "another schedule's", "used twice")
+    _check_size(spec)
+    first_job = _first_job(connection, row, spec, now)
+    keeps = (row.enabled and spec.enabled and to_json(spec.rule) == row.rule
+             and spec.not_before == row.not_before)  # fmt: skip
     onward, look_at, waiting = row.next_fire_at, row.look_at, row.waiting_fire_at
     if not keeps:
-        onward = look_at = _next(row, plan, now)
+        onward = look_at = _next(row, spec, now)
         waiting = None
-        _NO_LONGER_WAITS(connection, id=row.id, now=now, message=CHANGED)
+        skip_waiting(connection, row.id, CHANGED, now=now)
         if row.next_fire_at is not None and row.next_fire_at <= now:
-            missed = (row.id, row.next_fire_at, "schedule", "missed", CHANGED)
-            CLAIM(connection, made=[missed], now=now).all()
+            missed = Line(row.id, row.next_fire_at, "schedule", "missed", CHANGED)
+            claim(connection, [missed], now=now)
     _UPDATE(connection, id=row.id, now=now, next_fire_at=onward, look_at=look_at,
-            waiting_fire_at=waiting, first_job=first_job, key_id=plan.key_id,
-            **_columns(plan))  # fmt: skip
+            waiting_fire_at=waiting, first_job=first_job, key_id=spec.key_id,
+            **_columns(spec))  # fmt: skip
     if first_job:
-        DUE_AT(connection, job=first_job, at=onward)
+        set_due(connection, first_job, onward)
     return find(connection, row.public_id)
 
 
-def _first_job(connection: Connection, row: Any, plan: Plan, now: int) -> str | None:
+def _first_job(connection: Connection, row: Any, spec: ScheduleSpec, now: int) -> str | None:
     """The job that waits for the first slot is as the schedule was made: with another payload the
     slot makes a job of its own."""
     first_job: str | None = row.first_job
-    if first_job is None or plan.payload == orjson.loads(row.payload):
+    if first_job is None or spec.payload == orjson.loads(row.payload):
         return first_job
     call_off(connection, first_job, now=now, reason=CHANGED)
     return None
@@ -203,8 +162,8 @@ def _first_job(connection: Connection, row: Any, plan: Plan, now: int) -> str | 
 
 def set_enabled(connection: Connection, row: Any, *, enabled: bool, now: int) -> Any:
     """Of a row that is held."""
-    plan = replace(plan_of(row), enabled=enabled)
-    return change(connection, row.public_id, plan, now=now)
+    spec = replace(spec_of(row), enabled=enabled)
+    return change(connection, row.public_id, spec, now=now)
 
 
 def remove(connection: Connection, schedule: str, *, now: int) -> Any:
@@ -212,8 +171,8 @@ def remove(connection: Connection, schedule: str, *, now: int) -> Any:
     row = locked(connection, schedule)
     if row.first_job:
         call_off(connection, row.first_job, now=now)
-    for statement in _REMOVE:
-        statement(connection, id=row.id)
+    delete_of(connection, row.id)
+    _REMOVE(connection, id=row.id)
     return row
 
 
@@ -225,9 +184,8 @@ def run_now(connection: Connection, schedule: str, firer: Firer, *, now: int) ->
     if row.site_id is not None:
         hold_idle(connection, row.site_id, confined_to=row.user_id)
     at = now
-    while (
-        at in (row.next_fire_at, row.waiting_fire_at)
-        or not CLAIM(connection, made=[(row.id, at, "manual", "fired", None)], now=now).all()
+    while at in (row.next_fire_at, row.waiting_fire_at) or not claim(
+        connection, [Line(row.id, at, "manual", "fired", None)], now=now
     ):
         at += 1  # a slot of this very moment
     _RAN(connection, id=row.id, at=at)
@@ -237,9 +195,9 @@ def run_now(connection: Connection, schedule: str, firer: Firer, *, now: int) ->
     return fired
 
 
-def plan_of(row: Any) -> Plan:
+def spec_of(row: Any) -> ScheduleSpec:
     """The row as it would be said."""
-    return Plan(
+    return ScheduleSpec(
         name=row.name, rule=from_json(row.rule), payload=orjson.loads(row.payload),
         timezone=row.timezone, overlap=Overlap(row.overlap), catch_up=CatchUp(row.catch_up),
         window=row.window_ms, not_before=row.not_before, enabled=bool(row.enabled),
@@ -248,39 +206,39 @@ def plan_of(row: Any) -> Plan:
     )  # fmt: skip
 
 
-def _next(row: Any, plan: Plan, now: int) -> int | None:
+def _next(row: Any, spec: ScheduleSpec, now: int) -> int | None:
     """Of a schedule that is changed; one that is only paused may have no slot left."""
-    if not plan.enabled and to_json(plan.rule) == row.rule:
+    if not spec.enabled and to_json(spec.rule) == row.rule:
         return None
-    first = _first_slot(plan, row.public_id, now)
-    return first if plan.enabled else None
+    first = _first_slot(spec, row.public_id, now)
+    return first if spec.enabled else None
 
 
-def _first_slot(plan: Plan, seed: str, now: int) -> int:
+def _first_slot(spec: ScheduleSpec, seed: str, now: int) -> int:
     try:
-        first = first_slot(plan.rule, seed, now=now, not_before=plan.not_before)
+        first = first_slot(spec.rule, seed, now=now, not_before=spec.not_before)
     except BadRule as wrong:  # its zone was known when it was made
         raise BadRequest([str(wrong)]) from None
     if first is None:
-        named = f"The schedule {plan.name!r}" if plan.name else "The schedule"
-        raise BadRequest([f"{named} would never fire: {_why(plan, now)}."])
+        named = f"The schedule {spec.name!r}" if spec.name else "The schedule"
+        raise BadRequest([f"{named} would never fire: {_why(spec, now)}."])
     return first
 
 
-def _why(plan: Plan, now: int) -> str:
-    if not isinstance(plan.rule, Once):
+def _why(spec: ScheduleSpec, now: int) -> str:
+    if not isinstance(spec.rule, Once):
         return "no slot comes"
-    at = rfc3339(plan.rule.at)
-    if plan.rule.at <= now or plan.not_before is None:
+    at = rfc3339(spec.rule.at)
+    if spec.rule.at <= now or spec.not_before is None:
         return f"{at} is past"
-    return f"{at} lies before {rfc3339(plan.not_before)}, which is its not_before"
+    return f"{at} lies before {rfc3339(spec.not_before)}, which is its not_before"
 
 
-def _columns(plan: Plan) -> dict[str, Any]:
+def _columns(spec: ScheduleSpec) -> dict[str, Any]:
     return {
-        "name": plan.name, "rule": to_json(plan.rule), "timezone": plan.timezone,
-        "payload": orjson.dumps(plan.payload).decode(), "overlap": plan.overlap.value,
-        "catch_up": plan.catch_up.value, "window_ms": plan.window,
-        "not_before": plan.not_before, "enabled": plan.enabled, "site_id": plan.site_id,
-        "of_site": plan.of_site, "described_as": plan.described_as,
+        "name": spec.name, "rule": to_json(spec.rule), "timezone": spec.timezone,
+        "payload": orjson.dumps(spec.payload).decode(), "overlap": spec.overlap.value,
+        "catch_up": spec.catch_up.value, "window_ms": spec.window,
+        "not_before": spec.not_before, "enabled": spec.enabled, "site_id": spec.site_id,
+        "of_site": spec.of_site, "described_as": spec.described_as,
     }  # fmt: skip

@@ -1,8 +1,8 @@
 """Sites and their schedules: declared together, run one at a time, forgotten together."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -10,28 +10,21 @@ import orjson
 from curtsy.clock import Clock
 from curtsy.errors import BadRequest, WrongState
 from curtsy.frontier.host_moves import ALONE
-from curtsy.frontier.source_policy import Surroundings
+from curtsy.frontier.source_policy import PolicyContext
 from curtsy.jobs import SubmitLimits, Submitted
-from curtsy.jobs.admission import Asked, take_in
-from curtsy.jobs.backlog import Pending
+from curtsy.jobs.admission import Submission, admit_jobs
+from curtsy.jobs.backlog import Backlog
 from curtsy.jobs.request import check
 from curtsy.model.jobs import new_job_id
 from curtsy.model.roles import Caller
 from curtsy.schedules.firer import run_prefix
 from curtsy.schedules.lookup import find
-from curtsy.schedules.schedule import Plan, change, create, plan_of, remove
-from curtsy.sites.site import (
-    Site,
-    known_site,
-    put_site,
-    remove_site,
-    require_idle,
-    run_request,
-    site,
-)
-from curtsy.sites.spec import INTERVAL_MINUTES, SiteWords
-from curtsy.sources.file import hash_of
-from curtsy.sources.policy_fields import PolicyWords
+from curtsy.schedules.schedule import ScheduleSpec, change, create, remove, spec_of
+from curtsy.sites.runs import run_request
+from curtsy.sites.site import Site, known_site, put_site, remove_site, require_idle, site
+from curtsy.sites.spec import INTERVAL_MINUTES, SiteSpec
+from curtsy.sources.file import Applied, hash_of
+from curtsy.sources.policy_fields import PolicyFields
 from curtsy.sources.source import put_source
 from curtsy.store import Connection, Statement
 from curtsy.timetable import Every, Rule
@@ -55,14 +48,8 @@ Check = Callable[[Connection, Mapping[str, Any], Any, int], None]
 """Raises `BadRequest` for a payload whose job would be refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    declared: Sequence[str] = ()
-    removed: Sequence[str] = ()
-
-
 def declare(
-    connection: Connection, name: str, words: SiteWords, around: Surroundings,
+    connection: Connection, name: str, words: SiteSpec, around: PolicyContext,
     *, check: Check, as_in_file: str | None = None,
 ) -> Site:  # fmt: skip
     """The site is so from now on, with its schedule; its host is paced as it says unless somebody
@@ -75,11 +62,11 @@ def declare(
         before = None  # nobody knows what it said
     declared = put_site(connection, name, words, as_in_file=as_in_file, now=around.now)
     _pace(connection, declared, before, around)
-    plan = Plan(name=name, rule=words.rule() or _ANY, timezone=words.timezone,
+    spec = ScheduleSpec(name=name, rule=words.rule() or _ANY, timezone=words.timezone,
                 enabled=words.enabled, payload={"run": {"site_name": name}}, site_id=declared.id,
                 of_site=True)  # fmt: skip
     if words.enabled:
-        _check_runs(connection, declared, plan, check, around.now)
+        _check_runs(connection, declared, spec, check, around.now)
     own = known if known is not None and known.of_site else None
     somebodys = known is not None and own is None
     if words.rule() is None or (somebodys and not words.says_when):
@@ -88,35 +75,37 @@ def declare(
     elif somebodys:
         raise WrongState(f"The name {name!r}", "another schedule's", "a site's as well")
     elif own is None:
-        create(connection, plan, now=around.now)
+        create(connection, spec, now=around.now)
     else:
         row = find(connection, own.public_id)
-        kept = _kept(plan_of(row), plan, words, before)
+        kept = _kept(spec_of(row), spec, words, before)
         if words.enabled:
-            kept = _searchable(connection, kept, plan, check, around.now)
+            kept = _searchable(connection, kept, spec, check, around.now)
         change(connection, row.public_id, kept, now=around.now)
     return declared
 
 
-def _kept(was: Plan, plan: Plan, words: SiteWords, before: Site | None) -> Plan:
+def _kept(
+    was: ScheduleSpec, spec: ScheduleSpec, words: SiteSpec, before: Site | None
+) -> ScheduleSpec:
     """What somebody said of the site's schedule stays: when its slots come, unless the words say
     that, and whether they do, unless the words say that otherwise than before."""
-    kept = replace(was, site_id=plan.site_id)
+    kept = replace(was, site_id=spec.site_id)
     if words.says_when or (before is not None and _rule(before.words) == was.rule):
-        kept = replace(kept, rule=plan.rule, timezone=plan.timezone)
+        kept = replace(kept, rule=spec.rule, timezone=spec.timezone)
     if before is None or before.words.enabled != words.enabled:
-        kept = replace(kept, enabled=plan.enabled)
+        kept = replace(kept, enabled=spec.enabled)
     return kept
 
 
-def _rule(words: SiteWords) -> Rule | None:
+def _rule(words: SiteSpec) -> Rule | None:
     with suppress(ValueError):  # its zone was known when it was declared
         return words.rule()
     return None
 
 
 def _check_runs(
-    connection: Connection, declared: Site, plan: Plan, check: Check, now: int
+    connection: Connection, declared: Site, spec: ScheduleSpec, check: Check, now: int
 ) -> None:  # fmt: skip
     """Its runs would not be refused: those on its schedule as they are; one by hand, where a run
     has to be told something; and one of a country."""
@@ -126,22 +115,22 @@ def _check_runs(
         searches.append(dict.fromkeys(words.needs({"country": "x"}), "x") | {"country": "x"})
     for search in searches:
         run = {"site_name": declared.name} | search
-        check(connection, {"run": run}, plan, now)
+        check(connection, {"run": run}, spec, now)
 
 
 def _searchable(
-    connection: Connection, kept: Plan, plan: Plan, check: Check, now: int
-) -> Plan:  # fmt: skip
+    connection: Connection, kept: ScheduleSpec, spec: ScheduleSpec, check: Check, now: int
+) -> ScheduleSpec:  # fmt: skip
     """With what it is told to look for, if the site can still be searched by that."""
     try:
         check(connection, kept.payload, kept, now)
     except BadRequest:
-        return replace(kept, payload=plan.payload)
+        return replace(kept, payload=spec.payload)
     return kept
 
 
 def _pace(
-    connection: Connection, declared: Site, before: Site | None, around: Surroundings
+    connection: Connection, declared: Site, before: Site | None, around: PolicyContext
 ) -> None:
     """As its words say; not where somebody else has said how its host is to be treated."""
     host = declared.start.host
@@ -172,9 +161,9 @@ def _free_name(connection: Connection, declared: Site, before: Site | None) -> s
     raise BadRequest([f"{sentence}describe a source that has it."])
 
 
-def _policy(of: Site) -> PolicyWords:
+def _policy(of: Site) -> PolicyFields:
     words = of.words
-    return PolicyWords.model_validate({
+    return PolicyFields.model_validate({
         "hosts": [of.start.host], "min_delay_seconds": words.min_pause_seconds,
         "max_delay_seconds": words.max_pause_seconds, "max_retries": words.max_retries,
     })  # fmt: skip
@@ -190,8 +179,8 @@ def forget(connection: Connection, name: str, *, now: int) -> Site:
     return gone
 
 
-def apply_file(
-    connection: Connection, sections: Mapping[str, SiteWords], around: Surroundings, check: Check
+def apply_sites(
+    connection: Connection, sections: Mapping[str, SiteSpec], around: PolicyContext, check: Check
 ) -> Applied:
     """A section that is not as it was last time counts anew; what the file declared and has no
     section any more goes."""
@@ -211,7 +200,7 @@ def apply_file(
 
 def start_run(
     connection: Connection, name: str, said: Mapping[str, Any], *, priority: int | None,
-    mode: str = "async", limits: SubmitLimits, delay_ms: int, clock: Clock, pending: Pending,
+    mode: str = "async", limits: SubmitLimits, delay_ms: int, clock: Clock, pending: Backlog,
     by: Caller,
 ) -> Submitted:  # fmt: skip
     """By hand. Whoever starts a run holds the site's row, so there is one at a time."""
@@ -224,8 +213,8 @@ def start_run(
     job = new_job_id().replace("job_", run_prefix("manual"))
     wanted = check(request, limits)
     pending.add(by.user_id, len(wanted), limits)
-    asked = Asked(request, wanted, job)
-    answer = take_in(connection, [asked], limits, delay_ms=delay_ms, clock=clock)[job]
+    asked = Submission(request, wanted, job)
+    answer = admit_jobs(connection, [asked], limits, delay_ms=delay_ms, clock=clock)[job]
     if isinstance(answer, Exception):
         raise answer
     return answer

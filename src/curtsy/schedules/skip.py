@@ -5,7 +5,8 @@ from typing import Any
 
 from curtsy.clock import HOUR
 from curtsy.schedules.due import COLUMNS
-from curtsy.schedules.firer import CLAIM, Fired, call_off
+from curtsy.schedules.firer import Fired, call_off
+from curtsy.schedules.firings import Line, claim
 from curtsy.schedules.verdict import LOOK_AGAIN
 from curtsy.store import Connection, Statement
 from curtsy.timetable import BadRule, Every, from_json, slot_after
@@ -30,7 +31,8 @@ def refuse(connection: Connection, schedule_id: int, reason: str, *, now: int) -
     if row is None:
         return []
     at = row.waiting_fire_at or row.next_fire_at or now
-    CLAIM(connection, made=[(row.id, at, "schedule", "refused", reason[:1_000])], now=now).all()
+    refused = Line(row.id, at, "schedule", "refused", reason[:1_000])
+    claim(connection, [refused], now=now)
     onward, look_at = _onward(row, now)
     _ON(connection, id=row.id, next=onward, look_at=look_at, fire_at=at)
     if row.first_job:

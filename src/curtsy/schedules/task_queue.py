@@ -8,21 +8,15 @@ from curtsy import periodic
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.logs import logger
 from curtsy.schedules.firer import Fired, Outcome
-from curtsy.store import Statement, Store
+from curtsy.schedules.firings import report
+from curtsy.store import Store
 
 log = logger("schedule")
 
 LOOK_EVERY_SECONDS = 3_600.0
 """A hint comes with every duty; this is for none."""
 
-_REPORT = Statement(
-    """
-    UPDATE firings SET outcome = :outcome, message = :message
-    WHERE schedule_id = :schedule_id AND fire_at = :fire_at
-    """
-)
-
-Duties = Mapping[str, Callable[[], Awaitable[str]]]
+MaintenanceTasks = Mapping[str, Callable[[], Awaitable[str]]]
 """By name: what each does; it returns a sentence about it."""
 
 
@@ -31,8 +25,8 @@ class _Slot(NamedTuple):
     done: asyncio.Future[Fired]
 
 
-class Owed:
-    def __init__(self, *, store: Store, duties: Duties) -> None:
+class TaskQueue:
+    def __init__(self, *, store: Store, duties: MaintenanceTasks) -> None:
         self._store, self._duties = store, duties
         self._waiting: dict[str, list[_Slot]] = {}
         """By duty: slots that it is owed to. Done once, it is done for all of them."""
@@ -86,6 +80,6 @@ class Owed:
 
     async def _report(self, one: Fired) -> None:
         await self._store.write(
-            lambda c: _REPORT(c, schedule_id=one.schedule.id, fire_at=one.fire_at,
-                              outcome=one.outcome, message=one.message) and None
+            lambda c: report(c, one.schedule.id, one.fire_at, outcome=one.outcome,
+                             message=one.message)
         )  # fmt: skip

@@ -3,21 +3,23 @@
 import os
 import platform
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 import orjson
 
 from curtsy import __version__, periodic
+from curtsy.batcher import isolate
 from curtsy.clock import SECOND, Clock
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.frontier.fence import TimeShifted
 from curtsy.logs import logger
-from curtsy.schedules.firer import BATCH, Fired, Firer, Look
-from curtsy.schedules.overlap import give_way, in_the_way
+from curtsy.schedules.firer import BATCH, Fired, Firer, FireResult
+from curtsy.schedules.overlap import replace_run, runs_to_replace
 from curtsy.schedules.skip import refuse
-from curtsy.schedules.task_queue import Owed
-from curtsy.sites.run_log import log_run
+from curtsy.schedules.task_queue import TaskQueue
+from curtsy.sites.runs import log_run
 from curtsy.store import Connection, Statement, Store
 
 log = logger("schedule")
@@ -54,12 +56,12 @@ _FORGET = Statement("DELETE FROM schedulers WHERE id = :id OR ticked_at < :befor
 
 class Ticker:
     def __init__(
-        self, *, store: Store, clock: Clock, firer: Firer, owed: Owed,
+        self, *, store: Store, clock: Clock, firer: Firer, tasks: TaskQueue,
         on_work: Callable[[], None],
     ) -> None:  # fmt: skip
         self.id = f"s_{secrets.token_hex(6)}"
         self._store, self._clock, self._firer = store, clock, firer
-        self.owed, self._on_work = owed, on_work
+        self.tasks, self._on_work = tasks, on_work
         self._beat_at = 0
         self._in_vain = 0
         self.wake = periodic.Wake()
@@ -84,7 +86,7 @@ class Ticker:
         """Fire what is due, a batch of it."""
         return (await self._look()).fired
 
-    async def _look(self) -> Look:
+    async def _look(self) -> FireResult:
         now = self._clock.now()
         try:
             await self._make_room(now)
@@ -106,36 +108,35 @@ class Ticker:
         for one in look.fired:
             self.tell(one)
             if one.duty is not None:
-                self.owed.add(one)
+                self.tasks.add(one)
         return look
 
-    async def _one_by_one(self, now: int) -> Look:
-        """One that cannot fire for a reason of its own does not keep the others from it."""
-        fired: list[Fired] = []
-        has_moved = False
-        for due in await self._store.read(
-            lambda c: list(_DUE_IDS(c, now=now, most=BATCH).scalars())
-        ):
-            try:
-                look = await self._store.write(
-                    lambda c: self._firer.fire_due(c, now=now, only=due),  # noqa: B023
-                    durable=True,
-                )
-                fired += look.fired
-                has_moved |= look.has_moved
-            except (StoreFull, TimeShifted):
-                raise
-            except StoreAway as away:
-                log.warning("slot_could_not_fire", schedule_id=due, reason=str(away))
-            except Exception as error:
-                reason = f"An error of our own: {error!r}"
-                fired += await self._store.write(lambda c: refuse(c, due, reason, now=now))  # noqa: B023
-        return Look(fired, has_moved=has_moved or bool(fired))
+    async def _one_by_one(self, now: int) -> FireResult:
+        """Fires what is due in smaller batches, so that one schedule that cannot fire for a reason
+        of its own does not hold up the others."""
+        due = await self._store.read(lambda c: list(_DUE_IDS(c, now=now, most=BATCH).scalars()))
+
+        async def fire(ids: Sequence[int]) -> FireResult:
+            work = partial(self._firer.fire_due, now=now, only=ids)
+            return await self._store.write(work, durable=True)
+
+        async def skip(schedule_id: int, error: Exception) -> FireResult:
+            if isinstance(error, StoreAway):
+                log.warning("slot_could_not_fire", schedule_id=schedule_id, reason=str(error))
+                return FireResult([], has_moved=False)
+            reason = f"An error of our own: {error!r}"
+            fired = await self._store.write(partial(refuse, schedule_id=schedule_id,
+                                                    reason=reason, now=now))  # fmt: skip
+            return FireResult(fired, has_moved=bool(fired))
+
+        looks = await isolate(due, fire, skip, passes=(StoreFull, TimeShifted)) if due else []
+        return FireResult([one for look in looks for one in look.fired],
+                    has_moved=any(look.has_moved for look in looks))  # fmt: skip
 
     async def _make_room(self, now: int) -> None:
         """Runs that the next slot of their schedule is to replace, each in its own transaction."""
-        for found in await self._store.read(lambda c: in_the_way(c, now)):
-            if await self._store.write(lambda c: give_way(c, found, self._firer, now=now)):  # noqa: B023
+        for found in await self._store.read(lambda c: runs_to_replace(c, now)):
+            if await self._store.write(lambda c: replace_run(c, found, self._firer, now=now)):  # noqa: B023
                 log.info("run_replaced", job=found.job)
 
     def tell(self, one: Fired) -> None:

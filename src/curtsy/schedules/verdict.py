@@ -33,7 +33,7 @@ class CatchUp(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ScheduleState:
     rule: Rule
     seed: str
     overlap: Overlap
@@ -72,7 +72,7 @@ class _Due:
     long_missed: int | None = None
 
 
-def judge(s: Standing, now: int) -> Verdict:
+def judge(s: ScheduleState, now: int) -> Verdict:
     if isinstance(s.rule, Every) and s.rule.after_end:
         return _after_the_last_end(s, now)
     due = _due(s, now)
@@ -106,7 +106,7 @@ def _look_at(onward: int | None, waiting: int | None, now: int, *, fires: bool) 
     return min(soon, onward) if onward is not None and onward > now else soon
 
 
-def _due(s: Standing, now: int) -> _Due:
+def _due(s: ScheduleState, now: int) -> _Due:
     """The slot to fire, those that were missed, and the next."""
     first = s.next_fire_at
     if first is None or first > now:
@@ -130,7 +130,7 @@ def _due(s: Standing, now: int) -> _Due:
     return _Due(every[-1], onward, every[:-1], long_missed)
 
 
-def _after_the_last_end(s: Standing, now: int) -> Verdict:
+def _after_the_last_end(s: ScheduleState, now: int) -> Verdict:
     """One that is missed is followed by another after as long, as if it had run."""
     assert isinstance(s.rule, Every)
     if s.is_busy:

@@ -7,7 +7,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborNode
 
-from curtsy.scrapers.hrefs import absolute
+from curtsy.scrapers.links import absolute
 from curtsy.scrapers.recipe import Field
 
 LONGEST_VALUE = 20_000

@@ -1,12 +1,13 @@
 """Where a page leads: its links, canonical, each once, in the order of the page."""
 
 from itertools import islice
+from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser
 
 from curtsy.model.outcome import Reply
+from curtsy.model.urls import MAX_URL_LENGTH, BadUrl, canonical
 from curtsy.scrapers.charset import text_of
-from curtsy.scrapers.hrefs import absolute, base_of
 
 MOST_LINKS = 1_000
 MOST_LOOKED_AT = 20_000
@@ -27,3 +28,30 @@ def links(reply: Reply) -> tuple[str, ...]:
             if len(found) == MOST_LINKS:
                 break
     return tuple(found)
+
+
+def base_of(tree: LexborHTMLParser, url: str) -> str:
+    """What the page's links are relative to."""
+    node = tree.css_first("base[href]")
+    said = (node.attributes.get("href") or "").strip() if node is not None else ""
+    return _joined(url, said) or url
+
+
+def absolute(base: str, href: str | None) -> str | None:
+    """Canonical; None: it leads nowhere that could be fetched."""
+    joined = _joined(base, (href or "").strip())
+    if not joined:
+        return None
+    try:
+        return canonical(joined).text
+    except BadUrl:
+        return None
+
+
+def _joined(base: str, href: str) -> str | None:
+    if not href or len(href) > MAX_URL_LENGTH:
+        return None
+    try:
+        return urljoin(base, href)
+    except ValueError:
+        return None

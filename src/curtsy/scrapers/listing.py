@@ -10,8 +10,7 @@ from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.charset import text_of
 from curtsy.scrapers.field_values import Values, distinct_nodes, each_once
-from curtsy.scrapers.hrefs import absolute, base_of
-from curtsy.scrapers.links import PAGES
+from curtsy.scrapers.links import PAGES, absolute, base_of
 from curtsy.scrapers.recipe import BadRecipe, Recipe, recipe_from
 from curtsy.scrapers.record_keys import NOTHING, distinct, key_of, packed
 

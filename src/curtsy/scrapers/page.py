@@ -61,7 +61,7 @@ class Page:
 
     def absolute(self, href: str | None) -> str | None:
         """A link of this page as a whole URL in its one spelling; None: it leads nowhere."""
-        from curtsy.scrapers.hrefs import absolute
+        from curtsy.scrapers.links import absolute
 
         return absolute(self._base, href)
 
@@ -83,7 +83,7 @@ class Page:
 
     @cached_property
     def _base(self) -> str:
-        from curtsy.scrapers.hrefs import base_of
+        from curtsy.scrapers.links import base_of
 
         return base_of(self._tree, self.url)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from curtsy.jobs.job import mark_gathered
 from curtsy.model.jobs import JobState
 from curtsy.sites.run_pages import Records, RunPages, hash_of, is_whole, records_of
 from curtsy.store import Connection, Lookup, Statement
@@ -88,7 +89,6 @@ _SEE = Statement(
     """,
     seen={"key": "text", "position": "int", "change": "text", "data": "text"},
 )
-_GATHERED = Statement("UPDATE jobs SET gathered_at = :now, message = :message WHERE id = :id")
 _FIRST_ERROR = Statement(
     "SELECT error FROM items WHERE job_id = :job_id AND state = 2 ORDER BY position LIMIT 1"
 )
@@ -166,7 +166,7 @@ def _gather_run(connection: Connection, site_id: int, run: Any, now: int) -> Non
     if run.state == JobState.SUCCEEDED and is_whole(connection, run.id, pages):
         _call_removed(connection, search)
     message = _message(connection, run, changes_of(connection, run.id), pages)
-    _GATHERED(connection, id=run.id, now=now, message=message)
+    mark_gathered(connection, run.id, message, now=now)
 
 
 def _compared(

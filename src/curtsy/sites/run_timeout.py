@@ -11,7 +11,7 @@ from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.fence import TimeShifted, require_same_time
 from curtsy.jobs import cancel
 from curtsy.model.jobs import JobState
-from curtsy.sites.run_log import log_run
+from curtsy.sites.runs import log_run
 from curtsy.store import Connection, Statement, Store
 
 BATCH = 100
@@ -32,7 +32,7 @@ _SOME = Statement(f"{_OVERDUE} ORDER BY j.site_id LIMIT :most")
 _THIS = Statement(f"{_OVERDUE} AND j.public_id = :run")
 
 
-class Overdue:
+class RunTimeouts:
     def __init__(self, *, store: Store, clock: Clock, run_timeout: int) -> None:
         self._store, self._clock, self._run_timeout = store, clock, run_timeout
         self._longest_wait = max(LONGEST_WAIT, run_timeout)

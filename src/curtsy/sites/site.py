@@ -1,10 +1,6 @@
 """Sites that were declared: their rows, and the job that a run of one is."""
 
-import hashlib
-import math
 import re
-import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,17 +8,11 @@ import orjson
 from pydantic import ValidationError
 
 from curtsy.errors import BadRequest, NotFound, WrongState
-from curtsy.frontier.crawls import Crawl
-from curtsy.jobs import JobRequest, Origin, PageRequest
-from curtsy.model.options import Way
-from curtsy.model.scope import scope_around
 from curtsy.model.urls import Url, canonical
-from curtsy.sites.spec import UNSAID, SiteWords, fields_of, filled
+from curtsy.sites.spec import SiteSpec, fields_of, filled
 from curtsy.store import Connection, Statement
 
-DOOR = "runs"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
-RESULTS_WANTED = 15
 
 _PUT = Statement(
     """
@@ -67,11 +57,11 @@ _REMOVE = tuple(
 @dataclass(frozen=True, slots=True)
 class Site:
     row: Any
-    said: SiteWords | BadRequest
+    said: SiteSpec | BadRequest
     """Or why it cannot be understood any more: another version of curtsy stored it."""
 
     @property
-    def words(self) -> SiteWords:
+    def words(self) -> SiteSpec:
         """Raises `BadRequest`."""
         if isinstance(self.said, BadRequest):
             raise self.said
@@ -93,7 +83,7 @@ class Site:
 
 
 def put_site(
-    connection: Connection, name: str, words: SiteWords, *, as_in_file: str | None, now: int
+    connection: Connection, name: str, words: SiteSpec, *, as_in_file: str | None, now: int
 ) -> Site:
     if not NAME.fullmatch(name):
         raise BadRequest([f"{name[:100]!r} is no name for a site: use a-z, 0-9, '.', '_', '-'."])
@@ -118,7 +108,7 @@ def known_site(connection: Connection, name: str) -> Site | None:
 
 def of_row(row: Any) -> Site:
     try:
-        return Site(row, SiteWords.stored(orjson.loads(row.declared)))
+        return Site(row, SiteSpec.stored(orjson.loads(row.declared)))
     except ValidationError as wrong:
         problem = wrong.errors(include_url=False)[0]["msg"][:300]
         sentence = f"What was declared of the site {row.name} is not understood any more"
@@ -131,7 +121,7 @@ def list_sites(connection: Connection, *, after: str, most: int) -> list[tuple[S
     last = {row.site_id: row.at for row in
             _LAST_RUNS(connection, wanted=[(row.id,) for row in rows])} if rows else {}  # fmt: skip
     found = [(of_row(row), last.get(row.id)) for row in rows]
-    return [(one, at) for one, at in found if isinstance(one.said, SiteWords)]
+    return [(one, at) for one, at in found if isinstance(one.said, SiteSpec)]
 
 
 def remove_site(connection: Connection, name: str) -> Site:
@@ -157,77 +147,3 @@ def require_idle(connection: Connection, held: Site, *, confined_to: str | None)
         named = confined_to is None or confined_to == running.user_id
         by = f"as {running.public_id}" if named else "for somebody else"
         raise WrongState(f"Site {held.name}", f"being scraped {by}", "scraped beside it")
-
-
-def run_request(
-    of: Site, said: Mapping[str, Any], *, priority: int | None = None, mode: str = "async"
-) -> JobRequest:
-    """The job of one run. What it is not told is as the site's defaults have it; who is told of its
-    end (`webhook_url`) makes it no other search."""
-    hook = said.get("webhook_url")
-    said = {k: v for k, v in said.items() if v is not None and k != "webhook_url"}
-    search = of.words.defaults.told() | said
-    wanted = int(search.get("results_wanted") or RESULTS_WANTED)
-    search["results_wanted"] = wanted
-    _require_known(of, search)
-    priority = priority or of.words.priority
-    origin = Origin(site_id=of.id, search=_hash(of.name, search))
-    common: dict[str, Any] = {
-        "door": DOOR, "origin": origin, "name": of.name, "webhook_url": hook,
-        "params": orjson.dumps({"site_name": of.name, "mode": mode} | search).decode(),
-    }  # fmt: skip
-    _require_whole(of, search)
-    if search.get("country") and of.words.country_url:
-        country = str(search["country"]).lower().replace(" ", "-")
-        search = dict(UNSAID) | search
-        url = filled(of.words.country_url, search | {"country": country})
-        return JobRequest(pages=[PageRequest(url, priority)], scraper="article", **common)
-    return JobRequest(scraper=of.words.scraper, scraper_params=of.words.for_scraper(search),
-                      **_pages(of, search, wanted, priority), **common)  # fmt: skip
-
-
-def _pages(of: Site, search: dict[str, Any], wanted: int, priority: int) -> dict[str, Any]:
-    """Its pages, where they are counted; else the first, and how far to follow from it."""
-    words, template = of.words, of.words.search_url
-    used = fields_of(template)
-    told, search = search, dict(UNSAID) | search
-    most = min(words.max_pages, math.ceil(wanted / words.results_per_page))
-    urls = [
-        filled(template, search | {"page": n + 1, "offset": n * words.results_per_page})
-        for n in range(most if used & {"page", "offset"} else 1)
-    ]
-    if used & {"page", "offset"} and not (words.recipe and words.recipe.get("next")):
-        later = (Way.MAY_BE_MISSING,)
-        return {"pages": [PageRequest(url, priority, ways=later if n else ())
-                          for n, url in enumerate(dict.fromkeys(urls))]}  # fmt: skip
-    start = canonical(urls[0])
-    scope = scope_around([(start.text, start.host)], "host", include=[], exclude=[])
-    chosen = (Way.CHOSEN_LINKS,)
-    terms = {"scope": scope.to_json(), "max_age": 0, "headers": [],
-             "params": words.for_scraper(told), "ways": chosen}  # fmt: skip
-    crawl = Crawl(most - 1, most, priority, orjson.dumps(terms).decode())
-    return {"pages": [PageRequest(urls[0], priority, ways=chosen)], "crawl": crawl}
-
-
-def _require_known(of: Site, search: Mapping[str, Any]) -> None:
-    """What is said and means nothing here would be ignored; what says nothing may be said."""
-    known = of.words.searched_by()
-    unknown = [name for name, value in search.items() if name not in known and value]
-    if unknown:
-        sentence = f"The site {of.name} cannot be searched by {' and '.join(unknown)}: "
-        raise BadRequest([f"{sentence}it takes {', '.join(known)}."])
-
-
-def _require_whole(of: Site, search: Mapping[str, Any]) -> None:
-    if missing := of.words.needs(search):
-        raise BadRequest([f"The site {of.name} needs {' and '.join(missing)}."])
-
-
-def task_id(run_id: str) -> str:
-    """A run is one job; whoever wants another name for it gets always the same."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, run_id))
-
-
-def _hash(name: str, search: Mapping[str, Any]) -> str:
-    packed = orjson.dumps([name, dict(search)], option=orjson.OPT_SORT_KEYS)
-    return hashlib.blake2b(packed, digest_size=12).hexdigest()

@@ -99,7 +99,7 @@ class Search(BaseModel):
         return {name: value for name, value in self.model_dump().items() if value is not None}
 
 
-class SiteWords(BaseModel):
+class SiteSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     search_url: Template

@@ -7,8 +7,8 @@ from hashlib import sha256
 import orjson
 from pydantic import BaseModel
 
-from curtsy.frontier.source_policy import Surroundings, forget, source_named
-from curtsy.sources.policy_fields import PolicyWords
+from curtsy.frontier.source_policy import PolicyContext, forget, source_named
+from curtsy.sources.policy_fields import PolicyFields
 from curtsy.sources.source import put_source
 from curtsy.store import Connection, Statement
 
@@ -19,12 +19,14 @@ _OF_THE_FILE = Statement(
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    described: Sequence[str] = ()
-    forgotten: Sequence[str] = ()
+    """What a declared file changed, by name."""
+
+    declared: Sequence[str] = ()
+    removed: Sequence[str] = ()
 
 
 def apply_file(
-    connection: Connection, sections: Mapping[str, PolicyWords], around: Surroundings
+    connection: Connection, sections: Mapping[str, PolicyFields], around: PolicyContext
 ) -> Applied:
     """A section that is not as it was last time counts anew; one that is leaves alone what was
     said of its source since. What the file described and has no section any more is forgotten."""

@@ -112,7 +112,7 @@ def _minutes(time_of_day: str) -> int:
     return int(hours) * 60 + int(minutes)
 
 
-class PolicyWords(BaseModel):
+class PolicyFields(BaseModel):
     """What is left out is as the settings have it."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -172,7 +172,7 @@ class PolicyWords(BaseModel):
         return {name: value for name, value in kept.items() if value is not None}
 
 
-class PolicyChanges(PolicyWords):
+class PolicyChanges(PolicyFields):
     """What is left out stays as it is; null is as the settings have it."""
 
     @model_validator(mode="after")
@@ -181,10 +181,10 @@ class PolicyChanges(PolicyWords):
         return self
 
 
-def words_of(overrides: Mapping[str, Any]) -> PolicyWords:
+def words_of(overrides: Mapping[str, Any]) -> PolicyFields:
     """What was stored, in people's words, without its secrets."""
     hours, headers, proxy = (overrides.get(name) for name in ("hours", "headers", "proxy"))
-    return PolicyWords.model_construct(
+    return PolicyFields.model_construct(
         requests_per_hour=overrides.get("requests_per_hour"),
         burst_limit=overrides.get("burst_limit"),
         min_delay_seconds=_seconds(overrides.get("min_delay")),
@@ -201,7 +201,7 @@ def words_of(overrides: Mapping[str, Any]) -> PolicyWords:
     )
 
 
-def words_in_force(policy: Policy) -> PolicyWords:
+def words_in_force(policy: Policy) -> PolicyFields:
     """All of a policy, the defaults too; None where it has no such limit."""
     hours = policy.hours
     limit = policy.requests_per_hour or None

@@ -13,7 +13,7 @@ from curtsy.frontier.receipts import receipts_of
 from curtsy.frontier.source_policy import (
     DISABLED,
     Description,
-    Surroundings,
+    PolicyContext,
     describe,
     forget,
     pause,
@@ -23,7 +23,7 @@ from curtsy.frontier.source_policy import (
 from curtsy.politeness.last_hour import LastHour
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.receipt import Receipt
-from curtsy.sources.policy_fields import PolicyWords, host_key
+from curtsy.sources.policy_fields import PolicyFields, host_key
 from curtsy.store import Connection, Statement
 
 NAME = re.compile(r"(?=.*[a-z0-9])([a-z0-9._-]{1,200}|[a-z0-9._:\[\]-]{1,253})")
@@ -146,8 +146,8 @@ def source(connection: Connection, name: str, defaults: Policy, *, now: int) -> 
 def put_source(
     connection: Connection,
     name: str,
-    words: PolicyWords,
-    around: Surroundings,
+    words: PolicyFields,
+    around: PolicyContext,
     *,
     as_in_file: str | None = None,
 ) -> bool:
@@ -166,7 +166,7 @@ def put_source(
 
 
 def patch_source(
-    connection: Connection, name: str, words: PolicyWords, around: Surroundings
+    connection: Connection, name: str, words: PolicyFields, around: PolicyContext
 ) -> None:
     """What the words name is changed (to the default, where they say null), the rest stays."""
     row = _held(connection, name)
@@ -182,7 +182,7 @@ def patch_source(
     describe(connection, wanted, around)
 
 
-def delete_source(connection: Connection, name: str, around: Surroundings) -> None:
+def delete_source(connection: Connection, name: str, around: PolicyContext) -> None:
     if not forget(connection, name, around):
         raise NotFound("described source", name[:200])
 

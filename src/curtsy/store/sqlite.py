@@ -11,7 +11,7 @@ from sqlalchemy import Engine as SqlEngine
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool
 
-from curtsy.batcher import Gathering
+from curtsy.batcher import Batcher
 from curtsy.errors import BadSetting
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class SqliteEngine:
         self._reader: SqlEngine | None = None
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
-        self._readings: Gathering[Work[Any], Any] = Gathering(
+        self._readings: Batcher[Work[Any], Any] = Batcher(
             self._read_all, most=READS_TOGETHER, at_once=READERS
         )
 

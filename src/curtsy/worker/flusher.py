@@ -5,25 +5,24 @@ flush is idempotent. Nothing else is said meanwhile, and lanes wait when too muc
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from curtsy.batcher import isolate
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
-from curtsy.frontier.batch import Batch, Flushed, Release, Result, in_time_of, shifted
+from curtsy.frontier.batch import Batch, Flushed, Release, Result, SourceReport, in_time_of, shifted
 from curtsy.frontier.clock_sync import synchronise
 from curtsy.frontier.control import suspect
 from curtsy.frontier.fence import TimeShifted
 from curtsy.frontier.flush import flush
+from curtsy.frontier.lease import Lease
 from curtsy.frontier.take import Visit
 from curtsy.logs import logger
 from curtsy.store import Store
 from curtsy.worker.outcomes import unrecorded
-
-if TYPE_CHECKING:
-    from curtsy.worker.lane import Lane
 
 log = logger("worker")
 
@@ -37,8 +36,24 @@ MOST_BYTES = 16 * 2**20
 """In one transaction: at most so many results, or documents of so many bytes together."""
 MOST_UNSAID = 1_500
 MOST_UNSAID_BYTES = 64 * 2**20
-"""Lanes start nothing more while so much waits to be told."""
+"""Holders start nothing more while so much waits to be told."""
 AFTER_FAILURE_SECONDS = 0.5
+
+
+class Holder(Protocol):
+    """Who holds a source and hands in its results: a lane."""
+
+    @property
+    def lease(self) -> Lease: ...
+
+    def report(self, release: Release | None = None) -> SourceReport:
+        """How the source stands now, to be stored with its results."""
+
+    def flushed(self, results: list[Result]) -> None:
+        """These results are stored."""
+
+    def lose(self) -> None:
+        """The source is no longer this worker's."""
 
 
 class Flusher:
@@ -47,16 +62,16 @@ class Flusher:
 
     def __init__(
         self, *, store: Store, clock: Clock, worker: str, delay_ms: int,
-        on_told: Callable[[], None] = lambda: None, on_links: Callable[[], None] = lambda: None,
+        on_commit: Callable[[], None] = lambda: None, on_links: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._store, self._clock, self._worker, self._delay_ms = store, clock, worker, delay_ms
-        self._on_told, self._on_links = on_told, on_links
-        self._results: list[tuple[Lane, Result]] = []
+        self._on_commit, self._on_links = on_commit, on_links
+        self._results: list[tuple[Holder, Result]] = []
         self._offsets: list[int] = []
         """Of the clock when each result was made: it may jump before they are told."""
         self._unsaid_bytes = 0
-        self._started: dict[int, tuple[Lane, Visit]] = {}
-        self._releases: dict[int, tuple[Lane, Release, asyncio.Future[None]]] = {}
+        self._started: dict[int, tuple[Holder, Visit]] = {}
+        self._releases: dict[int, tuple[Holder, Release, asyncio.Future[None]]] = {}
         self._something = asyncio.Event()
         self._urgent = asyncio.Event()
         self._room = asyncio.Event()
@@ -65,7 +80,7 @@ class Flusher:
         self._all_told.set()
         self.recorded = 0
 
-    def add(self, lane: "Lane", result: Result) -> None:
+    def add(self, lane: Holder, result: Result) -> None:
         self._started.pop(result.visit.page_id, None)
         self._results.append((lane, result))
         self._offsets.append(self._clock.offset)
@@ -74,21 +89,21 @@ class Flusher:
             self._room.clear()
         self._hurry()
 
-    def started(self, lane: "Lane", visit: Visit) -> None:
+    def started(self, lane: Holder, visit: Visit) -> None:
         self._started[visit.page_id] = (lane, visit)
         self._something.set()
 
     def unstarted(self, visit: Visit) -> None:
         self._started.pop(visit.page_id, None)
 
-    async def release(self, lane: "Lane", release: Release) -> None:
+    async def release(self, lane: Holder, release: Release) -> None:
         """Give the source back, after everything that was added for it."""
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._releases[lane.lease.source_id] = (lane, release, told)
         self._hurry()
         await told
 
-    async def suspect(self, lane: "Lane", visit: Visit) -> bool:
+    async def suspect(self, lane: Holder, visit: Visit) -> bool:
         """Name the page before it is visited, on a source whose owners keep dying."""
         try:
             return await self._store.write(
@@ -143,7 +158,7 @@ class Flusher:
         if not batch:
             return
         flushed = await self._tell(batch)
-        self._on_told()
+        self._on_commit()
         if any(result.links for _lane, result in results):
             self._on_links()
         if len(self._results) < MOST_UNSAID and self._unsaid_bytes < MOST_UNSAID_BYTES:
@@ -152,7 +167,7 @@ class Flusher:
         if not self._results and not self._releases:
             self._all_told.set()
 
-    def _take_results(self) -> "list[tuple[Lane, Result]]":
+    def _take_results(self) -> list[tuple[Holder, Result]]:
         """As many as go into one transaction, in the clock's time of now."""
         number = room = 0
         while number < min(MOST_RESULTS, len(self._results)) and room < MOST_BYTES:
@@ -168,9 +183,9 @@ class Flusher:
 
     def _batch(
         self,
-        results: "list[tuple[Lane, Result]]",
-        started: "list[tuple[Lane, Visit]]",
-        releases: "dict[int, tuple[Lane, Release, asyncio.Future[None]]]",
+        results: list[tuple[Holder, Result]],
+        started: list[tuple[Holder, Visit]],
+        releases: dict[int, tuple[Holder, Release, asyncio.Future[None]]],
     ) -> Batch:
         lanes = {lane.lease.source_id: lane for lane, _ in (*results, *started)}
         reports = {i: lane.report() for i, lane in lanes.items() if i not in releases}
@@ -178,20 +193,22 @@ class Flusher:
         return Batch([r for _lane, r in results], reports, [v.page_id for _lane, v in started])
 
     async def _tell(self, batch: Batch) -> Flushed:
-        """Tell it until it is told. A result that the store cannot take costs only its page."""
-        try:
-            return await self._tell_whole(batch)
-        except Exception:
-            log.exception("flush_refused", results=len(batch.results))
-            if not batch.results:
-                raise
-        if len(batch.results) == 1:
-            return await self._tell_whole(replace(batch, results=[unrecorded(batch.results[0])]))
-        told = [await self._tell(part) for part in _halves(batch)]
+        """Flushes until the store has it. A result that the store cannot take costs only its
+        page, whose visit fails."""
+
+        async def whole(results: Sequence[Result]) -> Flushed:
+            return await self._tell_whole(_part(batch, results))
+
+        async def unstorable(result: Result, error: Exception) -> Flushed:
+            log.error("flush_refused", url=result.visit.url, exc_info=error)
+            part = _part(batch, [result])
+            return await self._tell_whole(replace(part, results=[unrecorded(result)]))
+
+        parts = await isolate(batch.results, whole, unstorable)
         return Flushed(
-            lost_sources=frozenset().union(*(part.lost_sources for part in told)),
-            recorded=sum(part.recorded for part in told),
-            dropped=sum(part.dropped for part in told),
+            lost_sources=frozenset().union(*(part.lost_sources for part in parts)),
+            recorded=sum(part.recorded for part in parts),
+            dropped=sum(part.dropped for part in parts),
         )
 
     async def _tell_whole(self, batch: Batch) -> Flushed:
@@ -212,13 +229,13 @@ class Flusher:
     def _spread(
         self,
         flushed: Flushed,
-        results: "list[tuple[Lane, Result]]",
-        releases: "dict[int, tuple[Lane, Release, asyncio.Future[None]]]",
+        results: list[tuple[Holder, Result]],
+        releases: dict[int, tuple[Holder, Release, asyncio.Future[None]]],
     ) -> None:
         self.recorded += flushed.recorded
         if flushed.dropped:
             log.warning("results_dropped", dropped=flushed.dropped, why="no longer ours or gone")
-        by_lane: dict[int, tuple[Lane, list[Result]]] = {}
+        by_lane: dict[int, tuple[Holder, list[Result]]] = {}
         for lane, result in results:
             by_lane.setdefault(id(lane), (lane, []))[1].append(result)
         for lane, of_lane in by_lane.values():
@@ -234,11 +251,12 @@ def _size(result: Result) -> int:
     return len(result.document.content) if result.document is not None else 0
 
 
-def _halves(batch: Batch) -> tuple[Batch, Batch]:
-    """Two batches that say the same; sources are given back only with the second."""
-    middle = len(batch.results) // 2
-    keep = {i: replace(report, release=None) for i, report in batch.reports.items()}
-    return (
-        Batch(batch.results[:middle], keep, batch.started),
-        Batch(batch.results[middle:], batch.reports, []),
+def _part(batch: Batch, results: Sequence[Result]) -> Batch:
+    """A part of the batch: its first part also says what started, its last releases sources."""
+    if len(results) == len(batch.results):
+        return batch
+    is_first, is_last = results[0] is batch.results[0], results[-1] is batch.results[-1]
+    kept = {i: replace(report, release=None) for i, report in batch.reports.items()}
+    return Batch(
+        list(results), batch.reports if is_last else kept, batch.started if is_first else []
     )

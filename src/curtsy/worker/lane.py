@@ -18,11 +18,11 @@ from curtsy.periodic import Wake
 from curtsy.politeness.robots import Robots
 from curtsy.politeness.waits import Waited
 from curtsy.worker.budget import Budget
-from curtsy.worker.lane_context import Crew
-from curtsy.worker.lookahead import View
+from curtsy.worker.lane_context import LaneContext
+from curtsy.worker.lookahead import Lookahead
 from curtsy.worker.pipeline import denial
-from curtsy.worker.source_state import Standing
-from curtsy.worker.visit_buffer import Reading
+from curtsy.worker.source_state import SourceState
+from curtsy.worker.visit_buffer import VisitBuffer
 
 LONGEST_HOLD = 3_000
 """A source that may not be asked for longer than this is given back until then."""
@@ -31,18 +31,20 @@ SUSPECT_FROM = 2
 
 
 class Lane:
-    def __init__(self, lease: Lease, crew: Crew) -> None:
-        self.lease, self._crew = lease, crew
-        self._monotonic = crew.clock.monotonic
+    def __init__(self, lease: Lease, context: LaneContext) -> None:
+        self.lease, self._context = lease, context
+        self._monotonic = context.clock.monotonic
         now = self._monotonic()
         self._suspected = lease.crash_streak >= SUSPECT_FROM
-        self._standing = Standing(lease, clock=crew.clock, defaults=crew.defaults, rng=crew.rng,
-                                  trust=crew.trust)  # fmt: skip
-        self._pace = self._standing.pace
+        self._source_state = SourceState(
+            lease, clock=context.clock, defaults=context.defaults, rng=context.rng,
+            trust=context.trust,
+        )  # fmt: skip
+        self._pace = self._source_state.pace
         self._pace.alone = self._suspected
-        self._reading = Reading(lease.source_id, lease.ranks, now)
+        self._reading = VisitBuffer(lease.source_id, lease.ranks, now)
         self._news = Wake()
-        self._view = View(self._reading, taker=crew.taker, monotonic=self._monotonic)
+        self._view = Lookahead(self._reading, taker=context.taker, monotonic=self._monotonic)
         self._budget = Budget(now)
         self._ending = False
         self._lost = False
@@ -79,10 +81,10 @@ class Lane:
             return
         if news.paused:
             self.end()
-        self._pace.set_offset(self._crew.clock.offset)
+        self._pace.set_offset(self._context.clock.offset)
         if news.control_version != self._control_version:
             self._control_version = news.control_version
-            self._standing.adopt_policy(news.policy)
+            self._source_state.adopt_policy(news.policy)
             self._news()
         self._known_band = news.band
         self._band = min(self._band, Band(news.band))
@@ -116,7 +118,7 @@ class Lane:
 
     def report(self, release: Release | None = None) -> SourceReport:
         is_open = [page_id for page_id in self._open if page_id not in self._told]
-        return self._standing.report(self._reading.ranks(self._monotonic()), is_open, release)
+        return self._source_state.report(self._reading.ranks(self._monotonic()), is_open, release)
 
     # The lane's own way.
 
@@ -125,32 +127,32 @@ class Lane:
         async with asyncio.TaskGroup() as visits:
             while (visit := await self._next()) is not None:
                 band = self._band
-                if not self._crew.slots.acquire_now(band):
-                    await self._crew.slots.acquire(band)
+                if not self._context.slots.acquire_now(band):
+                    await self._context.slots.acquire(band)
                     if (visit := await self._still_best(visit)) is None:
-                        self._crew.slots.release(band)
+                        self._context.slots.release(band)
                         continue
                 self._budget.spend(visit.page_id, self._monotonic())
                 self._view.started()
-                waited = self._standing.starting(visit)
-                self._crew.flusher.started(self, visit)
+                waited = self._source_state.starting(visit)
+                self._context.flusher.started(self, visit)
                 if self._robots(visit) is None:
                     self._scout = visit
                 self._open[visit.page_id] = task = visits.create_task(self._visit(visit, waited))
                 task.add_done_callback(partial(self._ended, visit, band))
                 await asyncio.sleep(0)  # the other lanes' first requests go before our second
         if not self._lost:
-            await self._crew.flusher.release(self, self._release())
+            await self._context.flusher.release(self, self._release())
 
     async def _next(self) -> Visit | None:
         """The next visit, at the moment it may start; None when the lane is to end."""
         while await self._goes_on():
-            if not self._crew.flusher.has_room():
-                await self._crew.flusher.room()
+            if not self._context.flusher.has_room():
+                await self._context.flusher.room()
             wait = self._pace.wait(self._monotonic())
             if wait is None or self._is_scouting():
                 await self._news.wait(None)  # one that is open will end, or leave
-            elif not self._crew.trusted():
+            elif not self._context.trusted():
                 await self._news.wait(1.0)
             elif self._waits_long(wait):
                 return None
@@ -161,7 +163,7 @@ class Lane:
                     return None
                 await self._news.wait(1.0)
             elif (refusal := self._refusal(visit)) is not None:
-                now = self._crew.clock.now()
+                now = self._context.clock.now()
                 self._tell(Result(visit, refusal, started_at=now, ended_at=now, unasked=True))
             elif (wait := self._pace.wait(self._monotonic())) == 0:
                 return visit
@@ -185,12 +187,12 @@ class Lane:
 
     def _may_go(self) -> bool:
         now = self._monotonic()
-        free = not self._is_over(now) and not self._is_scouting() and self._crew.trusted()
+        free = not self._is_over(now) and not self._is_scouting() and self._context.trusted()
         return free and self._pace.wait(now) == 0
 
     def _waits_long(self, wait: int) -> bool:
         """Too long to hold the source for: nothing is open, and nothing ends without a request."""
-        return wait > LONGEST_HOLD and not (self._pace.in_flight or self._standing.gave_up)
+        return wait > LONGEST_HOLD and not (self._pace.in_flight or self._source_state.gave_up)
 
     async def _read(self, wait: int = 0) -> Visit | None:
         return await self._view.read(self._pace.policy.min_delay, wait)
@@ -213,26 +215,26 @@ class Lane:
         return self._scout is not None and self._robots(self._scout) is None
 
     def _robots(self, visit: Visit) -> Robots | None:
-        return self._crew.pipeline.robots(visit, self._pace.policy)
+        return self._context.pipeline.robots(visit, self._pace.policy)
 
     def _refusal(self, visit: Visit) -> Failed | None:
         """Why the visit ends without a request, as far as that is known."""
         robots = self._robots(visit)
         if robots is not None:
-            self._standing.mind_crawl_delay(robots.crawl_delay)
-        return self._standing.refusal(visit) or (denial(robots, visit) if robots else None)
+            self._source_state.mind_crawl_delay(robots.crawl_delay)
+        return self._source_state.refusal(visit) or (denial(robots, visit) if robots else None)
 
     async def _visit(self, visit: Visit, waited: Waited) -> None:
-        started_at, began = self._crew.clock.now(), self._monotonic()
-        if self._suspected and not await self._crew.flusher.suspect(self, visit):
+        started_at, began = self._context.clock.now(), self._monotonic()
+        if self._suspected and not await self._context.flusher.suspect(self, visit):
             return
         try:
-            done = await self._crew.pipeline.run(
+            done = await self._context.pipeline.run(
                 visit, self._pace.policy, partial(self._may_start, visit)
             )
         except TrustEnded:
             return
-        self._standing.received(done.wire_bytes, robots=done.asked_robots)
+        self._source_state.received(done.wire_bytes, robots=done.asked_robots)
         if done.answered_ms:
             self._pace.heard(done.answered_ms)
         if done.outcome is None:
@@ -241,17 +243,17 @@ class Lane:
         outcome = done.outcome
         unasked = isinstance(outcome, Failed) and outcome.kind is Kind.ROBOTS_DENIED
         result = Result(
-            visit, outcome, started_at, self._crew.clock.now(), document=done.document,
+            visit, outcome, started_at, self._context.clock.now(), document=done.document,
             links=done.links, lines=done.lines, unasked=unasked, waited=waited,
             asked_robots=self._pace.policy.robots,
         )  # fmt: skip
-        self._tell(result if unasked else self._standing.judge(result, began))
+        self._tell(result if unasked else self._source_state.judge(result, began))
 
     def _tell(self, result: Result) -> None:
         if isinstance(result.outcome, Failed) and result.outcome.kind is Kind.ROBOTS_DENIED:
-            self._standing.refused()
+            self._source_state.refused()
         self._told.add(result.visit.page_id)
-        self._crew.flusher.add(self, result)
+        self._context.flusher.add(self, result)
 
     def _may_start(self, visit: Visit) -> bool:
         """Asked when the request's bytes are handed to the socket.
@@ -259,14 +261,14 @@ class Lane:
         They leave at the end of this round of the loop, which may take milliseconds: spacing
         counts from the next round.
         """
-        if self._lost or not self._crew.trusted():
+        if self._lost or not self._context.trusted():
             return False
         self._sent.add(visit.page_id)
         asyncio.get_running_loop().call_soon(self._left)
         return True
 
     def _left(self) -> None:
-        self._standing.left()
+        self._source_state.left()
         self._news()
 
     def _ended(self, visit: Visit, band: Band, _task: asyncio.Task[None]) -> None:
@@ -276,11 +278,11 @@ class Lane:
         if self._scout is visit:
             self._scout = None
         if visit.page_id not in self._told:
-            self._crew.flusher.unstarted(visit)
+            self._context.flusher.unstarted(visit)
             self._reading.forget(visit)
-        self._standing.ended(was_sent=visit.page_id in self._sent)
+        self._source_state.ended(was_sent=visit.page_id in self._sent)
         self._sent.discard(visit.page_id)
-        self._crew.slots.release(band)
+        self._context.slots.release(band)
         self._news()
 
     def _release(self) -> Release:

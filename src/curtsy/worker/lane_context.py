@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from curtsy.clock import Clock
 from curtsy.politeness.policy import Policy
 from curtsy.worker.flusher import Flusher
+from curtsy.worker.lookahead import VisitTaker
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.slots import Slots
-from curtsy.worker.visit_taker import Taker
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class LaneContext:
     clock: Clock
     slots: Slots
-    taker: Taker
+    taker: VisitTaker
     flusher: Flusher
     pipeline: Pipeline
     trusted: Callable[[], bool]

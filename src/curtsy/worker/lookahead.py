@@ -1,10 +1,16 @@
 """What a lane sees of its queue: about a second of work ahead, never older than a second."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from curtsy.frontier.take import Visit
-from curtsy.worker.visit_buffer import Reading
-from curtsy.worker.visit_taker import Taker
+from curtsy.batcher import Batcher
+from curtsy.clock import Clock
+from curtsy.errors import StoreAway, StoreFull
+from curtsy.frontier.take import TakeRequest, Visit, take
+from curtsy.logs import logger
+from curtsy.store import Store
+from curtsy.worker.visit_buffer import VisitBuffer
 
 LOOK_EVERY = 900
 LOOK_BEFORE = 150
@@ -14,8 +20,35 @@ READ_AHEAD = (4, 64)
 LEAST_DELAY = 30
 
 
-class View:
-    def __init__(self, reading: Reading, *, taker: Taker, monotonic: Callable[[], int]) -> None:
+log = logger("worker")
+
+AFTER_FAILURE_SECONDS = 0.5
+WISHES_AT_ONCE = 200
+
+
+class VisitTaker:
+    def __init__(self, *, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._reads = Batcher(self._read, most=WISHES_AT_ONCE, at_once=1)
+
+    async def take(self, wish: TakeRequest) -> list[Visit]:
+        return await self._reads.ask(wish)
+
+    async def _read(self, wishes: Sequence[TakeRequest]) -> list[list[Visit] | Exception]:
+        while True:
+            try:
+                taken = await self._store.read(partial(take, wishes=wishes, now=self._clock.now()))
+            except (StoreAway, StoreFull) as away:
+                log.warning("take_waits_for_store", reason=str(away))
+                await asyncio.sleep(AFTER_FAILURE_SECONDS)
+            else:
+                return [taken[wish.source_id] for wish in wishes]
+
+
+class Lookahead:
+    def __init__(
+        self, reading: VisitBuffer, *, taker: VisitTaker, monotonic: Callable[[], int]
+    ) -> None:
         self._reading, self._taker, self._monotonic = reading, taker, monotonic
         self._looked_at: int | None = None
         self._rate: int | None = None

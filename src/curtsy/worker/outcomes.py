@@ -21,7 +21,7 @@ the host first, and so it shows whether the trouble is the host's or the page's 
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class HostTrouble:
     """Of the host, not of the page."""
 
     rest: Rest
@@ -34,7 +34,7 @@ class Judged:
     result: Result
     answered: bool = True
     """The host did, whatever it said."""
-    trouble: Trouble | None = None
+    trouble: HostTrouble | None = None
 
 
 def judge(
@@ -72,7 +72,7 @@ def _judge_failure(
         case Rest():
             after = health.failed(follows.wait, policy, announced=follows.announced)
             refused = answers_others and not failed.whole_host
-            trouble = Trouble(follows, after)
+            trouble = HostTrouble(follows, after)
             if after is None or result.visit.refused + refused >= policy.give_up_probes:
                 return Judged(result, answered=False, trouble=trouble)
             waits = replace(postponed(result, follows), refused=refused)

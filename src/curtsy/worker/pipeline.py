@@ -1,9 +1,14 @@
 """One visit, from its URL to its outcome: robots.txt, fetch, classify, scrape. No rows here."""
 
+import asyncio
+import base64
+import hashlib
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
+
+import zstandard
 
 from curtsy.extract import Pool
 from curtsy.fetch import Fetcher, Request, TrustEnded, cookies
@@ -11,14 +16,13 @@ from curtsy.frontier.batch import Document
 from curtsy.frontier.take import Visit
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.options import Way, headers_for, params_of, ways_of
-from curtsy.model.outcome import Failed, Fetched, Moved, Outcome, Record, Reply
+from curtsy.model.outcome import Failed, Fetched, Moved, NotModified, Outcome, Record, Reply
 from curtsy.politeness.classify import classify
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.robots import Robots
 from curtsy.scrapers import SIMPLE
 from curtsy.scrapers.record_keys import packed
-from curtsy.worker.document import document_of
-from curtsy.worker.robots_cache import RobotsFiles, path_of
+from curtsy.worker.robots_cache import RobotsCache, path_of
 
 
 class Done(NamedTuple):
@@ -44,7 +48,7 @@ _BEHIND_THE_END = Record(
 
 class Pipeline:
     def __init__(
-        self, *, robots: RobotsFiles, fetcher: Fetcher, pool: Pool,
+        self, *, robots: RobotsCache, fetcher: Fetcher, pool: Pool,
         now: Callable[[], int], max_redirects: int,
     ) -> None:  # fmt: skip
         self._robots, self._fetcher, self._pool = robots, fetcher, pool
@@ -57,14 +61,34 @@ class Pipeline:
     async def run(self, visit: Visit, policy: Policy, may_start: Callable[[], bool]) -> Done:
         """What the visit came to. Raises only `TrustEnded`: then nothing was sent."""
         try:
-            if (denied := await self._barred(visit, policy, may_start)) is not None:
-                return denied
-            return await self._run(visit, policy, may_start)
+            answer = await self.fetch(visit, policy, may_start)
+            if isinstance(answer, Done):
+                return answer
+            done = await self._recorded(answer, await self._scraped(visit, answer))
+            return done._replace(answered_ms=answer.answered_ms, wire_bytes=answer.wire_bytes)
         except TrustEnded:
             raise
         except Exception as error:
             sentence = f"An error of our own: {error!r}"
             return Done(Failed(Kind.INTERNAL, sentence, traceback=traceback.format_exc()))
+
+    async def fetch(
+        self, visit: Visit, policy: Policy, may_start: Callable[[], bool]
+    ) -> Reply | Done:
+        """The page, or what the visit came to without one. Makes at most one request, for the page
+        or for the robots.txt of its host."""
+        if (denied := await self._barred(visit, policy, may_start)) is not None:
+            return denied
+        request = _on_terms(_request(visit), policy)
+        reply = await self._fetcher.fetch(request, may_start)
+        if isinstance(reply, Failed):
+            return Done(reply)
+        conditional = bool(request.etag or request.last_modified)
+        verdict = classify(reply, self._now(), conditional=conditional)
+        if verdict is None:
+            return reply
+        done = await self._without_page(visit, reply, verdict)
+        return done._replace(answered_ms=reply.answered_ms, wire_bytes=reply.wire_bytes)
 
     async def _barred(
         self, visit: Visit, policy: Policy, may_start: Callable[[], bool]
@@ -80,27 +104,20 @@ class Pipeline:
         denied = denial(robots, visit)
         return Done(denied) if denied is not None else None
 
-    async def _run(self, visit: Visit, policy: Policy, may_start: Callable[[], bool]) -> Done:
-        request = _on_terms(_request(visit), policy)
-        reply = await self._fetcher.fetch(request, may_start)
-        if isinstance(reply, Failed):
-            return Done(reply)
-        done = await self._made_of(visit, request, reply)
-        return done._replace(answered_ms=reply.answered_ms, wire_bytes=reply.wire_bytes)
+    async def _without_page(
+        self, visit: Visit, reply: Reply, verdict: Moved | NotModified | Failed
+    ) -> Done:
+        match verdict:
+            case Moved():
+                return Done(self._onward(visit, reply, verdict))
+            case NotModified():
+                return Done(verdict)
+            case Failed() if _is_behind_the_end(visit, verdict):
+                return await self._recorded(reply, _BEHIND_THE_END)
+            case Failed():
+                return Done(replace(verdict, wire_bytes=reply.wire_bytes))
 
-    async def _made_of(self, visit: Visit, request: Request, reply: Reply) -> Done:
-        conditional = bool(request.etag or request.last_modified)
-        verdict = classify(reply, self._now(), conditional=conditional)
-        if isinstance(verdict, Moved):
-            return Done(self._onward(visit, reply, verdict))
-        if isinstance(verdict, Failed) and _is_behind_the_end(visit, verdict):
-            record: Record | Failed = _BEHIND_THE_END
-        elif isinstance(verdict, Failed):
-            return Done(replace(verdict, wire_bytes=reply.wire_bytes))
-        elif verdict is not None:
-            return Done(verdict)
-        else:
-            record = await self._scraped(visit, reply)
+    async def _recorded(self, reply: Reply, record: Record | Failed) -> Done:
         if isinstance(record, Failed):
             answered = replace(record, status=reply.status, wire_bytes=reply.wire_bytes)
             return Done(answered, lines=record.lines)
@@ -161,3 +178,27 @@ def _request(visit: Visit) -> Request:
     if visit.links:  # where it leads is known from the whole page only
         return Request(visit.url, headers)
     return Request(visit.url, headers, visit.etag, visit.last_modified)
+
+
+COMPRESS_IN_THREAD_FROM = 256 * 1024
+
+_compressor = zstandard.ZstdCompressor(level=3)
+
+
+async def document_of(record: Record) -> Document:
+    """Large ones are compressed off the loop."""
+    if len(record.content) < COMPRESS_IN_THREAD_FROM:
+        return _document(record, _compressor)
+    return await asyncio.to_thread(_document, record, zstandard.ZstdCompressor(level=3))
+
+
+def _document(record: Record, compressor: zstandard.ZstdCompressor) -> Document:
+    digest = hashlib.blake2b(record.content, digest_size=16)
+    digest.update(f"\0{record.content_type};{record.charset}".encode(errors="replace"))
+    return Document(
+        content=compressor.compress(record.content),
+        hash=base64.b64encode(digest.digest()).decode()[:22],
+        content_type=record.content_type,
+        charset=record.charset,
+        bytes=len(record.content),
+    )

@@ -53,8 +53,11 @@ class _Known:
     size: int
 
 
-class RobotsFiles:
-    def __init__(self, *, store: Store, clock: Clock, fetcher: Fetcher, user_agent: str) -> None:
+class RobotsCache:
+    def __init__(
+        self, *, store: Store | None, clock: Clock, fetcher: Fetcher, user_agent: str
+    ) -> None:
+        """Without a store, files are only remembered."""
         self._store, self._clock, self._fetcher = store, clock, fetcher
         self._token = token_of(user_agent)
         self._known: dict[_Place, _Known] = {}
@@ -105,7 +108,7 @@ class RobotsFiles:
         return None, reply.wire_bytes
 
     async def _kept(self, host: str) -> RobotsFile | None:
-        while True:
+        while self._store is not None:
             try:
                 return await self._store.read(
                     partial(kept_robots, host=host, now=self._clock.now())
@@ -113,10 +116,13 @@ class RobotsFiles:
             except (StoreAway, StoreFull) as away:
                 log.warning("robots_wait_for_store", host=host, reason=str(away))
                 await asyncio.sleep(AFTER_FAILURE_SECONDS)
+        return None
 
     async def _learn(self, place: _Place, host: str, reply: Reply, file: bytes) -> None:
         expires_at = self._clock.now() + _fresh_for(reply)
         await self._remember(place, file, expires_at)
+        if self._store is None:
+            return
         kept = RobotsFile(zstandard.compress(file) if file else b"", expires_at)
         try:
             await self._store.write(lambda c: keep_robots(c, host, kept, status=reply.status))

@@ -24,13 +24,13 @@ from curtsy.store import Store
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.heartbeat import Heartbeat
 from curtsy.worker.lane import Lane
-from curtsy.worker.lane_context import Crew
+from curtsy.worker.lane_context import LaneContext
 from curtsy.worker.link_follower import LinkFollower
+from curtsy.worker.lookahead import VisitTaker
 from curtsy.worker.observer import Observer
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.settings import WorkerSettings
 from curtsy.worker.slots import SHARES, Slots
-from curtsy.worker.visit_taker import Taker
 from curtsy.worker.webhook_sender import WebhookSender
 
 log = logger("worker")
@@ -50,7 +50,7 @@ class _Over(Exception):
 class Session:
     def __init__(
         self, *, store: Store, clock: Clock, pipeline: Pipeline, settings: WorkerSettings,
-        wake: periodic.Wake, on_told: Callable[[], None], sender: WebhookSender,
+        wake: periodic.Wake, on_commit: Callable[[], None], sender: WebhookSender,
     ) -> None:  # fmt: skip
         self.id = f"w_{secrets.token_hex(6)}"
         self._store, self._clock, self._settings, self._wake = store, clock, settings, wake
@@ -64,7 +64,7 @@ class Session:
         self._low_water = LowWater()
         self._observer = Observer(store=store, clock=clock, ttl=settings.lease_ttl)
         self._flusher = Flusher(store=store, clock=clock, worker=self.id,
-                                delay_ms=settings.policy.min_delay, on_told=on_told,
+                                delay_ms=settings.policy.min_delay, on_commit=on_commit,
                                 on_links=self._links_found)  # fmt: skip
         self._follower = LinkFollower(store=store, clock=clock, allow=settings.allow,
                                       delay_ms=settings.policy.min_delay)  # fmt: skip
@@ -72,8 +72,8 @@ class Session:
                         settings.slots)  # fmt: skip
         self._heartbeat = Heartbeat(url=store.url, clock=clock, row=row, ttl=settings.lease_ttl,
                                     in_flight=self._in_flight, on_end=self._over.set)  # fmt: skip
-        self._crew = Crew(
-            clock=clock, slots=Slots(settings.slots), taker=Taker(store=store, clock=clock),
+        self._context = LaneContext(
+            clock=clock, slots=Slots(settings.slots), taker=VisitTaker(store=store, clock=clock),
             flusher=self._flusher, pipeline=pipeline, trusted=self._heartbeat.trusted,
             defaults=settings.policy, trust=settings.lease_ttl,
             rng=random.Random(),
@@ -93,7 +93,6 @@ class Session:
                     group.create_task(periodic.run(name, step))
                 group.create_task(periodic.run("lease", partial(self._lease, group), self._wake))
                 group.create_task(periodic.run("links", self._follow_links, self._links_found))
-                group.create_task(self._crew.taker.run())
                 group.create_task(self._flusher.run())
                 group.create_task(self._sender.run())
                 group.create_task(self._end_all_when_over())
@@ -148,7 +147,7 @@ class Session:
     async def _lease(self, group: asyncio.TaskGroup) -> float:
         """Take sources while slots stand idle; returns seconds until the next look."""
         room = self._settings.lanes - len(self._lanes)
-        at_once = min(room, LEASE_AT_ONCE, 2 * self._crew.slots.free)
+        at_once = min(room, LEASE_AT_ONCE, 2 * self._context.slots.free)
         if self._draining or at_once <= 0 or not self._heartbeat.trusted():
             return 0.1
         wants = {int(band): max(1, round(at_once * SHARES[band])) for band in Band}
@@ -162,7 +161,7 @@ class Session:
         finally:
             self._leasing = False
         for leased in leases:
-            self._lanes[leased.source_id] = lane = Lane(leased, self._crew)
+            self._lanes[leased.source_id] = lane = Lane(leased, self._context)
             group.create_task(self._run_lane(lane))
         if leases:
             return 0.0

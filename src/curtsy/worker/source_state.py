@@ -20,14 +20,14 @@ from curtsy.politeness.pace import resumed
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.receipt import Receipt
 from curtsy.politeness.waits import Holds, Waited
-from curtsy.worker.outcomes import Trouble, judge, postponed
+from curtsy.worker.outcomes import HostTrouble, judge, postponed
 
 GUILTY_FROM = 3
 """So many workers died with a page in hand, and it is given up."""
 MOST_OPEN_TOLD = 100
 
 
-class Standing:
+class SourceState:
     def __init__(
         self, lease: Lease, *, clock: Clock, defaults: Policy, rng: random.Random, trust: int
     ) -> None:
@@ -136,7 +136,7 @@ class Standing:
             self._hosts.answered(host)
         return judged.result
 
-    def _note(self, trouble: Trouble, result: Result, host: str) -> None:
+    def _note(self, trouble: HostTrouble, result: Result, host: str) -> None:
         self._rest_began = self._clock.monotonic()
         assert isinstance(result.outcome, Failed)
         if trouble.health is None:

@@ -10,13 +10,13 @@ from collections import Counter, deque
 
 import orjson
 
-from curtsy.frontier.take import Position, Visit, Wish, in_order
+from curtsy.frontier.take import Position, TakeRequest, Visit, in_order
 
 SETTLED_AFTER = 60_000
 """A submit that saw an older virtual time has become visible or failed by then (milliseconds)."""
 
 
-class Reading:
+class VisitBuffer:
     def __init__(self, source_id: int, ranks: dict[str, list[int]], now: int) -> None:
         self._source_id = source_id
         self._virtual = {int(p): virtual for p, (virtual, _floor) in ranks.items()}
@@ -38,7 +38,7 @@ class Reading:
         """Something is there to be popped."""
         return self.best() is not None
 
-    def wish(self, want: int, *, rewind: bool, from_zero: bool = False) -> Wish:
+    def wish(self, want: int, *, rewind: bool, from_zero: bool = False) -> TakeRequest:
         """The next question; one that goes back must reach past what is held already."""
         if from_zero:
             self._cursor = {}
@@ -47,7 +47,7 @@ class Reading:
         reach = want + len(self.held) if rewind else want
         self._asked = reach
         more = None if rewind or not self._unread else frozenset(self._unread)
-        return Wish(self._source_id, dict(self._cursor), reach, more)
+        return TakeRequest(self._source_id, dict(self._cursor), reach, more)
 
     def add(self, visits: list[Visit]) -> int:
         """Keep what is new; returns how many that were."""

@@ -8,7 +8,7 @@ from curtsy.fetch import Fetcher
 from curtsy.periodic import Wake
 from curtsy.store import Store
 from curtsy.worker.pipeline import Pipeline
-from curtsy.worker.robots_cache import RobotsFiles
+from curtsy.worker.robots_cache import RobotsCache
 from curtsy.worker.session import Session
 from curtsy.worker.settings import WorkerSettings
 from curtsy.worker.webhook_sender import WebhookSender, webhook_fetcher
@@ -21,9 +21,9 @@ class Worker:
 
     def __init__(
         self, *, store: Store, clock: Clock, settings: WorkerSettings,
-        on_told: Callable[[], None] = lambda: None,
+        on_commit: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
-        self._on_told = on_told
+        self._on_commit = on_commit
         self._store, self._clock, self._settings = store, clock, settings
         self.wake = Wake()
         """A hint that work came in; hearing none only costs a moment."""
@@ -46,7 +46,7 @@ class Worker:
         webhooks = webhook_fetcher(settings.user_agent, settings.allow)
         async with fetcher, webhooks, Pool(settings.extract, own=settings.own) as pool:
             sender = WebhookSender(store=self._store, clock=self._clock, fetcher=webhooks)
-            robots = RobotsFiles(store=self._store, clock=self._clock, fetcher=fetcher,
+            robots = RobotsCache(store=self._store, clock=self._clock, fetcher=fetcher,
                                  user_agent=settings.user_agent)  # fmt: skip
             pipeline = Pipeline(
                 robots=robots, fetcher=fetcher, pool=pool,
@@ -56,7 +56,7 @@ class Worker:
                 self._recorded = self.recorded
                 self._session = Session(store=self._store, clock=self._clock, pipeline=pipeline,
                                         settings=settings, wake=self.wake,
-                                        on_told=self._on_told, sender=sender)  # fmt: skip
+                                        on_commit=self._on_commit, sender=sender)  # fmt: skip
                 await self._session.run()
 
     async def stop(self) -> None:

@@ -6,14 +6,14 @@ import pytest
 
 from curtsy.events import feed
 from curtsy.events.feed import Feed, Followed
-from curtsy.events.stored_events import Fact, Place
+from curtsy.events.stored_events import Place, StoredEvent
 from curtsy.store import Connection, Store
 
 JOB = 1
 
 
-def fact(n: int) -> Fact:
-    return Fact(JOB, "job_1", "fetch", None, n, 0, "page_fetched", None, {}, Place(1, n))
+def fact(n: int) -> StoredEvent:
+    return StoredEvent(JOB, "job_1", "fetch", None, n, 0, "page_fetched", None, {}, Place(1, n))
 
 
 class Busy:
@@ -22,7 +22,9 @@ class Busy:
     def __init__(self, has: int) -> None:
         self.n, self.readings = has, 0
 
-    def read(self, _connection: Connection, _job: int, after: int, *, most: int) -> list[Fact]:
+    def read(
+        self, _connection: Connection, _job: int, after: int, *, most: int
+    ) -> list[StoredEvent]:
         self.readings += 1
         self.n += 1
         return [fact(n) for n in range(after + 1, min(self.n, after + most) + 1)]

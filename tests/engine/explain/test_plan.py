@@ -10,7 +10,7 @@ from curtsy.clock import HOUR, MINUTE
 from curtsy.explain.outlook import job_outlook
 from curtsy.explain.plan import Plan, look_for_plan, make_plan
 from curtsy.frontier.robots_files import RobotsFile, keep_robots
-from curtsy.frontier.source_policy import Description, Surroundings, describe
+from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.jobs import JobRequest, PageRequest, SubmitLimits
 from curtsy.jobs.request import check
 from curtsy.politeness.policy import Policy
@@ -40,7 +40,7 @@ async def planned(
 
 
 async def described(bench: Bench, name: str, *hosts: str, **policy: Any) -> None:
-    around = Surroundings(DEFAULTS, 15_000, bench.time())
+    around = PolicyContext(DEFAULTS, 15_000, bench.time())
     await bench.store.write(lambda c: describe(c, Description(name, policy, hosts), around))
 
 

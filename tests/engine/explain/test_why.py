@@ -10,7 +10,7 @@ from curtsy.clock import HOUR, MINUTE, SECOND
 from curtsy.errors import NotFound
 from curtsy.explain.why import Why, WhyJob, why_job, why_page, why_source
 from curtsy.frontier.batch import Release
-from curtsy.frontier.source_policy import Description, Surroundings, describe, pause
+from curtsy.frontier.source_policy import Description, PolicyContext, describe, pause
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.waits import Waited
 from curtsy.sources.source import pause_source
@@ -47,7 +47,7 @@ def codes(why: Why | WhyJob) -> list[str]:
 
 
 async def described(bench: Bench, **policy: Any) -> None:
-    around = Surroundings(DEFAULTS, 15_000, bench.time())
+    around = PolicyContext(DEFAULTS, 15_000, bench.time())
     await bench.store.write(lambda c: describe(c, Description("site.com", policy), around))
 
 
@@ -159,7 +159,7 @@ async def test_paused_and_disabled(bench: Bench) -> None:
     assert "ann" in why.blockers[0].because
     assert why.predicted_start_at is None
     assert await worker.lease() == []
-    around = Surroundings(DEFAULTS, 15_000, bench.time())
+    around = PolicyContext(DEFAULTS, 15_000, bench.time())
     off = Description("site.com", {}, enabled=False)
     await bench.store.write(lambda c: describe(c, off, around))
     assert codes(await of_source(bench)) == ["source_disabled"]
@@ -299,11 +299,11 @@ async def test_of_several_sources_the_slowest_decides(bench: Bench) -> None:
         *(f"{SITE}/{n}" for n in range(10)), *(f"http://slow.com/{n}" for n in range(5))
     )
     await bench.worker()
-    around = Surroundings(DEFAULTS, 15_000, bench.time())
+    around = PolicyContext(DEFAULTS, 15_000, bench.time())
     slow = Description("slow.com", {"min_delay": MINUTE})
     await bench.store.write(lambda c: describe(c, slow, around))
     why = await of_job(bench, job)
-    assert [s.outlook.standing.row.name for s in why.sources] == ["slow.com", "site.com"]
+    assert [s.outlook.snapshot.row.name for s in why.sources] == ["slow.com", "site.com"]
     assert [s.outlook.pages for s in why.sources] == [5, 10]
     assert why.finish_at == bench.time() + 4 * (MINUTE + 1)
     assert why.sources[1].outlook.last_start_at == bench.time() + 9 * (DELAY + 1)
@@ -439,7 +439,7 @@ async def test_nothing_is_foretold_of_what_waits_for_a_person(bench: Bench) -> N
     assert [there.moves for there in (await of_job(bench, job)).sources] == [False, False]
     await bench.worker()
     await bench.store.write(lambda c: pause_source(c, "site.com", by="ann"))
-    moves = {there.outlook.standing.row.name: there.moves
+    moves = {there.outlook.snapshot.row.name: there.moves
              for there in (await of_job(bench, job)).sources}  # fmt: skip
     assert moves == {"site.com": False, "other.com": True}
 

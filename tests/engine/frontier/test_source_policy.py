@@ -8,15 +8,22 @@ from sqlalchemy import text
 from curtsy.frontier.batch import Release
 from curtsy.frontier.control import gone, news
 from curtsy.frontier.host_moves import move_late_visits
-from curtsy.frontier.source_policy import Description, Surroundings, describe, forget, pause, resume
+from curtsy.frontier.source_policy import (
+    Description,
+    PolicyContext,
+    describe,
+    forget,
+    pause,
+    resume,
+)
 from curtsy.politeness.policy import Policy
 from support.frontier import DELAY, Bench, fetched
 
 TTL = 15_000
 
 
-def around(bench: Bench) -> Surroundings:
-    return Surroundings(Policy(min_delay=DELAY), TTL, bench.time())
+def around(bench: Bench) -> PolicyContext:
+    return PolicyContext(Policy(min_delay=DELAY), TTL, bench.time())
 
 
 async def described(bench: Bench, name: str, **words: Any) -> None:

@@ -29,11 +29,11 @@ async def together(bench: Bench, *requests: JobRequest) -> list[Submitted | Base
 def transactions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many jobs each transaction took in."""
     sizes: list[int] = []
-    take_in = submit_module.take_in
+    admit_jobs = submit_module.admit_jobs
 
     def counted(connection: Any, jobs: Any, *rest: Any, **more: Any) -> Any:
         sizes.append(len(jobs))
-        return take_in(connection, jobs, *rest, **more)
+        return admit_jobs(connection, jobs, *rest, **more)
 
     monkeypatch.setattr(submit_module, "take_in", counted)
     return sizes
@@ -123,12 +123,12 @@ async def test_the_same_key_in_one_batch_makes_one_job(
 async def test_one_that_the_database_refuses_takes_no_other_with_it(
     transactions: list[int], bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    take_in = submit_module.take_in
+    admit_jobs = submit_module.admit_jobs
 
     def picky(connection: Any, jobs: Any, *rest: Any, **more: Any) -> Any:
         if any(job.request.name == "poison" for job in jobs):
             raise ArithmeticError("of one's own")
-        return take_in(connection, jobs, *rest, **more)
+        return admit_jobs(connection, jobs, *rest, **more)
 
     monkeypatch.setattr(submit_module, "take_in", picky)
     first, poison, last = await together(

@@ -14,7 +14,7 @@ from support.frontier import Bench, failed, fetched
 from support.holding import blocked_or_done, hold
 
 cancel = import_module("curtsy.jobs.cancel")
-dropping = import_module("curtsy.frontier.unqueue")
+dropping = import_module("curtsy.frontier.withdraw")
 purge = import_module("curtsy.jobs.purge")
 reopening = import_module("curtsy.frontier.reopen")
 
@@ -48,7 +48,7 @@ async def test_a_page_retried_while_its_job_is_cancelled_and_joined_by_another_i
     worker = await bench.worker()
     one, _other = await worker.lease_and_take()
     await worker.flush(failed(one))
-    cancel_held = hold(monkeypatch, cancel, "_END_ITEMS")
+    cancel_held = hold(monkeypatch, cancel, "cancel_items")
     cancelling = asyncio.create_task(bench.cancel(job))
     await cancel_held.reached()
     retrying = asyncio.create_task(bench.retry(job))
@@ -278,7 +278,7 @@ async def test_a_retry_that_meets_a_resume_loses_no_page(bench: Bench, monkeypat
     one, _other = await worker.lease_and_take()
     await worker.flush(failed(one))
     await bench.pause(job)
-    held = hold(monkeypatch, reopening, "_SETTLE_LETTERS")
+    held = hold(monkeypatch, reopening, "mark_retried")
     retrying = asyncio.create_task(bench.retry(job))
     await held.reached()
     resuming = asyncio.create_task(bench.resume(job))
@@ -293,7 +293,7 @@ async def test_a_retry_that_meets_a_pause_starts_no_page(bench: Bench, monkeypat
     worker = await bench.worker()
     one, _other = await worker.lease_and_take()
     await worker.flush(failed(one))
-    held = hold(monkeypatch, reopening, "_SETTLE_LETTERS")
+    held = hold(monkeypatch, reopening, "mark_retried")
     retrying = asyncio.create_task(bench.retry(job))
     await held.reached()
     pausing = asyncio.create_task(bench.pause(job))

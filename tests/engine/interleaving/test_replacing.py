@@ -107,10 +107,10 @@ async def test_two_runs_by_hand_do_not_go_on_beside_each_other(
 ) -> None:
     """Each found that the run before had given way."""
     case = await Case.staged(bench)
-    give_way = overlap.give_way_by_hand
+    replace_run = overlap.replace_by_hand
     for _ in range(2):
         await bench.store.write(
-            lambda c: give_way(c, case.row.public_id, firer(case.hand.clock), now=case.hand.at)
+            lambda c: replace_run(c, case.row.public_id, firer(case.hand.clock), now=case.hand.at)
         )
     ends = await asyncio.gather(case.by_hand(), case.by_hand(), return_exceptions=True)
     assert [type(end) for end in ends].count(WrongState) == 1

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from curtsy.clock import Clock
-from curtsy.maintenance import pruning
-from curtsy.maintenance.pruning import prune_some
+from curtsy.maintenance import tasks
+from curtsy.maintenance.tasks import prune_some
 from curtsy.processes import scheduler as scheduling
-from curtsy.processes.scheduler import Scheduler
+from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.store import Store
 from support.engine import engine, until
 from support.schedules import ticker
@@ -45,10 +45,12 @@ async def test_only_what_has_expired_goes(store: Store, clock: Clock) -> None:
 async def test_a_scheduler_goes_on_until_nothing_is_left(
     store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (pruning, scheduling):
+    for module in (tasks, scheduling):
         monkeypatch.setattr(module, "BATCH", 2)
     await filled(store, clock, 12)
-    scheduler = Scheduler(store=store, clock=clock, ticker=ticker(store, clock), run_timeout=1_000)
+    scheduler = SchedulerLoops(
+        store=store, clock=clock, ticker=ticker(store, clock), run_timeout=1_000
+    )
     running = asyncio.create_task(scheduler.run())
 
     async def pruned() -> bool:

@@ -3,8 +3,9 @@
 import pytest
 
 from curtsy.clock import DAY
-from curtsy.maintenance import retention, tasks
-from curtsy.maintenance.tasks import Duties
+from curtsy.maintenance import tasks
+from curtsy.maintenance.tasks import MaintenanceTasks
+from curtsy.sites import retention
 from curtsy.sites.site import remove_site
 from curtsy.timetable import Cron
 from support.frontier import Bench
@@ -17,7 +18,7 @@ SEEN = """
 
 
 async def cleanup(bench: Bench) -> str:
-    every = Duties(store=bench.store, clock=bench.clock, keep_days=30).by_name()
+    every = MaintenanceTasks(store=bench.store, clock=bench.clock, keep_days=30).by_name()
     return await every["cleanup"]()
 
 

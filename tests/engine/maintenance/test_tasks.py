@@ -7,9 +7,9 @@ import pytest
 
 from curtsy.clock import MINUTE
 from curtsy.errors import StoreAway
-from curtsy.maintenance.tasks import Duties
+from curtsy.maintenance.tasks import MaintenanceTasks
 from curtsy.model.failure_kinds import Kind
-from curtsy.schedules.task_queue import Owed
+from curtsy.schedules.task_queue import TaskQueue
 from curtsy.store import Store
 from curtsy.timetable import Cron
 from support.engine import Engine
@@ -19,7 +19,7 @@ from support.sites import Board
 
 
 async def dead_letters(bench: Bench) -> str:
-    duties = Duties(store=bench.store, clock=bench.clock, keep_days=30)
+    duties = MaintenanceTasks(store=bench.store, clock=bench.clock, keep_days=30)
     return await duties.by_name()["dead_letters"]()
 
 
@@ -89,7 +89,7 @@ async def test_a_duty_is_owed_until_it_is_done_also_while_the_store_is_away(
         return "Done at last."
 
     scheduler = ticker(store, hand.clock)
-    scheduler.owed = owed = Owed(store=store, duties={"cleanup": at_last})
+    scheduler.tasks = owed = TaskQueue(store=store, duties={"cleanup": at_last})
     for name in ("one", "other"):
         await made(store, hand.clock, Cron("* * * * *"), name=name, payload={"duty": "cleanup"})
     hand.forward(MINUTE)

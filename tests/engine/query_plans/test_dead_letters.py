@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from curtsy.clock import Clock
-from curtsy.jobs import Letters, retry_letters
-from curtsy.jobs.dead_letter_list import groups, letters
+from curtsy.jobs import LetterSelection, retry_letters
+from curtsy.jobs.dead_letters import groups, letters
 from curtsy.jobs.pages import page_story
 from curtsy.store import Store
 from support.engine import Engine, engine
@@ -70,7 +70,7 @@ async def test_a_retry_of_many_goes_from_the_letters_to_their_items(
     some = [row.id for row in await failed.ask("SELECT id FROM dead_letters LIMIT 20")]
     with explained(monkeypatch) as plans:
         settled = await failed.store.write(
-            lambda c: retry_letters(c, Letters(some), now=failed.clock.now())
+            lambda c: retry_letters(c, LetterSelection(some), now=failed.clock.now())
         )
     assert settled.pages == settled.letters > 5
     assert plans.scanned <= {"sources", "hosts"}
@@ -88,7 +88,7 @@ async def test_a_page_is_shown_by_its_own_rows(
 
 
 async def test_groups_are_counted_to_a_cap(failed: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curtsy.jobs.dead_letter_list.COUNT_CAP", 100)
+    monkeypatch.setattr("curtsy.jobs.dead_letters.COUNT_CAP", 100)
     with explained(monkeypatch) as plans:
         found = await failed.store.write(lambda c: groups(c, kind=None, source=None))
         of_one = await failed.store.write(lambda c: groups(c, kind=None, source="1.example"))

@@ -20,7 +20,7 @@ from curtsy.frontier.take import Visit, take
 from curtsy.frontier.workers import WorkerRow, register
 from curtsy.model.outcome import Fetched
 from curtsy.store import Connection, Store
-from curtsy.worker.visit_buffer import Reading
+from curtsy.worker.visit_buffer import VisitBuffer
 from support.engine import Engine, engine
 from support.explaining import explained
 
@@ -98,7 +98,7 @@ async def test_a_lease_costs_the_same_whatever_waits(
 
 async def test_a_take_reads_what_it_returns(full: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     leased = await lease_the_large_one(full)
-    reading = Reading(leased.source_id, leased.ranks, 0)
+    reading = VisitBuffer(leased.source_id, leased.ranks, 0)
     wish = reading.wish(50, rewind=True)
     with explained(monkeypatch) as plans:
         taken = await full.store.write(lambda c: take(c, [wish], now=full.clock.now()))
@@ -112,7 +112,7 @@ async def test_a_flush_costs_its_results_and_no_more(
     full: Engine, monkeypatch: pytest.MonkeyPatch, more: bool
 ) -> None:
     leased = await lease_the_large_one(full)
-    wish = Reading(leased.source_id, {}, 0).wish(100, rewind=True)
+    wish = VisitBuffer(leased.source_id, {}, 0).wish(100, rewind=True)
     taken = await full.store.read(lambda c: take(c, [wish], now=full.clock.now()))
     results = [result(visit) for visit in taken[leased.source_id]]
     last = Release(more=more, band=2, known_band=2, looks=0)
@@ -131,7 +131,7 @@ async def test_the_number_of_statements_in_a_flush_does_not_depend_on_its_batch(
     numbers = set()
     for size in (1, 300):
         leased = await lease_the_large_one(full)
-        wish = Reading(leased.source_id, {}, 0).wish(size, rewind=True)
+        wish = VisitBuffer(leased.source_id, {}, 0).wish(size, rewind=True)
         taken = await full.store.read(lambda c, w=wish: take(c, [w], now=full.clock.now()))
         told = report(leased, release=Release(True, 2, 2, 0))
         batch = Batch([result(v) for v in taken[leased.source_id]], {leased.source_id: told})
@@ -182,7 +182,7 @@ async def held(postgres_url: str) -> AsyncIterator[Engine]:
             yield engine(store, clock)
 
 
-async def drain(curtsy: Engine, leased: Lease, reading: Reading, batches: int) -> None:
+async def drain(curtsy: Engine, leased: Lease, reading: VisitBuffer, batches: int) -> None:
     """Fetch a hundred at a time, each batch five virtual seconds after the last."""
     for number in range(batches):
         wish = reading.wish(100, rewind=number % 2 == 0)
@@ -202,11 +202,11 @@ async def test_a_held_snapshot_does_not_make_reading_dearer(
     held: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leased = await lease_the_large_one(held)
-    reading = Reading(leased.source_id, leased.ranks, 0)
+    reading = VisitBuffer(leased.source_id, leased.ranks, 0)
     await drain(held, leased, reading, batches=60)
     ranks = reading.ranks(300_000)
 
-    async def buffers(fresh: Reading, *, from_zero: bool) -> int:
+    async def buffers(fresh: VisitBuffer, *, from_zero: bool) -> int:
         wish = fresh.wish(50, rewind=True, from_zero=from_zero)
         with explained(monkeypatch) as plans:
             taken = await held.store.write(lambda c: take(c, [wish], now=held.clock.now()))
@@ -214,8 +214,10 @@ async def test_a_held_snapshot_does_not_make_reading_dearer(
         return plans.buffers
 
     going_on = await buffers(reading, from_zero=False)
-    next_owner = await buffers(Reading(leased.source_id, orjson.loads(ranks), 0), from_zero=False)
-    without = await buffers(Reading(leased.source_id, {}, 0), from_zero=True)
+    next_owner = await buffers(
+        VisitBuffer(leased.source_id, orjson.loads(ranks), 0), from_zero=False
+    )
+    without = await buffers(VisitBuffer(leased.source_id, {}, 0), from_zero=True)
     bound = 2_600  # sixty seconds of dead rows, at twenty a second, and the fifty read
     assert going_on <= bound
     assert next_owner <= bound

@@ -7,9 +7,9 @@ import pytest
 
 from curtsy.access.keys import NewKey, make_key
 from curtsy.access.quota import Quotas
-from curtsy.api.auth.ownership import ITEMS_LOOKED_THROUGH, has_page
 from curtsy.clock import Clock
-from curtsy.jobs.listing import FIRST, SEARCHED, Wish, list_jobs
+from curtsy.jobs.listing import FIRST, SEARCHED, JobFilter, list_jobs
+from curtsy.jobs.ownership import ITEMS_LOOKED_THROUGH, has_page
 from curtsy.model.roles import Role
 from curtsy.model.status_words import FILTERS
 from curtsy.store import Connection, Store
@@ -63,7 +63,7 @@ async def test_a_list_of_ones_own_reads_ones_own(
     crowded: Engine, monkeypatch: pytest.MonkeyPatch, filters: dict[str, str], found: int
 ) -> None:
     wanted = FILTERS[filters["wanted"]] if "wanted" in filters else None
-    wish = Wish("ann", wanted, filters.get("tag"), filters.get("q"))
+    wish = JobFilter("ann", wanted, filters.get("tag"), filters.get("q"))
     (rows, _, _), plans = await plans_of(
         crowded,
         monkeypatch,
@@ -106,7 +106,7 @@ async def test_jobs_that_show_a_word_are_found_without_the_others(
     crowded: Engine, monkeypatch: pytest.MonkeyPatch, word: str, of: str | None
 ) -> None:
     """40,000 of the fetch door have succeeded: a rare word and a rare door cost no look at them."""
-    wish = Wish(wanted=FILTERS[word] if of is None else FILTERS[word].of(of))
+    wish = JobFilter(wanted=FILTERS[word] if of is None else FILTERS[word].of(of))
     (rows, total, _), plans = await plans_of(
         crowded, monkeypatch, lambda c: list_jobs(c, wish, after=FIRST, limit=50, skip=0)
     )

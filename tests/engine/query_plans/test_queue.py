@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from curtsy.model.jobs import Band
-from curtsy.reports.queue_report import QueueReport, queue_report
+from curtsy.reports.queue import QueueReport, queue_report
 from curtsy.store import Connection, Statement, Store
 from support.explaining import explained
 

@@ -3,13 +3,8 @@
 import pytest
 
 from curtsy.clock import Clock
-from curtsy.maintenance.retention import (
-    OldRecords,
-    forget_records,
-    old_jobs,
-    runs_gone,
-    sites_with_old_records,
-)
+from curtsy.jobs.purge import old_jobs
+from curtsy.sites.retention import OldRecords, forget_records, runs_gone, sites_with_old_records
 from curtsy.store import Store
 from support.engine import Engine, engine
 from support.explaining import explained

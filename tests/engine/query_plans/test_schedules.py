@@ -6,7 +6,7 @@ from sqlalchemy import text
 from curtsy.clock import DAY, MINUTE, Clock
 from curtsy.schedules import ticker
 from curtsy.schedules.firer import Fired
-from curtsy.schedules.overlap import in_the_way
+from curtsy.schedules.overlap import runs_to_replace
 from curtsy.schedules.verdict import Overlap
 from curtsy.sites import run_timeout
 from curtsy.store import Connection, Store
@@ -104,7 +104,7 @@ async def test_runs_in_the_way_are_found_among_those_that_go_on(
 ) -> None:
     now = crowded.clock.now()
     with watching(monkeypatch) as plans:
-        found = await crowded.store.write(lambda c: in_the_way(c, now))
+        found = await crowded.store.write(lambda c: runs_to_replace(c, now))
     assert sorted(one.job for one in found) == ["old_10", "old_2", "old_4", "old_6", "old_8"]
     assert plans.scanned == set()
     assert plans.buffers <= DUE * 10

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from curtsy.errors import WrongState
-from curtsy.frontier.source_policy import Surroundings
+from curtsy.frontier.source_policy import PolicyContext
 from curtsy.politeness.policy import Policy
 from curtsy.requests.schedules import ScheduleRequest
 from curtsy.requests.schedules_file import apply_schedules
-from curtsy.schedules.schedule import Plan, create
-from curtsy.schedules.site_schedules import Applied, apply_file, declare
-from curtsy.sites.spec import SiteWords
+from curtsy.schedules.schedule import ScheduleSpec, create
+from curtsy.schedules.site_schedules import apply_sites, declare
+from curtsy.sites.spec import SiteSpec
+from curtsy.sources.file import Applied
 from curtsy.store import Connection, Store
 from curtsy.timetable import Cron
 from support.engine import Engine
@@ -20,15 +21,15 @@ from support.schedules import Hand, firer
 
 SITE = {"search_url": "https://a.example/?q=x", "recipe": {"record": "li", "fields": {"a": "b"}},
         "interval_minutes": 60}  # fmt: skip
-SITES = {"board": SiteWords.model_validate(SITE)}
+SITES = {"board": SiteSpec.model_validate(SITE)}
 NIGHTLY = {"cron": "@daily", "payload": {"run": {"site_name": "board"}}}
 CLEANUP = {"cron": "@daily", "payload": {"duty": "cleanup"}}
 
 
 def sites(hand: Hand, sections: Any) -> Any:
     def work(connection: Connection) -> Applied:
-        around = Surroundings(Policy(), 1_000, hand.at)
-        return apply_file(connection, sections, around, firer(hand.clock).check)
+        around = PolicyContext(Policy(), 1_000, hand.at)
+        return apply_sites(connection, sections, around, firer(hand.clock).check)
 
     return work
 
@@ -76,7 +77,9 @@ async def test_a_site_takes_over_no_schedule_that_has_its_name(
 async def test_the_file_takes_nothing_from_a_user_whose_schedule_has_the_name(
     store: Store, hand: Hand, ask: Engine
 ) -> None:
-    hers = Plan(name="tidy", rule=Cron("@daily"), payload={"duty": "cleanup"}, user_id="ann")
+    hers = ScheduleSpec(
+        name="tidy", rule=Cron("@daily"), payload={"duty": "cleanup"}, user_id="ann"
+    )
     await store.write(lambda c: create(c, hers, now=hand.at))
     await store.write(schedules(hand, tidy=CLEANUP))
     rows = await ask.ask("SELECT user_id FROM schedules WHERE name = 'tidy' ORDER BY id")
@@ -87,8 +90,8 @@ async def test_what_was_said_of_a_site_since_its_file_was_applied_stays(
     store: Store, hand: Hand, ask: Engine
 ) -> None:
     await store.write(sites(hand, SITES))
-    said = SiteWords.model_validate(SITE | {"interval_minutes": 15})
-    around, check = Surroundings(Policy(), 1_000, hand.at), firer(hand.clock).check
+    said = SiteSpec.model_validate(SITE | {"interval_minutes": 15})
+    around, check = PolicyContext(Policy(), 1_000, hand.at), firer(hand.clock).check
     await store.write(lambda c: declare(c, "board", said, around, check=check) and None)
     assert await store.write(sites(hand, SITES)) == Applied([], [])
     [row] = await ask.ask("SELECT rule FROM schedules")

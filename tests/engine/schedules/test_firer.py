@@ -10,11 +10,11 @@ from curtsy.clock import HOUR, MINUTE, SECOND
 from curtsy.errors import StoreAway, WrongState
 from curtsy.jobs import cancel
 from curtsy.schedules import due as looking
-from curtsy.schedules.firer import Look
+from curtsy.schedules.firer import FireResult
 from curtsy.schedules.listing import newest_lags, read_status
 from curtsy.schedules.lookup import find
-from curtsy.schedules.schedule import change, plan_of, remove, run_now, set_enabled
-from curtsy.schedules.task_queue import Owed
+from curtsy.schedules.schedule import change, remove, run_now, set_enabled, spec_of
+from curtsy.schedules.task_queue import TaskQueue
 from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.store import Connection, Statement, Store
 from curtsy.timetable import Cron, Every, Once, to_json
@@ -259,7 +259,7 @@ async def test_another_rule_begins_anew_and_other_words_leave_the_slots_alone(
     store: Store, hand: Hand
 ) -> None:
     row = await made(store, hand.clock, Cron("30 * * * *"))
-    plan = plan_of(row)
+    plan = spec_of(row)
     same = await store.write(
         lambda c: change(c, row.public_id, replace(plan, overlap=Overlap.ALLOW), now=hand.at)
     )
@@ -301,7 +301,7 @@ async def test_a_duty_runs_and_says_what_it_did(store: Store, hand: Hand, ask: E
     hand.forward(MINUTE)
     scheduler = ticker(store, hand.clock)
     await scheduler.tick()
-    await scheduler.owed.step()
+    await scheduler.tasks.step()
     rows = await ask.ask("""
         SELECT s.name, f.outcome, f.message FROM firings f JOIN schedules s ON s.id = f.schedule_id
         ORDER BY s.name""")  # fmt: skip
@@ -324,14 +324,14 @@ async def test_a_duty_that_takes_long_holds_up_no_slot(
         await let_go.wait()
         return "Done at last."
 
-    scheduler.owed = Owed(store=store, duties={"cleanup": slowly})
+    scheduler.tasks = TaskQueue(store=store, duties={"cleanup": slowly})
     await made(store, hand.clock, MINUTELY, name="long", payload={"duty": "cleanup"})
     await made(store, hand.clock, MINUTELY, name="short", overlap=Overlap.ALLOW)
     doing = None
     for _ in range(3):
         hand.forward(MINUTE)
         assert len(await scheduler.tick()) == 2
-        doing = doing or asyncio.create_task(scheduler.owed.step())
+        doing = doing or asyncio.create_task(scheduler.tasks.step())
         await asyncio.sleep(0)
     let_go.set()
     await doing
@@ -353,7 +353,7 @@ async def test_cleanup_forgets_old_jobs_and_no_others(
     hand.forward(MINUTE)
     scheduler = ticker(store, hand.clock)
     await scheduler.tick()
-    await scheduler.owed.step()
+    await scheduler.tasks.step()
     assert [row.public_id for row in await ask.ask("SELECT public_id FROM jobs")] == [young]
 
 
@@ -449,7 +449,7 @@ async def test_what_the_store_cannot_bear_together_is_tried_apart(
     scheduler = ticker(store, hand.clock)
     whole = scheduler._firer.fire_due
 
-    def fire_due(connection: Connection, *, now: int, only: int | None = None) -> Look:
+    def fire_due(connection: Connection, *, now: int, only: int | None = None) -> FireResult:
         if only is None:
             raise StoreAway("it took too long")
         return whole(connection, now=now, only=only)

@@ -12,10 +12,10 @@ from curtsy.clock import DAY, HOUR, MINUTE, SECOND
 from curtsy.errors import BadRequest
 from curtsy.frontier.clock_sync import _shift
 from curtsy.jobs import JobRequest, PageRequest, cancel, purge_some
-from curtsy.schedules.first_job import Made, make
+from curtsy.schedules.first_job import ScheduledJob, make
 from curtsy.schedules.lookup import locked
-from curtsy.schedules.overlap import give_way_by_hand
-from curtsy.schedules.schedule import Plan, run_now
+from curtsy.schedules.overlap import replace_by_hand
+from curtsy.schedules.schedule import ScheduleSpec, run_now
 from curtsy.schedules.skip import refuse
 from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.store import Connection, Store
@@ -26,10 +26,10 @@ from support.schedules import LIMITS, Hand, firer, made, ticker
 MINUTELY = Cron("* * * * *")
 
 
-async def with_job(store: Store, hand: Hand, rule: Rule, **crawl: Any) -> Made:
+async def with_job(store: Store, hand: Hand, rule: Rule, **crawl: Any) -> ScheduledJob:
     """A schedule whose first job is there already."""
     said = {"crawl": {"spider": "raw", "start_urls": ["https://a.example/"], **crawl}}
-    plan = Plan(name="", rule=rule, payload=said)
+    plan = ScheduleSpec(name="", rule=rule, payload=said)
     request = JobRequest("crawl", [PageRequest("https://a.example/")],
                          tags=tuple(crawl.get("tags", ())))  # fmt: skip
     return await store.write(lambda c: make(c, plan, request, LIMITS, now=hand.at))
@@ -226,7 +226,7 @@ async def test_a_run_does_not_give_way_to_a_slot_that_would_be_refused(
     assert (refused.outcome, "10.0.0.1" in (refused.message or "")) == ("refused", True)
     with pytest.raises(BadRequest, match=r"10\.0\.0\.1"):
         await store.write(
-            lambda c: give_way_by_hand(c, row.public_id, firer(hand.clock), now=hand.at)
+            lambda c: replace_by_hand(c, row.public_id, firer(hand.clock), now=hand.at)
         )
     assert [job.state for job in await ask.ask("SELECT state FROM jobs")] == ["queued"]
 

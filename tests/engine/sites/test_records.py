@@ -8,7 +8,7 @@ import pytest
 
 from curtsy.clock import MINUTE
 from curtsy.jobs import retry_failures
-from curtsy.processes.scheduler import Scheduler
+from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.scrapers.record_keys import packed
 from curtsy.sites import run_pages
 from support.frontier import Bench
@@ -83,7 +83,7 @@ async def test_a_site_whose_records_cannot_be_gathered_keeps_no_other_from_it(
     await board.fetch_alone(f'{{"deep": {"[" * 300}{"]" * 300}}}')
     fine = await other.run()
     await other.fetch("ab", "cd", "ef", "gh")
-    scheduler = Scheduler(store=bench.store, clock=bench.clock, run_timeout=15 * MINUTE,
+    scheduler = SchedulerLoops(store=bench.store, clock=bench.clock, run_timeout=15 * MINUTE,
                           ticker=ticker(bench.store, bench.clock))  # fmt: skip
     await scheduler.gather()
     assert (await other.told(fine)).gathered_at is not None

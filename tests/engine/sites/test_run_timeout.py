@@ -7,9 +7,10 @@ import pytest
 
 from curtsy.clock import DAY, SECOND
 from curtsy.errors import WrongState
-from curtsy.processes.scheduler import Scheduler
-from curtsy.sites.run_timeout import Overdue
-from curtsy.sites.site import run_request, site
+from curtsy.processes.scheduler import SchedulerLoops
+from curtsy.sites.run_timeout import RunTimeouts
+from curtsy.sites.runs import run_request
+from curtsy.sites.site import site
 from support.engine import until
 from support.frontier import Bench
 from support.schedules import ticker
@@ -18,8 +19,8 @@ from support.sites import Board
 LIMIT = 900 * SECOND
 
 
-def overdue(bench: Bench) -> Overdue:
-    return Overdue(store=bench.store, clock=bench.clock, run_timeout=LIMIT)
+def overdue(bench: Bench) -> RunTimeouts:
+    return RunTimeouts(store=bench.store, clock=bench.clock, run_timeout=LIMIT)
 
 
 async def test_a_run_that_lasts_too_long_is_ended_and_keeps_what_it_has(
@@ -159,7 +160,7 @@ async def test_a_scheduler_ends_it_and_says_so(bench: Bench, board: Board) -> No
     run = await board.run()
     await board.fetch("ab")
     bench.time.moves(LIMIT)
-    scheduler = Scheduler(store=bench.store, clock=bench.clock, run_timeout=LIMIT,
+    scheduler = SchedulerLoops(store=bench.store, clock=bench.clock, run_timeout=LIMIT,
                           ticker=ticker(bench.store, bench.clock))  # fmt: skip
     running = asyncio.create_task(scheduler.run())
 

@@ -10,11 +10,11 @@ import pytest
 from curtsy.clock import Clock
 from curtsy.config import load
 from curtsy.config.sources_file import sections_of
-from curtsy.frontier.source_policy import Surroundings
+from curtsy.frontier.source_policy import PolicyContext
 from curtsy.politeness.policy import Policy
-from curtsy.processes.sources_file import apply_sources
+from curtsy.processes.declared_files import apply_sources
 from curtsy.sources.file import Applied, apply_file, hash_of
-from curtsy.sources.policy_fields import PolicyChanges, PolicyWords
+from curtsy.sources.policy_fields import PolicyChanges, PolicyFields
 from curtsy.sources.source import delete_source, patch_source, put_source, source
 from curtsy.store import Store
 from support.engine import engine
@@ -23,8 +23,8 @@ EXAMPLE = Path(__file__).parents[3] / "examples/travel_advisories.toml"
 POLICY = Policy()
 
 
-def words(**said: Any) -> PolicyWords:
-    return PolicyWords.model_validate(said)
+def words(**said: Any) -> PolicyFields:
+    return PolicyFields.model_validate(said)
 
 
 NEWS = {"hosts": ["one.example", "two.example"], "min_delay_seconds": 2}
@@ -34,10 +34,10 @@ class House:
     def __init__(self, store: Store, clock: Clock) -> None:
         self.store, self.clock = store, clock
 
-    def around(self) -> Surroundings:
-        return Surroundings(POLICY, 15_000, self.clock.now())
+    def around(self) -> PolicyContext:
+        return PolicyContext(POLICY, 15_000, self.clock.now())
 
-    async def applies(self, **sections: PolicyWords) -> Applied:
+    async def applies(self, **sections: PolicyFields) -> Applied:
         return await self.store.write(lambda c: apply_file(c, sections, self.around()))
 
     async def said(self, name: str) -> Mapping[str, Any]:
@@ -57,7 +57,7 @@ def house(store: Store, clock: Clock) -> House:
 async def test_what_it_says_holds_and_saying_it_twice_changes_nothing(house: House) -> None:
     sections = {"news": words(**NEWS), "shop": words(hosts=["shop.example"])}
     applied = await house.applies(**sections)
-    assert (applied.described, applied.forgotten) == (["news", "shop"], [])
+    assert (applied.declared, applied.removed) == (["news", "shop"], [])
     assert await house.said("news") == {"min_delay": 2_000}
     before = await house.rows()
     assert await house.applies(**sections) == Applied([], [])

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from curtsy.clock import DAY, HOUR, MINUTE
 from curtsy.demo.access_log import TICK_MS, arrived_ns
-from curtsy.frontier.source_policy import Description, Surroundings, describe
+from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.politeness import strain
 from curtsy.politeness.policy import Policy
 from curtsy.sources.source import pause_source, resume_source
@@ -77,7 +77,7 @@ async def site() -> AsyncIterator[Site]:
 
 
 async def described(curtsy: Engine, site: Site, **policy: Any) -> None:
-    around = Surroundings(QUICK, 3_000, curtsy.clock.now())
+    around = PolicyContext(QUICK, 3_000, curtsy.clock.now())
     await curtsy.store.write(lambda c: describe(c, Description(site.name, policy), around))
 
 

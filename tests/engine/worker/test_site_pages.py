@@ -12,8 +12,9 @@ from curtsy.extract.inspection import inspected
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers import NAMES
 from curtsy.scrapers.registry import OwnScrapers
-from curtsy.sites.site import put_site, run_request
-from curtsy.sites.spec import SiteWords
+from curtsy.sites.runs import run_request
+from curtsy.sites.site import put_site
+from curtsy.sites.spec import SiteSpec
 from support.engine import Engine, settings
 from support.pages import PageServer
 
@@ -55,7 +56,7 @@ async def scraped(
         said = {"results_per_page": 10, "defaults": {"results_wanted": 40}} | words
         said["search_url"] = server.url(words.get("search_url", "/"))
         site = await curtsy.store.write(
-            lambda c: put_site(c, "mine", SiteWords.model_validate(said), as_in_file=None, now=1)
+            lambda c: put_site(c, "mine", SiteSpec.model_validate(said), as_in_file=None, now=1)
         )
         async with curtsy.worker(settings(FAST, extract=extract, own=own or OwnScrapers())):
             job = (await curtsy.submitter.submit(run_request(site, {}))).job

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from curtsy.config.conversions import LANES_PER_SLOT
 from curtsy.frontier.batch import Result
-from curtsy.frontier.source_policy import Description, Surroundings, describe
+from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.frontier.take import Visit
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed
@@ -94,7 +94,7 @@ async def test_a_page_alone_that_is_refused_ends_with_its_host(curtsy: Engine, s
 
 async def test_a_dead_host_of_a_group_takes_no_other_with_it(curtsy: Engine, site: Site) -> None:
     group = Description("group", {}, (site.name, NOBODY))
-    around = Surroundings(QUICK, 3_000, curtsy.clock.now())
+    around = PolicyContext(QUICK, 3_000, curtsy.clock.now())
     await curtsy.store.write(lambda c: describe(c, group, around))
     urls = [f"http://{NOBODY}/{n}" for n in range(20)] + [site.url(f"/{n}") for n in range(20)]
     async with curtsy.worker(settings(QUICK)):
@@ -196,7 +196,7 @@ async def test_hours_that_close_while_a_lane_waits_for_a_slot_are_kept(
         [waits] = names.keys() - {asked}
         minute = curtsy.clock.now() // 60_000 % 1440
         closed = {"start": (minute - 60) % 1440, "end": (minute + 120) % 1440, "closed": True}
-        around = Surroundings(QUICK, 3_000, curtsy.clock.now())
+        around = PolicyContext(QUICK, 3_000, curtsy.clock.now())
         shut = Description(names[waits], {"hours": closed})
         await curtsy.store.write(lambda c: describe(c, shut, around))
         await asyncio.sleep(1.5)  # within a second the lane hears of it

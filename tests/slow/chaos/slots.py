@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import text
 
 from curtsy.clock import MINUTE, SECOND
-from curtsy.schedules.schedule import Plan, create
+from curtsy.schedules.schedule import ScheduleSpec, create
 from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.store import Connection
 from curtsy.timetable import Every, Once, Rule, slot_after
@@ -74,7 +74,7 @@ def plan_some(
             rule = Every(1)
         sure = number % 2 == 0
         seed = f"sch_{rng.getrandbits(48):012x}"
-        plan = Plan(name="", rule=rule, payload={"fetch": {"url": url_of(seed)}},
+        plan = ScheduleSpec(name="", rule=rule, payload={"fetch": {"url": url_of(seed)}},
                     **SURE if sure else {})  # fmt: skip
         begin = now if number < once else now - rng.randint(1, 5) * MINUTE
         row = create(connection, plan, now=min(begin, now - 1), public_id=seed)

@@ -11,7 +11,7 @@ from chaos.jumping_clock import JumpingClock
 from chaos.slots import CLOCKS_APART, url_of
 from chaos.test_clocks import HOUR, clock, jumping_server, jumps_in
 from curtsy.clock import SECOND
-from curtsy.schedules.schedule import Plan, create
+from curtsy.schedules.schedule import ScheduleSpec, create
 from curtsy.schedules.verdict import Overlap
 from curtsy.store import Store
 from curtsy.timetable import Every, Once, Rule
@@ -91,7 +91,9 @@ class Jumps:
         def work(connection: Any) -> None:
             for n, rule in enumerate(rules):
                 said = {"fetch": {"url": url_of(f"{name}-{n}")}}
-                plan = Plan(name=f"{name}-{n}", rule=rule, payload=said, overlap=Overlap.ALLOW)
+                plan = ScheduleSpec(
+                    name=f"{name}-{n}", rule=rule, payload=said, overlap=Overlap.ALLOW
+                )
                 create(connection, plan, now=now)
 
         await self._store.write(work)

@@ -122,24 +122,24 @@ def held_schedule() -> None:
 
 def one_firing() -> None:
     """A slot fires for whoever finds it due. The key of the table has to go, too."""
-    from curtsy.schedules import firer
+    from curtsy.schedules import firings
     from curtsy.store import Statement
 
-    firer.CLAIM = Statement(
+    firings._CLAIM = Statement(
         """
         INSERT INTO firings (schedule_id, fire_at, fired_at, trigger, outcome, message)
         SELECT schedule_id, fire_at, :now, trigger, outcome, message FROM {made} WHERE true
         RETURNING schedule_id, fire_at, outcome
         """,
-        made=firer.CLAIM._row_sets["made"],
+        made=firings._CLAIM._row_sets["made"],
     )
 
 
 def one_transaction() -> None:
     """A slot is claimed for good before its job is there."""
-    from curtsy.schedules import firer
+    from curtsy.schedules import firings
 
-    claim = firer.CLAIM
+    claim = firings._CLAIM
 
     def at_once(connection: Any, **values: Any) -> list[Any]:
         claimed = claim(connection, **values).all()
@@ -147,7 +147,7 @@ def one_transaction() -> None:
         connection.exec_driver_sql("BEGIN")
         return list(claimed)
 
-    firer.CLAIM = at_once  # type: ignore[assignment]
+    firings._CLAIM = at_once  # type: ignore[assignment]
 
 
 def haste() -> None:

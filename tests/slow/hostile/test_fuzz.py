@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curtsy.fetch.encodings import decoded
-from curtsy.fetch.errors import Trouble
+from curtsy.fetch.errors import FetchError
 from curtsy.fetch.failures import failure
 from curtsy.fetch.request import Request, spelled
-from curtsy.fetch.response_parser import Caps, Incoming
+from curtsy.fetch.response_parser import Caps, ResponseParser
 from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Failed, Moved, NotModified, Reply
 from curtsy.model.urls import BadUrl, canonical
@@ -27,7 +27,7 @@ TROUBLEMAKERS = [b"\r\n", b"\n", b"\0", b":", b" ", b"\r", b"0\r\n\r\n", b"Conte
 
 def outcome_of(pieces: list[bytes], error: Exception | None) -> object:
     """As the fetcher goes about it: feed, end, decode, classify."""
-    incoming = Incoming(CAPS)
+    incoming = ResponseParser(CAPS)
     for piece in pieces:
         if incoming.is_over():
             break
@@ -42,7 +42,7 @@ def outcome_of(pieces: list[bytes], error: Exception | None) -> object:
     assert all("\0" not in k + v and "\n" not in k + v for k, v in incoming.headers.items())
     try:
         body = decoded(incoming.headers.get("content-encoding", ""), incoming.body, 50_000)
-    except Trouble as trouble:
+    except FetchError as trouble:
         if not incoming.is_error:
             return failure(trouble, "a.example")
         body = b""

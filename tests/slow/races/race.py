@@ -18,7 +18,7 @@ from curtsy.events import stored_events as events
 from curtsy.frontier import workers
 from curtsy.frontier.batch import Release, Result
 from curtsy.frontier.host_moves import move_late_visits
-from curtsy.frontier.source_policy import Description, Surroundings, describe, forget
+from curtsy.frontier.source_policy import Description, PolicyContext, describe, forget
 from curtsy.frontier.take import Visit
 from curtsy.politeness.policy import Policy
 from curtsy.store import Connection, Statement, Store
@@ -161,7 +161,7 @@ class Race:
         """Says of the hosts that they belong together, that they do not, and what they allow."""
         rng = self._rng(name)
         for _ in range(2 * TURNS):
-            around = Surroundings(Policy(min_delay=DELAY), 100, self.now())
+            around = PolicyContext(Policy(min_delay=DELAY), 100, self.now())
             hosts = rng.sample(["a.example", "b.example"], rng.randint(1, 2))
             wanted = Description("group", {"concurrency": rng.randint(1, 3)}, hosts)
             ask = rng.choice([lambda c, w=wanted, a=around: describe(c, w, a),

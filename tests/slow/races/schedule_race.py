@@ -16,8 +16,16 @@ from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.jobs import JobRequest, PageRequest, cancel
 from curtsy.schedules.first_job import make
 from curtsy.schedules.lookup import id_of, locked
-from curtsy.schedules.overlap import give_way_by_hand
-from curtsy.schedules.schedule import Plan, change, create, plan_of, remove, run_now, set_enabled
+from curtsy.schedules.overlap import replace_by_hand
+from curtsy.schedules.schedule import (
+    ScheduleSpec,
+    change,
+    create,
+    remove,
+    run_now,
+    set_enabled,
+    spec_of,
+)
 from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.store import Connection, Store
 from curtsy.timetable import Every, Once, Rule
@@ -149,7 +157,7 @@ class ScheduleRace:
         with suppress(WrongState):
             await store.write(lambda c: run_now(c, _id(c, name), fires, now=hand.at) and None)
             return
-        if await store.write(lambda c: give_way_by_hand(c, _id(c, name), fires, now=hand.at)):
+        if await store.write(lambda c: replace_by_hand(c, _id(c, name), fires, now=hand.at)):
             await store.write(lambda c: run_now(c, _id(c, name), fires, now=hand.at) and None)
 
     async def _pause(self, store: Store, rng: random.Random, name: str) -> None:
@@ -163,7 +171,7 @@ class ScheduleRace:
         other = rng.choice([None, {"fetch": {"url": url}}, self._crawl(url)])
 
         def work(connection: Connection) -> None:
-            before = plan_of(_held(connection, name))
+            before = spec_of(_held(connection, name))
             plan = replace(before, rule=rule, catch_up=catch_up, payload=other or before.payload)
             change(connection, _id(connection, name), plan, now=now)
 
@@ -176,7 +184,7 @@ class ScheduleRace:
     async def _make(self, store: Store, rng: random.Random, name: str) -> None:
         """Half of them with a job that waits for the first slot."""
         now, url = self.now(), f"https://{rng.choice('ab')}.example/{next(self._urls) % 4}"
-        plan = Plan(
+        plan = ScheduleSpec(
             name=name, rule=self._rule(rng, now), payload=self._crawl(url),
             overlap=list(Overlap)[int(name[1:]) % len(Overlap)],
             catch_up=rng.choice(list(CatchUp)), window=rng.choice([5 * MINUTE, 60 * MINUTE]),

@@ -4,18 +4,19 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import aiohttp
 
-from curtsy.api.auth.access_rules import Entrance
-from curtsy.api.backend import Desk
+from curtsy.api.auth.access_rules import AccessRules
+from curtsy.api.backend import Backend
 from curtsy.config import load
 from curtsy.jobs import SubmitLimits, Submitter
 from curtsy.processes.http_server import Api, listen
 from curtsy.store import Store
 from support.engine import LOOPBACK, Engine, until
+from support.schedules import scheduler
 
 
 @dataclass
@@ -31,7 +32,7 @@ class Front:
     url: str
     session: aiohttp.ClientSession
     engine: Engine
-    desk: Desk
+    backend: Backend
 
     async def ask(self, method: str, path: str, **options: Any) -> Answer:
         began = time.monotonic()
@@ -41,6 +42,10 @@ class Front:
             body = await response.json(content_type=None)
             headers = {name.lower(): value for name, value in response.headers.items()}
             return Answer(response.status, headers, body, time.monotonic() - began)
+
+    def sync_timeout(self, seconds: float) -> None:
+        settings = replace(self.backend.settings, sync_timeout=seconds)
+        self.backend.settings = settings
 
     async def get(self, path: str) -> Answer:
         return await self.ask("GET", path)
@@ -67,7 +72,7 @@ async def front(
     store: Store,
     engine: Engine,
     limits: SubmitLimits | None = None,
-    entrance: Entrance | None = None,
+    access_rules: AccessRules | None = None,
 ) -> AsyncIterator[Front]:
     submitter = Submitter(
         store=store,
@@ -76,19 +81,20 @@ async def front(
         delay_ms=20,
         on_submitted=lambda: engine.submitter._on_submitted(),
     )
-    desk = Desk(
+    backend = Backend(
         store=store,
         clock=engine.clock,
         submitter=submitter,
+        scheduler=scheduler(store, engine.clock, submitter),
         on_work=lambda: engine.submitter._on_submitted(),
     )
     listening = listen(load(api_port=0))
-    api = Api(desk, listening, entrance)
+    api = Api(backend, listening, access_rules)
     running = asyncio.create_task(api.run())
     host, port = listening.getsockname()
     try:
-        async with desk, aiohttp.ClientSession() as session:
-            yield Front(f"http://{host}:{port}", session, engine, desk)
+        async with backend, aiohttp.ClientSession() as session:
+            yield Front(f"http://{host}:{port}", session, engine, backend)
     finally:
         await api.stop()
         await running

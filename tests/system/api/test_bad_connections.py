@@ -17,14 +17,16 @@ from statistics import median
 import pytest
 
 from cli.running import Running, ask, environment, wait_for
+from curtsy.api.middleware.request_limits import MAX_HEAD_BYTES, PIECE_BYTES
 from support.patience import PATIENCE
 
 IN_A_HURRY = """
-from curtsy.api import guards
-from curtsy.app import serving
+from curtsy.api.middleware import request_limits
 from curtsy.cli import main
+from curtsy.processes import http_server
 
-serving.HEAD_SECONDS = serving.STALL_SECONDS = guards.PIECE_SECONDS = {seconds}
+http_server.HEAD_SECONDS = http_server.STALL_SECONDS = {seconds}
+request_limits.PIECE_SECONDS = {seconds}
 main()
 """
 SECONDS, UNHURRIED = 4.0, 60.0
@@ -202,6 +204,27 @@ def test_who_asks_ahead_and_goes_away_leaves_no_trace(api: Running) -> None:
         with connected(api) as client:
             client.sendall(GET * 5)
     wait_for(lambda: not held(api), lambda: "still connected")
+
+
+def test_who_behaves_is_not_cut_off_however_long_it_stays(api: Running) -> None:
+    """Not by the time a stream or a long body takes, nor by the bytes of all requests together."""
+    piece = b" " * 2 * PIECE_BYTES
+    with connected(api) as listening, connected(api) as asking, connected(api) as sending:
+        listening.sendall(GET.replace(b"/health", b"/events"))
+        sending.sendall(POST + b"Content-Length: %d\r\n\r\n" % (3 * len(piece) + 30))
+        for _ in range(2 * MAX_HEAD_BYTES // len(GET)):
+            asking.sendall(GET)
+            assert status(first_answer(asking)) == 200
+        for _ in range(3):
+            sending.sendall(piece)
+            time.sleep(SECONDS / 2)
+        sending.sendall(JOB[-30:])
+        assert status(first_answer(sending)) == 201
+        time.sleep(1.5)  # in which the server looks for who is late
+        sending.sendall(GET)
+        assert status(first_answer(sending)) == 200, "the time for a head begins with the answer"
+        assert b"200 OK" in listening.recv(65_536)
+        assert not has_answer(listening), "the stream has ended"
 
 
 def test_ten_thousand_connections_cost_little_and_are_closed_in_time(

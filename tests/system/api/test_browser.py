@@ -95,7 +95,7 @@ async def test_an_eventsource_on_all_jobs_misses_nothing_not_even_before_its_fir
         await chrome.go(f"{line.url}/docs")
         await chrome.run(FOLLOW_ALL)
         await opened(1)
-        while working.desk.feed.followers < 1:
+        while working.backend.feed.followers < 1:
             await asyncio.sleep(0.02)
         line.is_down = True
         line.cut()

@@ -204,7 +204,7 @@ async def test_what_a_site_cannot_be_searched_by_is_refused(
 
 async def test_a_run_says_in_which_mode_it_was_asked_for(door: Front) -> None:
     await declared(door)
-    door.desk.sync_timeout = 0.1
+    door.sync_timeout(0.1)
     for mode in ("sync", "async"):
         started = await door.ask("POST", f"/jobs/scrape?mode={mode}", json={"site_name": "board"})
         run = started.json["data"]["run_id"]

@@ -11,7 +11,7 @@ from sqlalchemy import event
 from api.front import Front, assert_problem, front
 from api.visitors import MovableClock, Visitor, revoke, rotate, visitor
 from curtsy.access.keys import NewKey, list_keys, make_key
-from curtsy.api.auth.access_rules import Entrance
+from curtsy.api.auth.access_rules import AccessRules
 from curtsy.clock import HOUR, SECOND
 from curtsy.errors import BadRequest, WrongState
 from curtsy.model.roles import Role
@@ -109,8 +109,8 @@ async def test_the_first_key_closes_the_door_for_all_and_the_last_does_not_open_
 async def test_with_open_access_nobody_needs_a_key_and_a_wrong_one_is_still_wrong(
     store: Store, movable: MovableClock
 ) -> None:
-    everyone = Entrance(is_private=False, open_access=True)
-    async with front(store, engine(store, movable), entrance=everyone) as door:
+    everyone = AccessRules(is_private=False, open_access=True)
+    async with front(store, engine(store, movable), access_rules=everyone) as door:
         ann = await visitor(door)
         assert (await door.get("/dead-letters")).status == 200
         assert_problem(await ann.get("/dead-letters"), 403, "not_allowed")
@@ -120,7 +120,9 @@ async def test_with_open_access_nobody_needs_a_key_and_a_wrong_one_is_still_wron
 async def test_where_others_reach_it_nobody_comes_in_without_a_key(
     store: Store, movable: MovableClock
 ) -> None:
-    async with front(store, engine(store, movable), entrance=Entrance(is_private=False)) as door:
+    async with front(
+        store, engine(store, movable), access_rules=AccessRules(is_private=False)
+    ) as door:
         assert_problem(await door.get("/jobs"), 401, "key_needed")
 
 

@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from api.conftest import Site
 from api.front import Front
 from api.stage import Stage
-from curtsy.api.prometheus import MEDIA_TYPE, Family, exposition
+from curtsy.api.metrics import MEDIA_TYPE, Family, exposition
 
 Figures = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

@@ -9,13 +9,13 @@ from websockets.exceptions import InvalidStatus
 
 from api.front import Front, assert_problem, front
 from api.visitors import MovableClock, visitor
-from curtsy.api.auth.access_rules import Entrance
+from curtsy.api.auth.access_rules import AccessRules
 from curtsy.clock import SECOND
 from curtsy.store import Store
 from support.engine import engine
 
 PARTNER = "https://partner.example"
-OURS = Entrance(hosts=frozenset({"curtsy.example"}), origins=(PARTNER,))
+OURS = AccessRules(hosts=frozenset({"curtsy.example"}), origins=(PARTNER,))
 STRANGERS = ("http://evil.example", "null", "https://evil.example:8000", "file://", "", "http://")
 
 
@@ -30,7 +30,7 @@ async def ask(door: Front, method: str = "GET", path: str = "/jobs", **headers: 
 async def test_only_by_addresses_and_our_own_names_are_we_called(
     store: Store, movable: MovableClock
 ) -> None:
-    async with front(store, engine(store, movable), entrance=OURS) as door:
+    async with front(store, engine(store, movable), access_rules=OURS) as door:
         for ours in ("127.0.0.1", "localhost", "LOCALHOST", "[::1]", "10.1.2.3", "curtsy.example",
                      "Curtsy.Example"):  # fmt: skip
             for host in (ours, f"{ours}:{port(door)}"):
@@ -68,7 +68,7 @@ async def test_a_page_of_our_own_may(plain_door: Front) -> None:
 async def test_an_origin_that_is_named_may_ask_and_is_answered_as_browsers_want_it(
     store: Store, movable: MovableClock
 ) -> None:
-    async with front(store, engine(store, movable), entrance=OURS) as door:
+    async with front(store, engine(store, movable), access_rules=OURS) as door:
         preflight = {
             "Origin": PARTNER, "Access-Control-Request-Method": "DELETE",
             "Access-Control-Request-Headers": "authorization, content-type",
@@ -124,7 +124,7 @@ async def test_a_websocket_is_opened_for_whom_the_rest_is(
 async def test_with_a_cookie_only_a_page_of_our_own_opens_a_websocket(
     store: Store, movable: MovableClock
 ) -> None:
-    async with front(store, engine(store, movable), entrance=OURS) as door:
+    async with front(store, engine(store, movable), access_rules=OURS) as door:
         ann = await visitor(door)
         opened = await door.ask("POST", "/session", json={"key": ann.key})
         cookie = {"Cookie": opened.headers["set-cookie"].partition(";")[0]}

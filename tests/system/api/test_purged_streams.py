@@ -37,7 +37,7 @@ async def heard_to_the_end(socket: ClientConnection) -> list[dict[str, Any]]:
 
 async def none_follow(door: Front, number: int = 0) -> None:
     async with asyncio.timeout(PATIENCE):
-        while door.desk.feed.followers > number:
+        while door.backend.feed.followers > number:
             await asyncio.sleep(0.02)
 
 
@@ -96,14 +96,14 @@ async def test_a_job_that_ended_and_is_purged_before_its_end_was_told(
     async with stream(plain_door, f"/jobs/{job}/logs") as reply:
         events = sse_events(reply)
         await anext(events)
-        known = plain_door.desk.job
+        known = plain_door.backend.job
 
         async def purged_by_now(asked: str) -> Any:
             await purge_elsewhere(plain_door, asked)
             return await known(asked)
 
-        await plain_door.desk.cancel(job)
-        monkeypatch.setattr(plain_door.desk, "job", purged_by_now)
+        await plain_door.backend.cancel(job)
+        monkeypatch.setattr(plain_door.backend, "job", purged_by_now)
         *_lines, end = [event async for event in events]
     assert json.loads(end["data"]) == {"status": "CANCELLED", "spider_job_id": job}
 
@@ -131,7 +131,7 @@ async def test_a_store_that_is_away_purges_nothing(
         await socket.recv()
         while asked < 4:
             await asyncio.sleep(0.02)
-        assert plain_door.desk.feed.followers == 1
+        assert plain_door.backend.feed.followers == 1
         await purge_elsewhere(plain_door, job)
         assert await heard_to_the_end(socket) == []
         assert socket.close_code == 4404

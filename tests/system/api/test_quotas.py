@@ -87,11 +87,11 @@ async def test_one_job_over_its_quota_takes_no_other_of_its_batch_with_it(
     store: Store, movable: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
-    take_in = submit_module.take_in
+    admit_jobs = submit_module.admit_jobs
 
     def counted(connection, jobs, *rest, **more):  # type: ignore[no-untyped-def]
         sizes.append(len(jobs))
-        return take_in(connection, jobs, *rest, **more)
+        return admit_jobs(connection, jobs, *rest, **more)
 
     monkeypatch.setattr(submit_module, "take_in", counted)
     async with front(store, engine(store, movable)) as door:

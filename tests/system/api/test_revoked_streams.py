@@ -9,7 +9,7 @@ from websockets.exceptions import ConnectionClosed
 
 from api.front import Front
 from api.visitors import MovableClock, revoke, visitor
-from curtsy.api.auth.stream_access import WhileAllowed
+from curtsy.api.auth.stream_access import StreamAccess
 from curtsy.clock import SECOND
 from curtsy.errors import KeyNeeded, StoreAway
 from support.patience import PATIENCE
@@ -32,7 +32,7 @@ async def test_a_stream_ends_when_its_key_is_revoked(guarded: Front, movable: Mo
         await _until_said(stream, b"Queued")
         await revoke(ann)
         movable.advance(SECOND)
-        await guarded.desk.cancel(job)
+        await guarded.backend.cancel(job)
         with pytest.raises(ConnectionClosed):
             await socket.recv()
         assert socket.close_code == 4401
@@ -55,7 +55,7 @@ class Hall:
         self.now = 0
         self.refusal = refusal
         scope = {"type": "websocket"}
-        self.say = WhileAllowed(scope, self._hear, self._ask, lambda: self.now)
+        self.say = StreamAccess(scope, self._hear, self._ask, lambda: self.now)
 
     async def _hear(self, message: Any) -> None:
         self.heard.append(message)

@@ -8,8 +8,7 @@ import pytest
 
 from api.conftest import Site
 from api.front import Front, assert_problem
-from curtsy.api.schemas.envelope import Envelope
-from curtsy.api.schemas.runs import RunStarted
+from curtsy.api.schemas.runs import Envelope, RunStarted
 from support.engine import until
 
 ASYNC_EXAMPLE = {

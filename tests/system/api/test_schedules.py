@@ -169,7 +169,7 @@ async def test_one_that_is_done_may_be_paused_but_not_be_given_another_moment_th
 async def test_the_scheduler_tells_of_itself(stage: Stage) -> None:
     stage.at("2026-03-27T12:00:00Z")
     await make(stage.door)
-    await stage.door.desk.schedules.ticker._beat()
+    await stage.door.backend.schedules.ticker._beat()
     status = (await stage.door.get("/scheduler/status")).json["data"]
     assert status == {
         "schedulers": 1, "schedules": 1, "enabled": 1, "next_run_at": "2026-03-28T01:30:00.000Z",
@@ -228,13 +228,13 @@ async def test_a_key_that_was_revoked_fires_nothing_until_another_takes_over(
         "UPDATE api_keys SET revoked_at = 1 WHERE id = (SELECT min(id) FROM api_keys)"
     )
     movable.advance(MINUTE)
-    await guarded.desk.schedules.tick()
+    await guarded.backend.schedules.tick()
     runs = f"/schedules/{made['id']}/runs"
     [refused, *_missed] = (await new.ask("GET", runs)).json["runs"]
     assert (refused["outcome"], "holds no more" in refused["message"]) == ("refused", True)
     await new.ask("PATCH", f"/schedules/{made['id']}", json={"overlap": "allow"})
     movable.advance(MINUTE)
-    await guarded.desk.schedules.tick()
+    await guarded.backend.schedules.tick()
     assert (await new.ask("GET", runs)).json["runs"][0]["outcome"] == "fired"
 
 
@@ -375,7 +375,7 @@ async def test_a_duty_by_hand_that_takes_long_goes_on_without_its_caller(
             raise StoreAway("it does not answer")
         return "Done at last."
 
-    plain_door.desk.schedules.ticker.owed._duties = {"cleanup": slowly}
+    plain_door.backend.schedules.ticker.tasks._duties = {"cleanup": slowly}
     made = await make(plain_door, payload={"duty": "cleanup"})
     ran = await plain_door.ask("POST", f"/schedules/{made['id']}/run")
     assert (ran.status, ran.json["message"]) == (202, schedule_backend.GOES_ON)

@@ -41,7 +41,7 @@ async def declare(
     host: int = 0,
     **words: Any,
 ) -> Answer:
-    door.desk.sync_timeout = PATIENCE
+    door.sync_timeout(PATIENCE)
     said = BOARD | {
         "search_url": at(site, BOARD["search_url"], host).replace("/search", f"{part}/search")
     }
@@ -186,7 +186,7 @@ async def test_a_run_that_takes_too_long_goes_on_without_its_caller(
     working: Front, board: PracticeSite
 ) -> None:
     await declare(working, board, min_pause_seconds=0.4, max_pause_seconds=0.4)
-    working.desk.sync_timeout = 0.3
+    working.sync_timeout(0.3)
     answer = await scrape(working, results_wanted=25)
     assert (answer.status, answer.json["data"]["status"]) == (202, "queued")
     run = await ended(working, answer.json["data"]["run_id"])

@@ -317,7 +317,7 @@ async def test_a_wrong_question_is_refused(plain_door: Front, query: str) -> Non
 async def test_a_move_of_much_may_take_its_time(plain_door: Front) -> None:
     """All that waits for a host goes along."""
     await plain_door.get("/sources")
-    plain_door.desk._answer_within = 0.0
+    plain_door.backend.timed.answer_within = 0.0
     assert (await put(plain_door, "news", **NEWS)).status == 201
 
 

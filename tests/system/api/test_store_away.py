@@ -9,7 +9,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from api.front import Answer, Front, assert_problem, front
-from curtsy.api import backend
+from curtsy.api.backend import ANSWER_WITHIN_SECONDS
 from curtsy.clock import Clock
 from curtsy.store import Store
 from support.engine import engine, until
@@ -44,7 +44,7 @@ async def _taken(door: Front) -> None:
 
 
 def test_two_seconds_are_enough_for_what_it_waits_and_the_way_there() -> None:
-    assert backend.ANSWER_WITHIN_SECONDS <= 1.6
+    assert ANSWER_WITHIN_SECONDS <= 1.6
 
 
 async def test_a_database_that_hangs_is_answered_for_in_time(postgres_url: str) -> None:
@@ -56,7 +56,7 @@ async def test_a_database_that_hangs_is_answered_for_in_time(postgres_url: str) 
         job = (await door.submit(PAGE)).json["id"]
         hanging = await asyncpg.connect(postgres_url)
         await hanging.execute("BEGIN; LOCK TABLE jobs, items, workers IN ACCESS EXCLUSIVE MODE")
-        door.desk._answer_within = SOON
+        door.backend.timed.answer_within = SOON
 
         asked = [door.submit(f"{PAGE}{n}") for n in range(20)]
         asked += [door.get("/jobs"), door.get(f"/jobs/{job}"), door.delete(f"/jobs/{job}")]
@@ -70,7 +70,7 @@ async def test_a_database_that_hangs_is_answered_for_in_time(postgres_url: str) 
 
         await hanging.execute("ROLLBACK")
         await hanging.close()
-        door.desk._answer_within = PATIENCE
+        door.backend.timed.answer_within = PATIENCE
         await _taken(door)
         assert (await door.get(f"/jobs/{job}")).json["status"] == "queued"
 
@@ -80,12 +80,12 @@ async def test_a_locked_file_is_answered_for_in_time(sqlite_url: str) -> None:
         job = (await door.submit(PAGE)).json["id"]
         other = sqlite3.connect(Path(sqlite_url.removeprefix("sqlite:///")))
         other.execute("BEGIN IMMEDIATE")
-        door.desk._answer_within = SOON
+        door.backend.timed.answer_within = SOON
 
         asked = [door.submit(PAGE) for _ in range(5)]
         for answer in await asyncio.gather(door.delete(f"/jobs/{job}"), *asked):
             _away(answer)
-        door.desk._answer_within = PATIENCE
+        door.backend.timed.answer_within = PATIENCE
         assert (await door.get(f"/jobs/{job}")).status == 200, "reading goes on"
 
         other.rollback()

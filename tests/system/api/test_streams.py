@@ -57,7 +57,7 @@ async def stream(
 async def followed(door: Front, times: int = 1) -> None:
     """Returns when so many listen."""
     async with asyncio.timeout(PATIENCE):
-        while door.desk.feed.followers < times:
+        while door.backend.feed.followers < times:
             await asyncio.sleep(0.02)
 
 
@@ -287,7 +287,7 @@ async def test_a_quiet_stream_says_that_it_lives(
 
 async def test_streams_that_were_left_leave_nothing_behind(plain_door: Front) -> None:
     job = await articles(plain_door, "http://a.example/1")
-    app_feed = plain_door.desk.feed
+    app_feed = plain_door.backend.feed
     async with (
         stream(plain_door, f"/jobs/{job}/logs") as log,
         stream(plain_door, "/events") as events,
@@ -327,7 +327,7 @@ async def test_a_slow_client_is_let_go_and_not_waited_for(
             heard = [json.loads(await quick.recv())["seq"] for _ in range(20_001)]
         assert heard == list(range(1, 20_002))
         async with asyncio.timeout(PATIENCE):
-            while plain_door.desk.feed.followers > 1:
+            while plain_door.backend.feed.followers > 1:
                 await asyncio.sleep(0.02)
         slow.transport.resume_reading()
         with pytest.raises(ConnectionClosed) as closed:
@@ -401,7 +401,7 @@ async def test_a_store_that_is_away_ends_a_stream_without_a_noise(
     async def away(*_given: Any) -> Any:
         raise StoreAway("it is gone")
 
-    monkeypatch.setattr(plain_door.desk.feed, "_store", SimpleNamespace(read=away))
+    monkeypatch.setattr(plain_door.backend.feed, "_store", SimpleNamespace(read=away))
     async with stream(plain_door, f"/jobs/{job}/logs") as reply:
         assert [event async for event in sse_events(reply)] == []
     async with connect(socket_url(plain_door, f"/ws/jobs/{job}")) as socket:

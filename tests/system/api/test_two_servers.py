@@ -54,7 +54,7 @@ def servers(
         yield [one.url, two.url], not request.param
 
 
-class Reader:
+class ChildProcess:
     """Hears of all jobs, now from the one server and now from the other."""
 
     def __init__(self, urls: list[str]) -> None:
@@ -101,9 +101,9 @@ async def submitted(http: httpx.AsyncClient, server: str, page: str) -> str:
     return str((await http.post(f"{server}/jobs/submit", json=body)).json()["job_id"])
 
 
-async def story(urls: list[str], database: str, *, waits: bool) -> tuple[Reader, set[Any]]:
+async def story(urls: list[str], database: str, *, waits: bool) -> tuple[ChildProcess, set[Any]]:
     """A writer draws its place and commits after others that came later; and again."""
-    reader, told = Reader(urls), set()
+    reader, told = ChildProcess(urls), set()
     async with httpx.AsyncClient(timeout=LONG) as http:
         for number in range(ROUNDS):
             here, there = urls[number % 2], urls[(number + 1) % 2]

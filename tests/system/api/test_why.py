@@ -27,7 +27,7 @@ async def unhurried(store: Store, clock: Clock) -> AsyncIterator[Front]:
     """The API on either engine, with a worker that takes its time."""
     whole = engine(store, clock)
     async with front(store, whole) as opened, whole.worker(settings(UNHURRIED)):
-        opened.desk.policy = replace(UNHURRIED, robots=False)
+        opened.backend.policy = replace(UNHURRIED, robots=False)
         yield opened
 
 
@@ -147,7 +147,7 @@ async def test_nobody_learns_what_others_ask_for(plain_door: Front) -> None:
 
 
 def test_every_reason_is_explained() -> None:
-    room = Path(__file__).parents[3] / "src/curtsy/explain"
+    room = Path("src/curtsy/explain")
     code = (room / "blockers.py").read_text() + (room / "why.py").read_text()
     said = set(re.findall(r'Blocker\(\s*"([a-z_]+)"', code))
     assert said == set(re.findall(r"^\| `([a-z_]+)` \|", REASONS, re.MULTILINE))

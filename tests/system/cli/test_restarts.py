@@ -42,7 +42,7 @@ async def test_who_follows_a_job_waits_for_a_server_that_starts_again(
             line.cut()
             await until(has_come_in_vain, LONG, lambda: "it does not come back")
             line.is_down = False
-            await door.desk.cancel(job)
+            await door.backend.cancel(job)
             async with asyncio.timeout(LONG):
                 out, err = await following.communicate()
         finally:

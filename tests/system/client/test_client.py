@@ -151,13 +151,13 @@ async def outlasts(door: Front, database_url: str) -> None:
         job = await client.fetch("http://nobody.invalid/")
         hanging = await asyncpg.connect(database_url)
         await hanging.execute("BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
-        door.desk._answer_within = 0.5
+        door.backend.timed.answer_within = 0.5
         waiting = asyncio.create_task(job.wait(60))
         with pytest.raises(Declined) as declined:
             await job.status()
         assert declined.value.store_is_away
         await hanging.close()
-        door.desk._answer_within = PATIENCE
+        door.backend.timed.answer_within = PATIENCE
         await until(lambda: is_cancelled(job), 10, lambda: "the API has not recovered")
         assert (await waiting).state == "cancelled"
 

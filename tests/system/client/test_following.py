@@ -11,7 +11,7 @@ from api.front import Front, front
 from api.visitors import visitor
 from client.test_client import HTML, STORY, in_thread
 from curtsy import AsyncClient, Client
-from curtsy.api.auth.access_rules import Entrance
+from curtsy.api.auth.access_rules import AccessRules
 from curtsy.client import AsyncJob, Declined, NotInTime, Unanswered, retries
 from curtsy.clock import Clock
 from curtsy.store import Store
@@ -53,8 +53,8 @@ async def test_one_that_ends_while_it_is_followed_ends_its_events(idle: Front) -
 
 
 async def test_a_wrong_key_is_told_at_once(store: Store, clock: Clock) -> None:
-    closed = Entrance(is_private=False)
-    async with front(store, engine(store, clock), entrance=closed) as door:
+    closed = AccessRules(is_private=False)
+    async with front(store, engine(store, clock), access_rules=closed) as door:
         ann = await visitor(door)
         job = await ann.job("http://a.invalid/")
         for key, status in (("curtsy_0_0", 401), ((await visitor(door, "bob")).key, 404)):
@@ -106,7 +106,7 @@ async def test_a_server_that_starts_again_is_waited_for(
         everything = asyncio.gather(job.wait(), job.get(), listen(), read())
         await until(lambda: _follows(idle, 1), LONG, lambda: "nobody listens")
         await away(line)
-        await idle.desk.cancel(job.id)
+        await idle.backend.cancel(job.id)
         async with asyncio.timeout(LONG):
             status, found, _none, lines = await everything
     assert (status.state, len(found)) == ("cancelled", 1)
@@ -115,7 +115,7 @@ async def test_a_server_that_starts_again_is_waited_for(
 
 
 async def _follows(door: Front, number: int) -> bool:
-    return door.desk.feed.followers >= number
+    return door.backend.feed.followers >= number
 
 
 async def test_all_events_are_followed_past_a_cut(idle: Front) -> None:
@@ -126,7 +126,7 @@ async def test_all_events_are_followed_past_a_cut(idle: Front) -> None:
             job = await client.submit(["http://a.invalid/"])
             told = [await first]
             line.cut()
-            await idle.desk.cancel(job.id)
+            await idle.backend.cancel(job.id)
             told += [await anext(events) for _ in range(2)]
         assert [(one["event"], one["job_id"]) for one in told] == [
             (name, job.id) for name in ("job_queued", "job_cancelled", "job_finished")

@@ -60,7 +60,7 @@ async def ended(process: asyncio.subprocess.Process) -> str:
 
 async def follows(door: Front, _process: asyncio.subprocess.Process | None = None) -> None:
     async def someone() -> bool:
-        return door.desk.feed.followers > 0
+        return door.backend.feed.followers > 0
 
     await until(someone, PATIENCE, lambda: "nobody follows")
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from curtsy.extract import ExtractLimits, Pool, fair_slots
-from curtsy.extract.fork_server_client import NurseryGone
+from curtsy.extract.fork_server_client import ForkServerGone
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from support.patience import PATIENCE
@@ -267,7 +267,7 @@ async def test_a_nursery_whose_death_is_not_yet_known_is_gone_all_the_same() -> 
         link._process.wait(PATIENCE)  # meanwhile nothing is heard of it
         assert not link.gone
         link.end(reader)
-        with pytest.raises(NurseryGone):
+        with pytest.raises(ForkServerGone):
             await link.make()
 
 

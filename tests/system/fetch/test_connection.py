@@ -7,7 +7,7 @@ import pytest
 
 from curtsy.fetch import Request, connection_pool, resolver
 from curtsy.fetch.guard import AddressRefused, parse_networks
-from curtsy.fetch.resolver import Lookup
+from curtsy.fetch.resolver import Resolver
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Reply
 from fetch.sites import Serve, Site, answers, fetcher, get, once, page
@@ -191,7 +191,7 @@ async def test_a_name_is_looked_up_once_for_all_who_ask_and_then_remembered(
         return ["127.0.0.1", "10.0.0.1"]
 
     monkeypatch.setattr(resolver, "addresses_of", answer)
-    names = Lookup(allow=parse_networks("127.0.0.0/8"))
+    names = Resolver(allow=parse_networks("127.0.0.0/8"))
     found = await asyncio.gather(*(names.addresses("a.example") for _ in range(5)))
     assert found == [["127.0.0.1"]] * 5
     assert await names.addresses("a.example") == ["127.0.0.1"]
@@ -215,7 +215,7 @@ async def test_a_failed_lookup_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
         return reply
 
     monkeypatch.setattr(resolver, "addresses_of", answer)
-    names = Lookup(allow=parse_networks("127.0.0.0/8"))
+    names = Resolver(allow=parse_networks("127.0.0.0/8"))
     with pytest.raises(socket.gaierror):
         await names.addresses("a.example")
     with pytest.raises(AddressRefused):

@@ -7,7 +7,7 @@ import pytest
 
 from curtsy.config import load
 from curtsy.errors import BadSetting
-from curtsy.processes.access_rules import entrance_for, is_private
+from curtsy.processes.access_rules import access_rules_for, is_private
 from curtsy.processes.http_server import listen
 from curtsy.store import Store
 
@@ -31,7 +31,7 @@ async def test_without_a_word_the_names_are_the_machines(sqlite_url: str) -> Non
     settings = load(api_port=0)
     async with Store(sqlite_url) as store:
         with listen(settings) as listening:
-            made = await entrance_for(settings, listening, store)
+            made = await access_rules_for(settings, listening, store)
     machine = socket.gethostname().lower()
     assert made.hosts == {"127.0.0.1", machine, machine.partition(".")[0]}
     assert (made.origins, made.is_private, made.open_access) == ((), True, False)
@@ -42,7 +42,7 @@ async def test_names_and_origins_are_lists(sqlite_url: str) -> None:
                     cors_origins="https://One.example,http://two.example:8080 ")  # fmt: skip
     async with Store(sqlite_url) as store:
         with listen(settings) as listening:
-            made = await entrance_for(settings, listening, store)
+            made = await access_rules_for(settings, listening, store)
     assert made.hosts == {"a.example", "b"}
     assert made.origins == ("https://one.example", "http://two.example:8080")
     assert made.open_access

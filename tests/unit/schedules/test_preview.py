@@ -16,9 +16,9 @@ from curtsy.politeness.hours import Hours
 from curtsy.politeness.pace import Pace
 from curtsy.politeness.policy import Policy
 from curtsy.schedules.preview import simulation
-from curtsy.schedules.preview.simulation import Asks, Foreseen, Foretold, Slot, foretell, prospect
+from curtsy.schedules.preview.simulation import Asks, Foreseen, Foretold, Slot, foretell, preview
 from curtsy.schedules.preview.source_queue import SourceNow
-from curtsy.schedules.verdict import CatchUp, Overlap, Standing, judge
+from curtsy.schedules.verdict import CatchUp, Overlap, ScheduleState, judge
 from curtsy.timetable import Cron, Every, Once, Rule, slot_after
 
 NOON = 1_774_699_200_000
@@ -29,11 +29,11 @@ def plan(name: str, rule: Rule, *asks: Asks, overlap: Overlap = Overlap.SKIP) ->
     after_end = isinstance(rule, Every) and rule.after_end
     first = NOON if after_end else slot_after(rule, NOON - 1, seed=name)
     assert first is not None
-    standing = Standing(
+    schedule_state = ScheduleState(
         rule=rule, seed=name, overlap=overlap, catch_up=CatchUp.LATEST, window=DAY,
         next_fire_at=first, waiting=None, is_busy=False, ended_at=NOON,
     )  # fmt: skip
-    return Foreseen(id=name, name=name, standing=standing, look_at=first, asks=asks)
+    return Foreseen(id=name, name=name, schedule_state=schedule_state, look_at=first, asks=asks)
 
 
 def source(name: str = "a", policy: Policy | None = None, **more: Any) -> dict[str, SourceNow]:
@@ -68,7 +68,7 @@ class Simulation:
     def __post_init__(self) -> None:
         self.paces = {name: deepcopy(one.pace) for name, one in self.sources.items()}
         self.queues: dict[str, list[list[Any]]] = {name: [] for name in self.sources}
-        self.standings = {one.name: one.standing for one in self.schedules}
+        self.standings = {one.name: one.schedule_state for one in self.schedules}
         self.rng = random.Random(7)
 
     def run(self, until: int) -> None:
@@ -110,7 +110,7 @@ class Simulation:
         if verdict.skipped is not None:
             self.slots.append((one.name, verdict.skipped, "skipped"))
         if verdict.fire is not None:
-            if one.standing.overlap is Overlap.CANCEL_RUNNING:
+            if one.schedule_state.overlap is Overlap.CANCEL_RUNNING:
                 for queue in self.queues.values():
                     queue[:] = [b for b in queue if b[0][0] != one.name]
             self.slots.append((one.name, verdict.fire, "fired"))
@@ -274,12 +274,12 @@ def test_what_would_be_refused_asks_for_nothing() -> None:
 
 def test_a_crawl_is_told_at_its_least_and_at_its_most() -> None:
     crawl = plan("c", every(60), pages(1, most=5_000))
-    found = prospect([crawl], source(), now=NOON, until=NOON + 2 * HOUR)
+    found = preview([crawl], source(), now=NOON, until=NOON + 2 * HOUR)
     assert [slot.outcome for slot in found.least.slots] == ["fired"] * 3
     assert [slot.outcome for slot in found.most.slots] == ["fired", "skipped", "fired"]
     assert not any(slot.overruns for slot in found.least.slots)
     assert found.most.slots[0].overruns
-    sure = prospect([plan("c", every(60), pages(1))], source(), now=NOON, until=NOON)
+    sure = preview([plan("c", every(60), pages(1))], source(), now=NOON, until=NOON)
     assert sure.most is sure.least
 
 

@@ -13,7 +13,7 @@ from curtsy.schedules.verdict import (
     LOOK_AGAIN,
     CatchUp,
     Overlap,
-    Standing,
+    ScheduleState,
     Verdict,
     first_slot,
     judge,
@@ -24,8 +24,8 @@ NOON = 1_800_014_400_000
 HOURLY = Cron("0 * * * *")
 
 
-def standing(**changes: object) -> Standing:
-    plain = Standing(
+def schedule_state(**changes: object) -> ScheduleState:
+    plain = ScheduleState(
         rule=HOURLY, seed="s", overlap=Overlap.SKIP, catch_up=CatchUp.LATEST, window=DAY,
         next_fire_at=NOON, waiting=None, is_busy=False, ended_at=NOON - HOUR,
     )  # fmt: skip
@@ -33,29 +33,29 @@ def standing(**changes: object) -> Standing:
 
 
 def test_before_its_slot_nothing_happens() -> None:
-    assert judge(standing(), NOON - 1) == Verdict(NOON, NOON)
+    assert judge(schedule_state(), NOON - 1) == Verdict(NOON, NOON)
 
 
 def test_at_its_slot_it_fires_once_and_the_next_is_known() -> None:
-    assert judge(standing(), NOON) == Verdict(NOON + HOUR, NOON + HOUR, fire=NOON)
+    assert judge(schedule_state(), NOON) == Verdict(NOON + HOUR, NOON + HOUR, fire=NOON)
 
 
 def test_of_missed_slots_the_latest_fires_and_the_others_are_told() -> None:
-    verdict = judge(standing(), NOON + 3 * HOUR + 5 * MINUTE)
+    verdict = judge(schedule_state(), NOON + 3 * HOUR + 5 * MINUTE)
     assert verdict.fire == NOON + 3 * HOUR
     assert verdict.missed == (NOON, NOON + HOUR, NOON + 2 * HOUR)
     assert verdict.next_fire_at == NOON + 4 * HOUR
 
 
 def test_without_catching_up_a_late_slot_is_missed_and_one_in_time_is_not() -> None:
-    none = standing(catch_up=CatchUp.NONE)
+    none = schedule_state(catch_up=CatchUp.NONE)
     assert judge(none, NOON + GRACE).fire == NOON
     late = judge(none, NOON + GRACE + 1)
     assert (late.fire, late.missed, late.next_fire_at) == (None, (NOON,), NOON + HOUR)
 
 
 def test_all_missed_slots_fire_one_after_the_other() -> None:
-    s, now, fired = standing(catch_up=CatchUp.ALL), NOON + 3 * HOUR + 1, []
+    s, now, fired = schedule_state(catch_up=CatchUp.ALL), NOON + 3 * HOUR + 1, []
     while (verdict := judge(s, now)).fire is not None:
         fired.append(verdict.fire)
         busy = judge(replace(s, next_fire_at=verdict.next_fire_at, is_busy=True), now)
@@ -69,7 +69,7 @@ def test_all_missed_slots_fire_one_after_the_other() -> None:
 def test_slots_that_are_caught_up_on_wait_for_each_other(overlap: Overlap) -> None:
     """Slots every ten minutes, missed for fifty; each run takes three minutes."""
     ten = 10 * MINUTE
-    s = standing(rule=Every(10, jitter=False), overlap=overlap, catch_up=CatchUp.ALL)
+    s = schedule_state(rule=Every(10, jitter=False), overlap=overlap, catch_up=CatchUp.ALL)
     now, busy_until, fired = NOON + 4 * ten + 2 * MINUTE, 0, []
     for _ in range(100):
         verdict = judge(replace(s, is_busy=now < busy_until), now)
@@ -89,15 +89,15 @@ def test_slots_that_are_caught_up_on_wait_for_each_other(overlap: Overlap) -> No
 
 def test_what_is_older_than_the_window_is_never_caught_up_on() -> None:
     for catch_up in CatchUp:
-        verdict = judge(standing(catch_up=catch_up, window=2 * HOUR), NOON + 5 * HOUR + 2)
+        verdict = judge(schedule_state(catch_up=catch_up, window=2 * HOUR), NOON + 5 * HOUR + 2)
         assert verdict.long_missed == NOON
         assert verdict.fire in (None, NOON + 4 * HOUR, NOON + 5 * HOUR)
-    gone = judge(standing(rule=Once(NOON), window=HOUR), NOON + 2 * HOUR)
+    gone = judge(schedule_state(rule=Once(NOON), window=HOUR), NOON + 2 * HOUR)
     assert gone == Verdict(None, None, long_missed=NOON)
 
 
 def test_while_a_run_goes_on_a_slot_does_as_the_schedule_says() -> None:
-    busy = standing(is_busy=True)
+    busy = schedule_state(is_busy=True)
     assert judge(busy, NOON) == Verdict(NOON + HOUR, NOON + HOUR, skipped=NOON)
     queued = judge(replace(busy, overlap=Overlap.QUEUE_ONE), NOON)
     assert (queued.fire, queued.waiting, queued.look_at) == (None, NOON, NOON + LOOK_AGAIN)
@@ -107,7 +107,7 @@ def test_while_a_run_goes_on_a_slot_does_as_the_schedule_says() -> None:
 
 
 def test_only_one_slot_waits_for_the_run_before_it() -> None:
-    waiting = standing(overlap=Overlap.QUEUE_ONE, waiting=NOON - HOUR, is_busy=True)
+    waiting = schedule_state(overlap=Overlap.QUEUE_ONE, waiting=NOON - HOUR, is_busy=True)
     second = judge(waiting, NOON)
     assert (second.fire, second.waiting, second.skipped) == (None, NOON - HOUR, NOON)
     ended = judge(replace(waiting, is_busy=False, next_fire_at=NOON + HOUR), NOON)
@@ -118,7 +118,7 @@ def test_only_one_slot_waits_for_the_run_before_it() -> None:
 
 def test_an_interval_after_the_last_end_waits_for_that_end() -> None:
     rule = Every(10, jitter=False, after_end=True)
-    s = standing(rule=rule, next_fire_at=None, ended_at=NOON)
+    s = schedule_state(rule=rule, next_fire_at=None, ended_at=NOON)
     assert judge(replace(s, is_busy=True), NOON) == Verdict(None, NOON + LOOK_AGAIN)
     at = NOON + 10 * MINUTE
     assert judge(s, NOON) == Verdict(at, at)
@@ -141,8 +141,8 @@ def test_an_interval_after_the_last_end_is_caught_up_on_as_any_slot_is(
     """One that stays missed is followed by another after its interval."""
     rule = Every(10, jitter=False, after_end=True)
     now = NOON + late
-    for s in (standing(rule=rule, next_fire_at=NOON, catch_up=catch_up),
-              standing(rule=rule, next_fire_at=None, ended_at=NOON - 10 * MINUTE,
+    for s in (schedule_state(rule=rule, next_fire_at=NOON, catch_up=catch_up),
+              schedule_state(rule=rule, next_fire_at=None, ended_at=NOON - 10 * MINUTE,
                        catch_up=catch_up)):  # fmt: skip
         onward = now + 10 * MINUTE
         missed = Verdict(onward, onward, missed=(NOON,))
@@ -177,7 +177,7 @@ def test_whoever_looks_whenever_no_slot_is_told_twice_or_forgotten(
 ) -> None:  # fmt: skip
     """Each slot ends as fired, skipped or missed, once, unless it still waits; none is early."""
     now = NOON
-    s = standing(rule=rule, overlap=overlap, catch_up=catch_up, window=7 * DAY,
+    s = schedule_state(rule=rule, overlap=overlap, catch_up=catch_up, window=7 * DAY,
                  next_fire_at=slot_after(rule, NOON, seed="s"))  # fmt: skip
     ended: list[int] = []
     for wait, busy in looks:

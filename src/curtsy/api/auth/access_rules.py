@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class AccessRules:
     hosts: frozenset[str] = frozenset()
     """What the API is called, in lower case, besides by its addresses and as localhost."""
     origins: tuple[str, ...] = ()

@@ -2,32 +2,34 @@
 
 from curtsy.access.keys import USES_NOTED_EVERY, Key, Presented, keys_exist, presented, recognised
 from curtsy.access.sessions import Session, cookie_hash, sessions_of
-from curtsy.api.auth.access_rules import Entrance
-from curtsy.api.auth.cache import Recent
-from curtsy.api.auth.failed_attempts import WrongKeys
-from curtsy.api.backend import Desk
+from curtsy.api.auth.access_rules import AccessRules
+from curtsy.api.auth.cache import ReadCache
+from curtsy.api.auth.failed_attempts import FailedAttempts
+from curtsy.api.backend import Backend
 from curtsy.clock import Clock
 from curtsy.model.roles import Caller
 
 
-class Porter:
+class Authenticator:
     """What changes in the store, it knows within a second."""
 
-    def __init__(self, desk: Desk, entrance: Entrance) -> None:
-        self._desk, self._entrance = desk, entrance
-        self._keys: Recent[Presented, Key] = Recent(
-            desk, lambda c, given, now: recognised(c, given, now=now)
+    def __init__(self, backend: Backend, access_rules: AccessRules) -> None:
+        self._backend, self._entrance = backend, access_rules
+        self._keys: ReadCache[Presented, Key] = ReadCache(
+            backend, lambda c, given, now: recognised(c, given, now=now)
         )
-        self._sessions: Recent[str, Session] = Recent(
-            desk, lambda c, hashes, now: sessions_of(c, hashes, now=now)
+        self._sessions: ReadCache[str, Session] = ReadCache(
+            backend, lambda c, hashes, now: sessions_of(c, hashes, now=now)
         )
-        self._any_key: Recent[None, bool] = Recent(desk, lambda c, *_: {None: keys_exist(c)})
+        self._any_key: ReadCache[None, bool] = ReadCache(
+            backend, lambda c, *_: {None: keys_exist(c)}
+        )
         self._noted: dict[int, int] = {}
-        self.wrong_keys = WrongKeys()
+        self.wrong_keys = FailedAttempts()
 
     @property
     def clock(self) -> Clock:
-        return self._desk.clock
+        return self._backend.clock
 
     async def lets_everyone_in(self) -> bool:
         if self._entrance.open_access:
@@ -49,7 +51,7 @@ class Porter:
         self._sessions.forget(cookie_hash(cookie))
 
     def _note_use(self, key: Key) -> None:
-        now = self._desk.clock.now()
+        now = self._backend.clock.now()
         if now - max(key.used_at or 0, self._noted.get(key.id, 0)) > USES_NOTED_EVERY:
             self._noted[key.id] = now
-            self._desk.note_use(key.id)
+            self._backend.note_use(key.id)

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from curtsy.api.backend import Desk
-from curtsy.batcher import Gathering
+from curtsy.api.backend import Backend
+from curtsy.batcher import Batcher
 from curtsy.errors import StoreAway
 from curtsy.store import Connection
 
@@ -21,23 +21,21 @@ ANSWER_WITHIN_SECONDS = 1.0
 as when it tells a thousand followers something."""
 
 
-class Recent(Generic[Question, Answer]):
+class ReadCache(Generic[Question, Answer]):
     """`look_up` finds many at once. What it does not find is not kept, so that asking for what is
     not there cannot push out what is."""
 
     def __init__(
         self,
-        desk: Desk,
+        backend: Backend,
         look_up: Callable[[Connection, Sequence[Question], int], Mapping[Question, Answer]],
     ) -> None:
-        self._desk, self._look_up = desk, look_up
+        self._backend, self._look_up = backend, look_up
         self._kept: dict[Question, tuple[int, Answer]] = {}
-        self._asked: Gathering[Question, Answer | None] = Gathering(
-            self._ask, most=TOGETHER, at_once=1
-        )
+        self._asked: Batcher[Question, Answer | None] = Batcher(self._ask, most=TOGETHER, at_once=1)
 
     async def answer(self, question: Question) -> Answer | None:
-        now = self._desk.clock.monotonic()
+        now = self._backend.clock.monotonic()
         kept = self._kept.get(question)
         if kept is not None and now - kept[0] < KEPT_FOR:
             return kept[1]
@@ -59,5 +57,7 @@ class Recent(Generic[Question, Answer]):
         self._kept[question] = (now, answer)
 
     async def _ask(self, questions: Sequence[Question]) -> list[Answer | Exception | None]:
-        found = await self._desk.read(lambda c: self._look_up(c, questions, self._desk.clock.now()))
+        found = await self._backend.read(
+            lambda c: self._look_up(c, questions, self._backend.clock.now())
+        )
         return [found.get(question) for question in questions]

@@ -12,7 +12,7 @@ MOST_WRONG = 10
 MOST_ADDRESSES = 10_000
 
 
-class WrongKeys:
+class FailedAttempts:
     def __init__(self) -> None:
         self._minute = 0
         self._wrong: dict[str, int] = {}

@@ -8,11 +8,11 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from curtsy.access.sessions import Session
-from curtsy.api.auth.authenticator import Porter
+from curtsy.api.auth.authenticator import Authenticator
 from curtsy.api.auth.permissions import role_needed
-from curtsy.api.auth.stream_access import WhileAllowed
+from curtsy.api.auth.stream_access import StreamAccess
 from curtsy.api.middleware.origins import is_same_origin
-from curtsy.api.refusals import refuse
+from curtsy.api.problems import refuse
 from curtsy.errors import CurtsyError, KeyNeeded, NotAllowed
 from curtsy.model.roles import OPEN, Caller
 
@@ -22,9 +22,9 @@ CHANGES_NOTHING = ("GET", "HEAD", "OPTIONS")
 Headers = dict[bytes, bytes]
 
 
-class Access:
-    def __init__(self, app: ASGIApp, porter: Porter) -> None:
-        self._app, self._porter = app, porter
+class AuthMiddleware:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+        self._app, self._porter = app, authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -33,7 +33,7 @@ class Access:
             await refuse(refused, scope, receive, send)
             return
         monotonic = self._porter.clock.monotonic
-        await self._app(scope, receive, WhileAllowed(scope, send, self._admit, monotonic))
+        await self._app(scope, receive, StreamAccess(scope, send, self._admit, monotonic))
 
     async def _admit(self, scope: Scope) -> None:
         needed = role_needed(scope.get("method", "GET"), scope["path"])

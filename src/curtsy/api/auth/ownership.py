@@ -3,79 +3,33 @@
 from starlette.requests import HTTPConnection
 
 from curtsy.api.auth.middleware import caller_of
-from curtsy.api.backend import Desk
+from curtsy.api.backend import Backend
 from curtsy.errors import NotFound
-from curtsy.model.jobs import ItemState
-from curtsy.store import Connection, Statement
-
-ITEMS_LOOKED_THROUGH = 20_000
-"""Of a user's, the newest: there is no way from a page to all items that ever had it."""
-
-_OWNER = Statement("SELECT user_id FROM jobs WHERE public_id = :job")
+from curtsy.jobs.ownership import first_asked, has_page, owner_of
 
 
-def _looks(wanted: str, limit: str = "") -> tuple[Statement, ...]:
-    """By page, where items of that state are found by it; then by user."""
-    by_page = [
-        f"""
-        SELECT {wanted} FROM (
-            SELECT job_id FROM items
-            WHERE page_id = :page_id AND state = {state} LIMIT :most) AS found
-        JOIN jobs j ON j.id = found.job_id WHERE j.user_id = :user_id {limit}
-        """  # noqa: S608
-        for state in (ItemState.WAITING.value, ItemState.FAILED.value)
-    ]
-    by_user = f"""
-        SELECT {wanted} FROM (
-            SELECT i.page_id, j.created_at FROM jobs j JOIN items i ON i.job_id = j.id
-            WHERE j.user_id = :user_id ORDER BY j.created_at DESC LIMIT :most) AS newest
-        WHERE page_id = :page_id {limit}
-    """  # noqa: S608
-    return tuple(Statement(look) for look in (*by_page, by_user))
-
-
-_ANY = _looks("1", "LIMIT 1")
-_FIRST = _looks("min(created_at)")
-
-
-async def require_own_job(connection: HTTPConnection, desk: Desk, job: str) -> None:
+async def require_own_job(connection: HTTPConnection, backend: Backend, job: str) -> None:
     user_id = caller_of(connection).confined_to
-    if user_id is not None and await desk.read(lambda c: _owner(c, job)) != user_id:
+    if user_id is not None and await backend.read(lambda c: owner_of(c, job)) != user_id:
         raise NotFound("job", job)
 
 
-async def require_own_page(connection: HTTPConnection, desk: Desk, page_id: int, name: str) -> None:
+async def require_own_page(
+    connection: HTTPConnection, backend: Backend, page_id: int, name: str
+) -> None:
     user_id = caller_of(connection).confined_to
-    if user_id is not None and not await desk.read(lambda c: has_page(c, user_id, page_id)):
+    if user_id is not None and not await backend.read(lambda c: has_page(c, user_id, page_id)):
         raise NotFound("page", name)
 
 
 async def page_is_theirs_since(
-    connection: HTTPConnection, desk: Desk, page_id: int, name: str
+    connection: HTTPConnection, backend: Backend, page_id: int, name: str
 ) -> int | None:
     """When the caller first asked for the page, as far as is known; None: it sees everything."""
     user_id = caller_of(connection).confined_to
     if user_id is None:
         return None
-    since = await desk.read(lambda c: _first_asked(c, user_id, page_id))
+    since = await backend.read(lambda c: first_asked(c, user_id, page_id))
     if since is None:
         raise NotFound("page", name)
     return since
-
-
-def _owner(connection: Connection, job: str) -> str | None:
-    owner: str | None = _OWNER(connection, job=job).scalar()
-    return owner
-
-
-def has_page(connection: Connection, user_id: str, page_id: int) -> bool:
-    return any(
-        look(connection, user_id=user_id, page_id=page_id, most=ITEMS_LOOKED_THROUGH).scalar()
-        for look in _ANY
-    )
-
-
-def _first_asked(connection: Connection, user_id: str, page_id: int) -> int | None:
-    known = {"user_id": user_id, "page_id": page_id, "most": ITEMS_LOOKED_THROUGH}
-    found = [look(connection, **known).scalar() for look in _FIRST]
-    return min((at for at in found if at is not None), default=None)

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable
 from starlette.types import Message, Scope, Send
 
 from curtsy.api.auth.cache import KEPT_FOR
-from curtsy.api.refusals import closing
+from curtsy.api.problems import closing
 from curtsy.errors import KeyNeeded, NotAllowed, StoreAway
 
 END: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
 
-class WhileAllowed:
+class StreamAccess:
     """Sends an answer; of one that goes on for longer, asks again every second."""
 
     def __init__(

@@ -10,8 +10,8 @@ from ipaddress import ip_address
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from curtsy.api.auth.access_rules import Entrance
-from curtsy.api.refusals import refuse
+from curtsy.api.auth.access_rules import AccessRules
+from curtsy.api.problems import refuse
 from curtsy.errors import NotAllowed
 
 PAIRS_KEPT = 1_024
@@ -23,10 +23,10 @@ ANSWERED_WITH = ("Location", "Retry-After", "Idempotent-Replayed", "WWW-Authenti
 _HOST = re.compile(r"(\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_.-]+))(:[0-9]*)?")
 
 
-class RefuseStrangers:
-    def __init__(self, app: ASGIApp, entrance: Entrance) -> None:
+class OriginCheck:
+    def __init__(self, app: ASGIApp, access_rules: AccessRules) -> None:
         self._app = app
-        self._stranger = lru_cache(PAIRS_KEPT)(partial(stranger, entrance))
+        self._stranger = lru_cache(PAIRS_KEPT)(partial(stranger, access_rules))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
@@ -37,15 +37,15 @@ class RefuseStrangers:
             await refuse(NotAllowed(said), scope, receive, send)
 
 
-def stranger(entrance: Entrance, host: bytes | None, origin: bytes | None) -> str | None:
+def stranger(access_rules: AccessRules, host: bytes | None, origin: bytes | None) -> str | None:
     """Why the request is refused; None: it is not."""
     called = (host or b"").decode("latin-1").lower()
-    if not _is_ours(called, entrance.hosts):
+    if not _is_ours(called, access_rules.hosts):
         return f"This API is not called {called[:100]!r}: CURTSY_ALLOWED_HOSTS names what it is."
     if origin is None or is_same_origin(origin, host):
         return None
     page = origin.decode("latin-1").lower()
-    if page in entrance.origins:
+    if page in access_rules.origins:
         return None
     return f"Pages of {page[:100]!r} may not use this API: CURTSY_CORS_ORIGINS does not name it."
 

@@ -24,7 +24,7 @@ LINGER_SECONDS = 2.0
 RETRY_SECONDS = 2
 
 
-class CheckHead:
+class HeadLimits:
     """Refuses a head that no door should have to look at."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -35,7 +35,7 @@ class CheckHead:
         await (refused or self._app)(scope, receive, send)
 
 
-class LimitBody:
+class BodyLimit:
     """Counts what really arrives, too: a length that a client states proves nothing."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -120,7 +120,7 @@ class _Body:
         raise HTTPException(answer.status_code)
 
 
-class CatchEverything:
+class ErrorBoundary:
     """The one place where a request's unexpected error is caught: logged, and answered."""
 
     def __init__(self, app: ASGIApp) -> None:

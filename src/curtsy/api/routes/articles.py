@@ -5,7 +5,7 @@ from operator import attrgetter
 from fastapi import APIRouter, Response
 
 from curtsy.api.auth.middleware import TheCaller
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.api.schemas.articles import ArticlesCreated, created
@@ -19,11 +19,11 @@ router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter
 @router.post("/jobs/submit", status_code=201, response_model=ArticlesCreated,
              responses=IF_DRY | problems(413, 429, 507))  # fmt: skip
 async def submit_articles(
-    asked: ArticlesRequest, desk: TheDesk, caller: TheCaller, idempotency_key: Key = None
+    asked: ArticlesRequest, backend: TheBackend, caller: TheCaller, idempotency_key: Key = None
 ) -> Response:
     """Take a batch of articles in. What is in the store and fresh enough is not fetched again."""
-    request = job_request(asked, key=idempotency_key, page_max_age=desk.page_max_age,
-                          caller=caller, now=desk.clock.now())  # fmt: skip
+    request = job_request(asked, key=idempotency_key, page_max_age=backend.settings.page_max_age,
+                          caller=caller, now=backend.clock.now())  # fmt: skip
     if asked.dry_run:
-        return planned(await desk.plan(request), request.finish_by)
-    return created(await desk.submit(request))
+        return planned(await backend.plan(request), request.finish_by)
+    return created(await backend.submit(request))

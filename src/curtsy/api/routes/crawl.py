@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from curtsy.api.auth.middleware import TheCaller
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.api.routes.not_built import not_built
@@ -14,7 +14,7 @@ from curtsy.api.schemas.crawl import CrawlCreated, CrawlScheduled, created, sche
 from curtsy.api.schemas.idempotency import REPLAYED, Key
 from curtsy.api.schemas.plan import PlannedJob, planned
 from curtsy.errors import BadRequest
-from curtsy.requests.crawl import CrawlRequest, job_request, schedule_plan
+from curtsy.requests.crawl import CrawlRequest, job_request, schedule_spec
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
@@ -29,7 +29,7 @@ LATER_ON: dict[int | str, dict[str, Any]] = {202: {"model": CrawlScheduled}}
              responses=LATER_ON | problems(409, 413, 429, 501, 507))  # fmt: skip
 async def submit_crawl(
     asked: CrawlRequest,
-    desk: TheDesk,
+    backend: TheBackend,
     caller: TheCaller,
     ignore_cache: Annotated[bool, Query()] = False,
     idempotency_key: Key = None,
@@ -44,18 +44,18 @@ async def submit_crawl(
     if len(asked.start_urls) > asked.params.max_pages:
         raise BadRequest(["There are more start_urls than max_pages."])
     request = job_request(
-        asked, key=idempotency_key, caller=caller, cache_ttl=desk.crawl_cache_ttl,
-        fresh=asked.ignore_cache or ignore_cache, now=desk.clock.now(),
+        asked, key=idempotency_key, caller=caller, cache_ttl=backend.settings.crawl_cache_ttl,
+        fresh=asked.ignore_cache or ignore_cache, now=backend.clock.now(),
     )  # fmt: skip
     if asked.dry_run:
-        return planned(await desk.plan(request), request.finish_by)
+        return planned(await backend.plan(request), request.finish_by)
     if asked.schedule_at is not None or asked.interval is not None:
-        plan = schedule_plan(asked, caller, fresh=asked.ignore_cache or ignore_cache,
-                             now=desk.clock.now())  # fmt: skip
-        return scheduled(await desk.schedules.make(request, plan))
+        plan = schedule_spec(asked, caller, fresh=asked.ignore_cache or ignore_cache,
+                             now=backend.clock.now())  # fmt: skip
+        return scheduled(await backend.schedules.make(request, plan))
     if asked.timezone is not None:
         raise BadRequest(["timezone belongs to interval and schedule_at."])
-    submitted = await desk.submit(request)
+    submitted = await backend.submit(request)
     headers = REPLAYED if submitted.replayed else None
     body = created(submitted).model_dump_json()
     return Response(body, 200, headers, "application/json")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from curtsy.api.backend import Desk, TheDesk
+from curtsy.api.backend import Backend, TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.api.schemas.dead_letters import (
@@ -22,8 +22,8 @@ from curtsy.api.schemas.dead_letters import (
     story_of,
 )
 from curtsy.errors import NotFound
-from curtsy.jobs import Letters, Settled
-from curtsy.jobs.dead_letter_list import groups, letter, letters, open_among
+from curtsy.jobs import LetterSelection, Settled
+from curtsy.jobs.dead_letters import groups, letter, letters, open_among
 from curtsy.jobs.pages import attempts_of
 from curtsy.model.failure_kinds import Kind
 
@@ -44,7 +44,7 @@ Cursor = Annotated[str | None, Query(pattern="^[0-9]{1,18}$")]
 
 @router.get("", responses=problems(), response_model_exclude_none=True)
 async def list_dead_letters(
-    desk: TheDesk,
+    backend: TheBackend,
     state: State = "open",
     kind: Kind | None = None,
     source: Annotated[str | None, Query(max_length=300)] = None,
@@ -53,9 +53,9 @@ async def list_dead_letters(
 ) -> LetterList:
     """What was given up: the open ones by cause, and the letters themselves, newest first."""
     before = int(cursor) if cursor is not None else None
-    rows = await desk.read(lambda c: letters(c, state=state, kind=kind, source=source,
+    rows = await backend.read(lambda c: letters(c, state=state, kind=kind, source=source,
                                              before=before, most=limit + 1))  # fmt: skip
-    by_cause = await desk.read(lambda c: groups(c, kind=kind, source=source))
+    by_cause = await backend.read(lambda c: groups(c, kind=kind, source=source))
     more = len(rows) > limit
     return LetterList(
         groups=[group_of(group) for group in by_cause],
@@ -66,48 +66,48 @@ async def list_dead_letters(
 
 
 @router.get("/{letter_id}", responses=problems(404), response_model_exclude_none=True)
-async def get_dead_letter(number: LetterId, desk: TheDesk) -> LetterStory:
+async def get_dead_letter(number: LetterId, backend: TheBackend) -> LetterStory:
     """One letter with its traceback, and every attempt at its page."""
-    row = await desk.read(lambda c: letter(c, number))
-    history = await desk.read(lambda c: attempts_of(c, row.page_id))
+    row = await backend.read(lambda c: letter(c, number))
+    history = await backend.read(lambda c: attempts_of(c, row.page_id))
     return story_of(row, history)
 
 
 @router.post("/retry", responses=problems(507))
-async def retry_dead_letters(which: Which, desk: TheDesk) -> SettledLetters:
+async def retry_dead_letters(which: Which, backend: TheBackend) -> SettledLetters:
     """Try many again, or first see how many that would be (`preview`, which is the default)."""
     asked = meant(which)
     if which.preview:
-        return await _preview(desk, asked)
-    return await _done(desk, asked, await desk.retry_letters(asked))
+        return await _preview(backend, asked)
+    return await _done(backend, asked, await backend.retry_letters(asked))
 
 
 @router.post("/resolve", responses=problems(507))
-async def resolve_dead_letters(which: Which, desk: TheDesk) -> SettledLetters:
+async def resolve_dead_letters(which: Which, backend: TheBackend) -> SettledLetters:
     """Lay many aside, or first see how many that would be (`preview`, which is the default)."""
     asked = meant(which)
     if which.preview:
-        return await _preview(desk, asked)
-    return await _done(desk, asked, await desk.resolve_letters(asked))
+        return await _preview(backend, asked)
+    return await _done(backend, asked, await backend.resolve_letters(asked))
 
 
 @router.post("/{letter_id}/retry", status_code=202, responses=problems(404, 409, 507))
-async def retry_dead_letter(number: LetterId, desk: TheDesk) -> SettledLetters:
+async def retry_dead_letter(number: LetterId, backend: TheBackend) -> SettledLetters:
     """Try its page again, for every job that wanted it and was not cancelled."""
-    return settled(await desk.retry_letter(number))
+    return settled(await backend.retry_letter(number))
 
 
 @router.post("/{letter_id}/resolve", responses=problems(404, 409, 507))
-async def resolve_dead_letter(number: LetterId, desk: TheDesk) -> SettledLetters:
+async def resolve_dead_letter(number: LetterId, backend: TheBackend) -> SettledLetters:
     """Lay it aside: nothing more is done about it."""
-    return settled(await desk.resolve_letter(number))
+    return settled(await backend.resolve_letter(number))
 
 
-async def _preview(desk: Desk, asked: Letters) -> SettledLetters:
+async def _preview(backend: Backend, asked: LetterSelection) -> SettledLetters:
     if asked.ids is not None:
-        number = await desk.read(lambda c: open_among(c, asked.ids or ()))
+        number = await backend.read(lambda c: open_among(c, asked.ids or ()))
         return SettledLetters(preview=True, letters=number)
-    found = await desk.read(lambda c: groups(c, kind=asked.kind, source=asked.source))
+    found = await backend.read(lambda c: groups(c, kind=asked.kind, source=asked.source))
     return SettledLetters(
         preview=True,
         letters=sum(group.count.number for group in found),
@@ -116,9 +116,9 @@ async def _preview(desk: Desk, asked: Letters) -> SettledLetters:
     )
 
 
-async def _done(desk: Desk, asked: Letters, done: Settled) -> SettledLetters:
+async def _done(backend: Backend, asked: LetterSelection, done: Settled) -> SettledLetters:
     left = 0
     if asked.ids is None:
-        found = await desk.read(lambda c: groups(c, kind=asked.kind, source=asked.source))
+        found = await backend.read(lambda c: groups(c, kind=asked.kind, source=asked.source))
         left = sum(group.count.number for group in found)
     return settled(done, left)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from curtsy import __version__
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.problems import RETRY_AFTER, STORE_AWAY_RETRY_SECONDS
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.jobs.job import live_workers
@@ -39,10 +39,10 @@ AWAY = {"model": Health, "description": "The store is away", "headers": RETRY_AF
 
 @router.get("/health", responses={503: AWAY})
 @router.head("/health", include_in_schema=False)
-async def get_health(desk: TheDesk, response: Response) -> Health:
+async def get_health(backend: TheBackend, response: Response) -> Health:
     """The whole in one word: for those who only want to know whether to worry."""
     try:
-        workers = await desk.read(lambda c: live_workers(c, now=desk.clock.now()))
+        workers = await backend.read(lambda c: live_workers(c, now=backend.clock.now()))
     except (StoreAway, StoreFull):
         response.status_code = 503
         response.headers["Retry-After"] = str(STORE_AWAY_RETRY_SECONDS)

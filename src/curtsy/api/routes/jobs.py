@@ -13,8 +13,8 @@ from starlette.requests import HTTPConnection
 
 from curtsy.api.auth.middleware import TheCaller
 from curtsy.api.auth.ownership import require_own_job
-from curtsy.api.backend import Desk, TheDesk
-from curtsy.api.eta_cache import Etas
+from curtsy.api.backend import Backend, TheBackend
+from curtsy.api.eta_cache import EtaCache
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import BadState, problems
 from curtsy.api.schemas.articles import ArticleResults
@@ -31,11 +31,12 @@ from curtsy.api.schemas.jobs import (
     RunJob,
     summary,
 )
-from curtsy.api.schemas.results import AT_ONCE, as_answer, as_lines, ended_items
+from curtsy.api.schemas.results import as_answer, as_lines
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.jobs.job import read_whole
-from curtsy.jobs.listing import FIRST, TOTAL_CAP, Place, Wish
+from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, Place
 from curtsy.jobs.listing import list_jobs as listed
+from curtsy.jobs.results import AT_ONCE, ended_items
 from curtsy.model.jobs import JobState
 from curtsy.model.status_words import DOORS, EVERY_STATE, FILTERS, word
 from curtsy.schedules.schedule import remove
@@ -51,14 +52,14 @@ AS_LINES: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _job(job_id: str, connection: HTTPConnection, desk: TheDesk) -> str:
+async def _job(job_id: str, connection: HTTPConnection, backend: TheBackend) -> str:
     """What cannot be an id, and so must not be asked for, is not found either; nor is a job of
     somebody else's."""
     if job_id in RESERVED:
         works = connection.url.path.endswith(f"/{job_id}") and RESERVED[job_id]
         raise HTTPException(405, headers={"Allow": works}) if works else HTTPException(404)
     require_name(job_id)
-    await require_own_job(connection, desk, job_id)
+    await require_own_job(connection, backend, job_id)
     return job_id
 
 
@@ -85,7 +86,7 @@ Cursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")]
 @router.get("/jobs", responses=problems(), response_model_exclude_none=True)
 @router.get("/jobs/", include_in_schema=False, response_model_exclude_none=True)
 async def list_jobs(
-    desk: TheDesk,
+    backend: TheBackend,
     caller: TheCaller,
     status_filter: StatusFilter = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
@@ -99,8 +100,8 @@ async def list_jobs(
     10,000 jobs are looked through at a time: a page may have few or none, and yet a next one."""
     wanted = FILTERS[status_filter] if status_filter else EVERY_STATE if door else None
     wanted = wanted.of(door) if wanted and door else wanted
-    wish, after = Wish(caller.confined_to, wanted, tag, q), _place(cursor)
-    rows, total, onward = await desk.read(
+    wish, after = JobFilter(caller.confined_to, wanted, tag, q), _place(cursor)
+    rows, total, onward = await backend.read(
         lambda c: listed(c, wish, after=after, limit=limit, skip=skip)
     )
     return JobList(
@@ -115,9 +116,9 @@ async def list_jobs(
     response_model=FetchJob | ArticlesJob | CrawlJob | RunJob,
     responses=problems(404),
 )
-async def get_job(job: JobId, desk: TheDesk) -> Response:
+async def get_job(job: JobId, backend: TheBackend) -> Response:
     """A job and, if it is of the fetch door and completed, the content."""
-    row, tags, content = await desk.read(lambda c: read_whole(c, job))
+    row, tags, content = await backend.read(lambda c: read_whole(c, job))
     shape = summary(row, tags)
     if content is None:
         return _json(shape)
@@ -127,10 +128,10 @@ async def get_job(job: JobId, desk: TheDesk) -> Response:
 
 @router.get("/jobs/{job_id}/status", response_model=FetchSummary | ArticlesJob | CrawlJob | RunJob,
             responses=problems(404))  # fmt: skip
-async def get_job_status(request: Request, job: JobId, desk: TheDesk) -> Response:
+async def get_job_status(request: Request, job: JobId, backend: TheBackend) -> Response:
     """How far the job is, and when it may be expected to end."""
-    row, tags = await desk.job(job)
-    etas: Etas = request.app.state.etas
+    row, tags = await backend.job(job)
+    etas: EtaCache = request.app.state.etas
     return _json(summary(row, tags, await etas.of(row)))
 
 
@@ -139,16 +140,16 @@ async def get_job_status(request: Request, job: JobId, desk: TheDesk) -> Respons
 async def get_job_results(
     request: Request,
     job: JobId,
-    desk: TheDesk,
+    backend: TheBackend,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}$")] = None,
 ) -> Response:
     """What there is so far. With `Accept: application/x-ndjson` all of it, a line for each page."""
-    row, _tags = await desk.job(job)
+    row, _tags = await backend.job(job)
     after = int(cursor) if cursor is not None else -1
     if NDJSON in request.headers.get("accept", ""):
-        return StreamingResponse(_stream(desk, row.id, after), media_type=NDJSON)
-    piece = await desk.read(lambda c: ended_items(c, row.id, after=after, most=limit))
+        return StreamingResponse(_stream(backend, row.id, after), media_type=NDJSON)
+    piece = await backend.read(lambda c: ended_items(c, row.id, after=after, most=limit))
     state = JobState(row.state)
     head = {
         "job_id": row.public_id, "status": word(row.door, state, row.done), "state": state,
@@ -162,59 +163,59 @@ async def get_job_results(
 
 @router.delete("/jobs/{job_id}", responses=problems(400, 404, 507))
 async def cancel_job(
-    job: JobId, desk: TheDesk, purge: bool = False, schedule: bool = False
+    job: JobId, backend: TheBackend, purge: bool = False, schedule: bool = False
 ) -> Cancelled:
     """Cancel a job; 400 when it has ended. With `purge` also forget it and its data. With
     `schedule` remove the schedule that made it, whether or not the job has ended."""
     if schedule:
-        return await _unscheduled(desk, job)
+        return await _unscheduled(backend, job)
     if purge:
-        if await desk.purge(job):
+        if await backend.purge(job):
             return Cancelled(job_id=job, status="PURGED", message="Job purged.")
         message = "The job is large, and not all of it is purged yet: ask again."
         return Cancelled(job_id=job, status="PURGING", message=message)
     try:
-        removed = await desk.cancel(job)
+        removed = await backend.cancel(job)
     except WrongState as error:
         raise BadState(error) from None
     message = f"Job cancelled. Removed {removed} pending tasks."
-    return Cancelled(job_id=job, status=await _word(desk, job), message=message)
+    return Cancelled(job_id=job, status=await _word(backend, job), message=message)
 
 
-async def _unscheduled(desk: Desk, job: str) -> Cancelled:
-    row, _tags = await desk.job(job)
+async def _unscheduled(backend: Backend, job: str) -> Cancelled:
+    row, _tags = await backend.job(job)
     if row.schedule is None:
         raise BadState(WrongState(f"Job {job}", "of no schedule", "unscheduled"))
-    await desk.schedules.change(lambda c: remove(c, row.schedule, now=desk.clock.now()))
+    await backend.schedules.change(lambda c: remove(c, row.schedule, now=backend.clock.now()))
     removed = 0
     with suppress(WrongState):
-        removed = await desk.cancel(job)
+        removed = await backend.cancel(job)
     message = f"Schedule {row.schedule} removed. Removed {removed} pending tasks."
-    return Cancelled(job_id=job, status=await _word(desk, job), message=message)
+    return Cancelled(job_id=job, status=await _word(backend, job), message=message)
 
 
 @router.post("/jobs/{job_id}/retry", status_code=202, responses=problems(404, 409, 429, 507))
-async def retry_job(job: JobId, desk: TheDesk, caller: TheCaller) -> Changed:
+async def retry_job(job: JobId, backend: TheBackend, caller: TheCaller) -> Changed:
     """Try again what failed, and only that; 409 when nothing did."""
-    pages = await desk.retry(job, caller)
+    pages = await backend.retry(job, caller)
     message = f"Job retried. {pages} failed pages wait again."
-    return Changed(job_id=job, status=await _word(desk, job), message=message, pages=pages)
+    return Changed(job_id=job, status=await _word(backend, job), message=message, pages=pages)
 
 
 @router.post("/jobs/{job_id}/pause", responses=problems(404, 409, 507))
-async def pause_job(job: JobId, desk: TheDesk) -> Changed:
+async def pause_job(job: JobId, backend: TheBackend) -> Changed:
     """Start none of its pages until it is resumed; pages that other jobs wait for go on."""
-    pages = await desk.pause(job)
+    pages = await backend.pause(job)
     message = f"Job paused. {pages} pages wait aside."
-    return Changed(job_id=job, status=await _word(desk, job), message=message, pages=pages)
+    return Changed(job_id=job, status=await _word(backend, job), message=message, pages=pages)
 
 
 @router.post("/jobs/{job_id}/resume", responses=problems(404, 409, 507))
-async def resume_job(job: JobId, desk: TheDesk) -> Changed:
+async def resume_job(job: JobId, backend: TheBackend) -> Changed:
     """Go on with a paused job."""
-    pages = await desk.resume(job)
+    pages = await backend.resume(job)
     message = f"Job resumed. {pages} pages wait again."
-    return Changed(job_id=job, status=await _word(desk, job), message=message, pages=pages)
+    return Changed(job_id=job, status=await _word(backend, job), message=message, pages=pages)
 
 
 def _place(cursor: str | None) -> Place:
@@ -230,17 +231,17 @@ def _json(shape: Job) -> Response:
     return Response(shape.model_dump_json(exclude_none=True), media_type="application/json")
 
 
-async def _word(desk: Desk, job: str) -> str:
-    row, _tags = await desk.job(job)
+async def _word(backend: Backend, job: str) -> str:
+    row, _tags = await backend.job(job)
     return word(row.door, JobState(row.state), row.done)
 
 
-async def _stream(desk: Desk, job_id: int, after: int) -> AsyncIterator[bytes]:
+async def _stream(backend: Backend, job_id: int, after: int) -> AsyncIterator[bytes]:
     """Piece by piece: memory does not grow with the job."""
     more = True
     while more:
         at = after
-        piece = await desk.read(lambda c: ended_items(c, job_id, after=at, most=AT_ONCE))  # noqa: B023
+        piece = await backend.read(lambda c: ended_items(c, job_id, after=at, most=AT_ONCE))  # noqa: B023
         if piece.rows:
             yield await asyncio.to_thread(as_lines, piece)
             after = piece.last

@@ -5,10 +5,9 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from curtsy.api.backend import TheDesk
-from curtsy.api.metrics import families, measure
+from curtsy.api.backend import TheBackend
+from curtsy.api.metrics import MEDIA_TYPE, exposition, families, measure
 from curtsy.api.problems import problems
-from curtsy.api.prometheus import MEDIA_TYPE, exposition
 
 router = APIRouter(generate_unique_id_function=attrgetter("name"))
 AS_TEXT: dict[int | str, dict[str, Any]] = {
@@ -17,8 +16,8 @@ AS_TEXT: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/metrics", response_class=Response, responses=AS_TEXT | problems())
-async def get_metrics(desk: TheDesk) -> Response:
+async def get_metrics(backend: TheBackend) -> Response:
     """The queue, the workers, the schedules and the described sources, in the text format of
     Prometheus. They are of the whole system, whichever process is asked."""
-    found = await desk.read(lambda c: measure(c, desk.policy, now=desk.clock.now()))
+    found = await backend.read(lambda c: measure(c, backend.policy, now=backend.clock.now()))
     return Response(exposition(families(found)), media_type=MEDIA_TYPE)

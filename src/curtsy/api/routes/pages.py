@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from curtsy.api.auth.ownership import page_is_theirs_since
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.problems import problems
 from curtsy.api.schemas.pages import Page, own_page_of, page_of
 from curtsy.errors import NotFound
@@ -26,9 +26,9 @@ PageId = Annotated[str, Depends(_page)]
 
 
 @router.get("/{page_id}", responses=problems(404), response_model_exclude_none=True)
-async def get_page(request: Request, page: PageId, desk: TheDesk) -> Page:
+async def get_page(request: Request, page: PageId, backend: TheBackend) -> Page:
     """A page, how it stands, and its history."""
     number = int(page.removeprefix("art_"), 16)
-    since = await page_is_theirs_since(request, desk, number, page)
-    story = await desk.read(lambda c: page_story(c, number, page))
+    since = await page_is_theirs_since(request, backend, number, page)
+    story = await backend.read(lambda c: page_story(c, number, page))
     return page_of(story) if since is None else own_page_of(story, since)

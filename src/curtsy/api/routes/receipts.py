@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.problems import problems
 from curtsy.api.receipt_html import page
 from curtsy.api.schemas.receipts import MOST_DAYS, CourtesyReceipt, receipt_of
@@ -26,18 +26,18 @@ AS_PAGE: dict[int | str, dict[str, Any]] = {
 async def get_source_receipt(
     request: Request,
     source_name: str,
-    desk: TheDesk,
+    backend: TheBackend,
     days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 7,
 ) -> Response:
     """What the source had of us in the last days, today included; with `Accept: text/html` as a
     page that can be sent to the site's owner."""
-    now = desk.clock.now()
-    found = await desk.read(lambda c: source(c, source_name, desk.policy, now=now))
+    now = backend.clock.now()
+    found = await backend.read(lambda c: source(c, source_name, backend.policy, now=now))
     today, source_id = now // DAY, found.row.id
-    receipts = await desk.read(
+    receipts = await backend.read(
         lambda c: receipts_since(c, source_id, first=today - days + 1, last=today)
     )
-    receipt = receipt_of(found, receipts, user_agent=desk.user_agent, now=now)
+    receipt = receipt_of(found, receipts, user_agent=backend.settings.user_agent, now=now)
     if HTML in request.headers.get("accept", ""):
         headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
         return Response(page(receipt), headers=headers, media_type=HTML)

@@ -8,22 +8,25 @@ from starlette.requests import HTTPConnection
 
 from curtsy.api.auth.middleware import TheCaller
 from curtsy.api.auth.ownership import require_own_job
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
-from curtsy.api.schemas.envelope import Envelope
 from curtsy.api.schemas.queue import QueueHealth, QueueStatus, health_of, status_of
-from curtsy.api.schemas.run_views import in_sync, site_shown, started, wrapped
 from curtsy.api.schemas.runs import (
+    Envelope,
     Run,
     RunStarted,
     SchedulerStatus,
     SchedulerTick,
     Sites,
+    in_sync,
     scheduler_status,
+    site_shown,
+    started,
     tick_of,
+    wrapped,
 )
-from curtsy.reports.queue_report import queue_report
+from curtsy.reports.queue import queue_report
 from curtsy.requests.runs import Mode, ScrapeRequest
 from curtsy.schedules.listing import read_status
 from curtsy.schedules.ticker import ALIVE, LATE
@@ -37,58 +40,58 @@ router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter
 
 
 @router.get("/jobs/sites", responses=problems())
-async def list_sites(desk: TheDesk) -> Envelope[Sites]:
+async def list_sites(backend: TheBackend) -> Envelope[Sites]:
     """The sites that can be scraped by name."""
-    found = await desk.read(lambda c: site.list_sites(c, after="", most=MOST_SITES))
+    found = await backend.read(lambda c: site.list_sites(c, after="", most=MOST_SITES))
     return Envelope(data=Sites(sites=[site_shown(*one) for one in found]))
 
 
 @router.post("/jobs/scrape", response_model=Envelope[RunStarted],
              responses=WITH_RESULTS | problems(404, 409, 413, 429, 507))  # fmt: skip
 async def scrape_site(
-    asked: ScrapeRequest, desk: TheDesk, caller: TheCaller, mode: Mode = "async"
+    asked: ScrapeRequest, backend: TheBackend, caller: TheCaller, mode: Mode = "async"
 ) -> Response:
     """Scrape a site now; with `mode=sync` the answer waits for the results, at most 25 of them,
     and is 202 when they take too long. 409 while another run of the site goes on."""
-    wanted = asked if mode == "async" else await desk.read(lambda c: in_sync(c, asked))
-    run = await desk.schedules.start_run(wanted, caller, mode)
+    wanted = asked if mode == "async" else await backend.read(lambda c: in_sync(c, asked))
+    run = await backend.schedules.start_run(wanted, caller, mode)
     if mode == "async":
         return wrapped(started(run, mode))
-    if not await desk.schedules.has_ended(run, within=desk.sync_timeout):
+    if not await backend.schedules.has_ended(run, within=backend.settings.sync_timeout):
         return wrapped(started(run, mode), 202)
-    return wrapped(await desk.schedules.read_run(run))
+    return wrapped(await backend.schedules.read_run(run))
 
 
 @router.get("/jobs/scrape/{run_id}", responses=problems(404))
-async def get_run(run_id: str, desk: TheDesk, connection: HTTPConnection) -> Envelope[Run]:
+async def get_run(run_id: str, backend: TheBackend, connection: HTTPConnection) -> Envelope[Run]:
     """A run: how it stands, and its results."""
-    await require_own_job(connection, desk, run_id)
-    return Envelope(data=await desk.schedules.read_run(run_id))
+    await require_own_job(connection, backend, run_id)
+    return Envelope(data=await backend.schedules.read_run(run_id))
 
 
 @router.get("/jobs/queue/status", responses=problems())
-async def get_queue_status(desk: TheDesk) -> Envelope[QueueStatus]:
+async def get_queue_status(backend: TheBackend) -> Envelope[QueueStatus]:
     """What waits in each band, how long, and how fast it goes."""
-    report = await desk.read(lambda c: queue_report(c, now=desk.clock.now()))
+    report = await backend.read(lambda c: queue_report(c, now=backend.clock.now()))
     return Envelope(data=status_of(report))
 
 
 @router.get("/jobs/health", responses=problems())
-async def get_queue_health(desk: TheDesk) -> Envelope[QueueHealth]:
+async def get_queue_health(backend: TheBackend) -> Envelope[QueueHealth]:
     """The service and its queue: workers, what waits, how much succeeds."""
-    report = await desk.read(lambda c: queue_report(c, now=desk.clock.now()))
+    report = await backend.read(lambda c: queue_report(c, now=backend.clock.now()))
     return Envelope(data=health_of(report))
 
 
 @router.post("/scheduler/run", responses=problems(507))
-async def run_scheduler(desk: TheDesk) -> Envelope[SchedulerTick]:
+async def run_scheduler(backend: TheBackend) -> Envelope[SchedulerTick]:
     """Queue at once what is due by schedule."""
-    return Envelope(data=tick_of(await desk.schedules.tick()))
+    return Envelope(data=tick_of(await backend.schedules.tick()))
 
 
 @router.get("/scheduler/status", responses=problems())
-async def get_scheduler_status(desk: TheDesk) -> Envelope[SchedulerStatus]:
+async def get_scheduler_status(backend: TheBackend) -> Envelope[SchedulerStatus]:
     """Who keeps the schedules, how well, and what comes next."""
-    now = desk.clock.now()
-    found = await desk.read(lambda c: read_status(c, now=now, alive=ALIVE, late=LATE))
+    now = backend.clock.now()
+    found = await backend.read(lambda c: read_status(c, now=now, alive=ALIVE, late=LATE))
     return Envelope(data=scheduler_status(found))

@@ -6,10 +6,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from curtsy.api.auth.middleware import TheCaller
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
-from curtsy.api.schemas.envelope import Envelope
+from curtsy.api.schemas.runs import Envelope
 from curtsy.api.schemas.schedule_preview import SchedulerPlan, plan_shown
 from curtsy.clock import HOUR
 
@@ -22,11 +22,11 @@ Limit = Annotated[int, Query(ge=0, le=10_000)]
 
 @router.get("/scheduler/plan", responses=problems())
 async def get_scheduler_plan(
-    desk: TheDesk, caller: TheCaller, hours: Hours = 168, limit: Limit = 1_000
+    backend: TheBackend, caller: TheCaller, hours: Hours = 168, limit: Limit = 1_000
 ) -> Envelope[SchedulerPlan]:
     """What the schedules will do in the coming hours, and where they get into each other's way."""
-    now = desk.clock.now()
+    now = backend.clock.now()
     until = now + round(hours * HOUR)
-    ahead, found = await desk.schedules.foretell(caller.confined_to, now=now, until=until)
+    ahead, found = await backend.schedules.foretell(caller.confined_to, now=now, until=until)
     return Envelope(data=plan_shown(found, now=now, limit=limit, schedules=len(ahead.schedules),
                                     all_of_them=ahead.all_of_them))  # fmt: skip

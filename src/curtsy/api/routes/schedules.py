@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.requests import HTTPConnection
 
 from curtsy.api.auth.middleware import TheCaller, caller_of
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.api.schemas.schedules import (
@@ -22,7 +22,7 @@ from curtsy.api.schemas.schedules import (
 )
 from curtsy.clock import rfc3339
 from curtsy.errors import WrongState
-from curtsy.requests.schedule_specs import changed_plan, new_plan
+from curtsy.requests.schedule_specs import changed_spec, new_spec
 from curtsy.requests.schedules import ScheduleChanges, ScheduleRequest
 from curtsy.schedules import listing, lookup
 from curtsy.schedules import schedule as changing
@@ -34,11 +34,11 @@ router = APIRouter(
 LATEST = 2**62
 
 
-async def _schedule(schedule_id: str, connection: HTTPConnection, desk: TheDesk) -> str:
+async def _schedule(schedule_id: str, connection: HTTPConnection, backend: TheBackend) -> str:
     """By id or name; what is somebody else's is as unknown as what never was."""
     caller = caller_of(connection)
     sees_all = caller.confined_to is None
-    return await desk.read(
+    return await backend.read(
         lambda c: lookup.id_of(c, schedule_id, user=caller.user_id, sees_all=sees_all)
     )
 
@@ -50,11 +50,11 @@ Cursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,18}$")]
 
 @router.get("", responses=problems(), response_model_exclude_none=True)
 async def list_schedules(
-    desk: TheDesk, caller: TheCaller, limit: Limit = 50, cursor: Cursor = None
+    backend: TheBackend, caller: TheCaller, limit: Limit = 50, cursor: Cursor = None
 ) -> ScheduleList:
     """Schedules in the order in which they were made."""
     after, user = int(cursor or 0), caller.confined_to
-    rows = await desk.read(
+    rows = await backend.read(
         lambda c: listing.list_schedules(c, user=user, after=after, most=limit + 1)
     )
     return ScheduleList(
@@ -66,55 +66,57 @@ async def list_schedules(
 @router.post("", status_code=201, responses=problems(403, 409, 413, 507),
              response_model_exclude_none=True)  # fmt: skip
 async def create_schedule(
-    asked: ScheduleRequest, desk: TheDesk, caller: TheCaller
+    asked: ScheduleRequest, backend: TheBackend, caller: TheCaller
 ) -> ScheduleShown:
     """Make a schedule. Its payload is checked as if it were asked for now."""
-    now = desk.clock.now()
+    now = backend.clock.now()
 
     def make(connection: Connection) -> Any:
-        plan = new_plan(connection, asked, caller, desk.schedules.check_task, now)
-        return changing.create(connection, plan, now=now)
+        spec = new_spec(connection, asked, caller, backend.schedules.check_payload, now)
+        return changing.create(connection, spec, now=now)
 
-    return as_shown(await desk.schedules.change(make), now=now)
+    return as_shown(await backend.schedules.change(make), now=now)
 
 
 @router.get("/{schedule_id}", responses=problems(404), response_model_exclude_none=True)
-async def get_schedule(schedule: TheSchedule, desk: TheDesk) -> ScheduleShown:
+async def get_schedule(schedule: TheSchedule, backend: TheBackend) -> ScheduleShown:
     """One schedule, with its next firings in its own zone and in UTC."""
-    row = await desk.read(lambda c: lookup.find(c, schedule))
-    return as_shown(row, now=desk.clock.now())
+    row = await backend.read(lambda c: lookup.find(c, schedule))
+    return as_shown(row, now=backend.clock.now())
 
 
 @router.patch("/{schedule_id}", responses=problems(403, 404, 409, 413, 507),
               response_model_exclude_none=True)  # fmt: skip
 async def update_schedule(
-    schedule: TheSchedule, asked: ScheduleChanges, desk: TheDesk, caller: TheCaller
+    schedule: TheSchedule, asked: ScheduleChanges, backend: TheBackend, caller: TheCaller
 ) -> ScheduleShown:
     """Change what is said, and nothing else. With another rule its slots begin anew."""
-    now = desk.clock.now()
+    now = backend.clock.now()
 
     def change(connection: Connection) -> Any:
-        before = changing.plan_of(lookup.locked(connection, schedule))
-        plan = changed_plan(connection, asked, before, caller, desk.schedules.check_task, now)
-        return changing.change(connection, schedule, plan, now=now)
+        before = changing.spec_of(lookup.locked(connection, schedule))
+        spec = changed_spec(connection, asked, before, caller, backend.schedules.check_payload, now)
+        return changing.change(connection, schedule, spec, now=now)
 
-    return as_shown(await desk.schedules.change(change), now=now)
+    return as_shown(await backend.schedules.change(change), now=now)
 
 
 @router.delete("/{schedule_id}", responses=problems(404, 507))
-async def delete_schedule(schedule: TheSchedule, desk: TheDesk) -> ScheduleRemoved:
+async def delete_schedule(schedule: TheSchedule, backend: TheBackend) -> ScheduleRemoved:
     """Remove a schedule and its history. A job that waits for its slot is cancelled; those that
     run go on."""
-    row = await desk.schedules.change(lambda c: changing.remove(c, schedule, now=desk.clock.now()))
+    row = await backend.schedules.change(
+        lambda c: changing.remove(c, schedule, now=backend.clock.now())
+    )
     return ScheduleRemoved(id=schedule, message=f"{row.name} is removed.")
 
 
 @router.post("/{schedule_id}/run", status_code=202, responses=problems(404, 409, 429, 507),
              response_model_exclude_none=True)  # fmt: skip
-async def run_schedule(schedule: TheSchedule, desk: TheDesk) -> SlotShown:
+async def run_schedule(schedule: TheSchedule, backend: TheBackend) -> SlotShown:
     """Run it now, by hand; its slots stay as they are. 409 while a run goes on. A duty that is not
     done within ten seconds goes on by itself."""
-    fired = await desk.schedules.run(schedule)
+    fired = await backend.schedules.run(schedule)
     return SlotShown(fire_at=rfc3339(fired.fire_at), fired_at=rfc3339(fired.fire_at),
                      trigger="manual", outcome=fired.outcome, job_id=fired.job,
                      message=fired.message)  # fmt: skip
@@ -122,21 +124,21 @@ async def run_schedule(schedule: TheSchedule, desk: TheDesk) -> SlotShown:
 
 @router.post("/{schedule_id}/pause", responses=problems(404, 409, 507),
              response_model_exclude_none=True)  # fmt: skip
-async def pause_schedule(schedule: TheSchedule, desk: TheDesk) -> ScheduleShown:
+async def pause_schedule(schedule: TheSchedule, backend: TheBackend) -> ScheduleShown:
     """Let its slots pass until it is resumed; a run that goes on is left alone."""
-    return await _set_enabled(desk, schedule, enabled=False)
+    return await _set_enabled(backend, schedule, enabled=False)
 
 
 @router.post("/{schedule_id}/resume", responses=problems(404, 409, 507),
              response_model_exclude_none=True)  # fmt: skip
-async def resume_schedule(schedule: TheSchedule, desk: TheDesk) -> ScheduleShown:
+async def resume_schedule(schedule: TheSchedule, backend: TheBackend) -> ScheduleShown:
     """Go on with the next slot; those that passed meanwhile are not caught up on."""
-    return await _set_enabled(desk, schedule, enabled=True)
+    return await _set_enabled(backend, schedule, enabled=True)
 
 
 @router.get("/{schedule_id}/runs", responses=problems(404), response_model_exclude_none=True)
 async def list_schedule_runs(
-    schedule: TheSchedule, desk: TheDesk, limit: Limit = 50, cursor: Cursor = None
+    schedule: TheSchedule, backend: TheBackend, limit: Limit = 50, cursor: Cursor = None
 ) -> SlotList:
     """What its slots came to, the newest first."""
     before = int(cursor) if cursor else LATEST
@@ -145,13 +147,13 @@ async def list_schedule_runs(
         row = lookup.find(connection, schedule)
         return listing.list_runs(connection, row.id, before=before, most=limit + 1)
 
-    rows = await desk.read(look)
+    rows = await backend.read(look)
     onward = str(rows[limit - 1].fire_at) if len(rows) > limit else None
     return SlotList(runs=[slot_shown(r) for r in rows[:limit]], limit=limit, next_cursor=onward)
 
 
-async def _set_enabled(desk: TheDesk, schedule: str, *, enabled: bool) -> ScheduleShown:
-    now = desk.clock.now()
+async def _set_enabled(backend: TheBackend, schedule: str, *, enabled: bool) -> ScheduleShown:
+    now = backend.clock.now()
 
     def change(connection: Connection) -> Any:
         row = lookup.locked(connection, schedule)
@@ -160,4 +162,4 @@ async def _set_enabled(desk: TheDesk, schedule: str, *, enabled: bool) -> Schedu
             raise WrongState(f"Schedule {row.name}", state, asked)
         return changing.set_enabled(connection, row, enabled=enabled, now=now)
 
-    return as_shown(await desk.schedules.change(change), now=now)
+    return as_shown(await backend.schedules.change(change), now=now)

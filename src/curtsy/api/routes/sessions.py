@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from curtsy.access.keys import presented
 from curtsy.access.sessions import LIFETIME, Session, cookie_hash
-from curtsy.api.auth.authenticator import Porter
+from curtsy.api.auth.authenticator import Authenticator
 from curtsy.api.auth.middleware import COOKIE, TheCaller, session_of
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.clock import SECOND, rfc3339
@@ -42,23 +42,27 @@ class WhoYouAre(BaseModel):
     """Of the cookie."""
 
 
-async def _porter(request: Request) -> Porter:
-    porter: Porter = request.app.state.porter
-    return porter
+async def _porter(request: Request) -> Authenticator:
+    authenticator: Authenticator = request.app.state.authenticator
+    return authenticator
 
 
-ThePorter = Annotated[Porter, Depends(_porter)]
+ThePorter = Annotated[Authenticator, Depends(_porter)]
 
 
 @router.post("/session", status_code=201, responses=problems(401, 429, 507))
 async def open_session(
-    given: KeyGiven, request: Request, response: Response, desk: TheDesk, porter: ThePorter
+    given: KeyGiven,
+    request: Request,
+    response: Response,
+    backend: TheBackend,
+    authenticator: ThePorter,
 ) -> WhoYouAre:
     """Exchange a key for a cookie, for twelve hours."""
     address = request.client.host if request.client else ""
-    async with porter.wrong_keys.one_try(address, desk.clock):
+    async with authenticator.wrong_keys.one_try(address, backend.clock):
         key = presented(given.key.strip())
-        opened = await desk.open_session(key) if key is not None else None
+        opened = await backend.open_session(key) if key is not None else None
         if opened is None:
             raise KeyNeeded
     session, cookie = opened
@@ -76,12 +80,14 @@ async def get_session(request: Request, response: Response, caller: TheCaller) -
 
 
 @router.delete("/session", status_code=204, responses=problems(401, 403, 507))
-async def close_session(request: Request, desk: TheDesk, porter: ThePorter) -> Response:
+async def close_session(
+    request: Request, backend: TheBackend, authenticator: ThePorter
+) -> Response:
     """End the cookie's session."""
     cookie = request.cookies.get(COOKIE)
     if cookie is not None:
-        await desk.close_session(cookie_hash(cookie))
-        porter.forget(cookie)
+        await backend.close_session(cookie_hash(cookie))
+        authenticator.forget(cookie)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return response

@@ -7,16 +7,16 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict
 
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.clock import rfc3339
-from curtsy.frontier.source_policy import Surroundings
+from curtsy.frontier.source_policy import PolicyContext
 from curtsy.requests import examples
 from curtsy.schedules.site_schedules import declare, forget
 from curtsy.sites import site
 from curtsy.sites.records import records_of_site
-from curtsy.sites.spec import SiteWords
+from curtsy.sites.spec import SiteSpec
 from curtsy.store import Connection
 
 router = APIRouter(
@@ -24,7 +24,7 @@ router = APIRouter(
 )
 
 
-class SiteDeclared(SiteWords):
+class SiteDeclared(SiteSpec):
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra=examples.shown(examples.SITE)
     )
@@ -62,38 +62,38 @@ MADE: dict[int | str, dict[str, Any]] = {201: {"model": SiteSaid}}
 
 @router.put("/{site_name}", responses=MADE | problems(413, 507))
 async def put_site(
-    site_name: str, words: SiteDeclared, desk: TheDesk, response: Response
+    site_name: str, words: SiteDeclared, backend: TheBackend, response: Response
 ) -> SiteSaid:
     """Declare a site: it is as these words say, and runs on the schedule that they name."""
 
-    def put(connection: Connection, around: Surroundings) -> tuple[bool, SiteSaid]:
+    def put(connection: Connection, around: PolicyContext) -> tuple[bool, SiteSaid]:
         made = site.known_site(connection, site_name) is None
-        check = desk.schedules.check_task
+        check = backend.schedules.check_payload
         return made, _said(declare(connection, site_name, words, around, check=check))
 
-    made, said = await desk.change_source(put)
-    desk.schedules.ticker.wake()
+    made, said = await backend.change_source(put)
+    backend.schedules.ticker.wake()
     response.status_code = 201 if made else 200
     return said
 
 
 @router.get("/{site_name}", responses=problems(404))
-async def get_site(site_name: str, desk: TheDesk) -> SiteSaid:
+async def get_site(site_name: str, backend: TheBackend) -> SiteSaid:
     """What was declared."""
-    return _said(await desk.read(lambda c: site.site(c, site_name)))
+    return _said(await backend.read(lambda c: site.site(c, site_name)))
 
 
 @router.delete("/{site_name}", responses=problems(404, 507))
-async def delete_site(site_name: str, desk: TheDesk) -> SiteGone:
+async def delete_site(site_name: str, backend: TheBackend) -> SiteGone:
     """Forget a site with its schedule and its records; its runs stay."""
-    await desk.schedules.change(lambda c: forget(c, site_name, now=desk.clock.now()))
+    await backend.schedules.change(lambda c: forget(c, site_name, now=backend.clock.now()))
     return SiteGone(name=site_name, message=f"{site_name} is forgotten; its runs are kept.")
 
 
 @router.get("/{site_name}/records", responses=problems(404))
 async def list_site_records(
     site_name: str,
-    desk: TheDesk,
+    backend: TheBackend,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     cursor: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
 ) -> RecordList:
@@ -103,7 +103,7 @@ async def list_site_records(
         found = site.site(connection, site_name)
         return records_of_site(connection, found.id, after=cursor or "", most=limit + 1)
 
-    rows = await desk.read(look)
+    rows = await backend.read(look)
     return RecordList(
         records=[_record(row) for row in rows[:limit]], limit=limit,
         next_cursor=rows[limit - 1].key if len(rows) > limit else None,

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from curtsy.api.auth.middleware import TheCaller, caller_of
 from curtsy.api.auth.ownership import require_own_job
-from curtsy.api.backend import Desk, TheDesk
+from curtsy.api.backend import Backend, TheBackend
 from curtsy.api.problems import problems
 from curtsy.api.routes.jobs import JobId, require_name
 from curtsy.api.streams.event_pages import (
@@ -30,7 +30,7 @@ from curtsy.api.streams.messages import is_update, state_now, state_of_all, upda
 from curtsy.api.streams.sse import MEDIA_TYPE, EventStream, sse, sse_place
 from curtsy.api.streams.websockets import BAD_PLACE, UNKNOWN_JOB, refuse, speak
 from curtsy.errors import BadRequest, NotFound
-from curtsy.events import BadPlace, Fact, Followed, JobGone, Place, end_of_all
+from curtsy.events import BadPlace, Followed, JobGone, Place, StoredEvent, end_of_all
 from curtsy.jobs.listing import open_jobs
 from curtsy.model.jobs import OPEN_STATES, JobState
 from curtsy.model.roles import Caller
@@ -55,36 +55,36 @@ def _streams(page: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
 
 
 @router.websocket("/ws")
-async def all_updates(socket: WebSocket, desk: TheDesk, after: str | None = None) -> None:
+async def all_updates(socket: WebSocket, backend: TheBackend, after: str | None = None) -> None:
     try:
         place = Place.parse(after) if after is not None else None
     except BadPlace as error:
         await refuse(socket, BAD_PLACE, str(error))
         return
     caller = caller_of(socket)
-    end, number = await desk.read(lambda c: (end_of_all(c), open_jobs(c, caller.confined_to)))
+    end, number = await backend.read(lambda c: (end_of_all(c), open_jobs(c, caller.confined_to)))
     state = state_of_all(number, place=place or end)
-    facts = _own(desk.feed.of_all(after=place or end, end=end), caller)
+    facts = _own(backend.feed.of_all(after=place or end, end=end), caller)
     await socket.accept()
     await speak(socket, _after(state, _updates(facts, update_of_all)))
 
 
 @router.websocket("/ws/jobs/{job_id}")
 async def job_updates(
-    socket: WebSocket, job_id: str, desk: TheDesk, after: str | None = None
+    socket: WebSocket, job_id: str, backend: TheBackend, after: str | None = None
 ) -> None:
     if after is not None and not re.fullmatch("[0-9]{1,15}", after):
         await refuse(socket, BAD_PLACE, "after is not the seq of an event.")
         return
     try:
         require_name(job_id)
-        await require_own_job(socket, desk, job_id)
-        row, _tags = await desk.job(job_id)
+        await require_own_job(socket, backend, job_id)
+        row, _tags = await backend.job(job_id)
     except NotFound as error:
         await refuse(socket, UNKNOWN_JOB, str(error))
         return
     n = int(after) if after is not None else row.last_event
-    facts = desk.feed.of_job(_followed(row), after=n)
+    facts = backend.feed.of_job(_followed(row), after=n)
     await socket.accept()
     await speak(socket, _after(state_now(row, seq=n), _updates(facts, update)))
 
@@ -92,7 +92,7 @@ async def job_updates(
 @router.get("/events", responses=_streams(EventPage) | problems(), status_code=200,
             response_class=EventStream)  # fmt: skip
 async def follow_events(
-    request: Request, desk: TheDesk, caller: TheCaller, last_event_id: LastEventId = None
+    request: Request, backend: TheBackend, caller: TheCaller, last_event_id: LastEventId = None
 ) -> Response:
     """What happens to all jobs from now on, or since the event named by `Last-Event-ID`."""
     try:
@@ -100,9 +100,9 @@ async def follow_events(
     except BadPlace as error:
         raise BadRequest([f"Last-Event-ID: {error}"]) from None
     if wants_page(request):
-        return await event_page(desk, place, caller)
-    end = await desk.read(end_of_all)
-    facts = desk.feed.of_all(after=place or end, end=end)
+        return await event_page(backend, place, caller)
+    end = await backend.read(end_of_all)
+    facts = backend.feed.of_all(after=place or end, end=end)
     return EventStream(_after(sse_place(str(place or end)), _as_sse(_own(facts, caller))))
 
 
@@ -110,19 +110,19 @@ async def follow_events(
     204: {"description": "The log was read to its end."}
 }, status_code=200, response_class=EventStream)  # fmt: skip
 async def follow_job_log(
-    request: Request, job: JobId, desk: TheDesk, last_event_id: LastEventId = None
+    request: Request, job: JobId, backend: TheBackend, last_event_id: LastEventId = None
 ) -> Response:
     """The job's log, live: `log` events `{ts, level, msg}`, then one `end`."""
     after, line, ended = _line_after(last_event_id)
-    row, _tags = await desk.job(job)
+    row, _tags = await backend.job(job)
     if wants_page(request):
-        return await log_page(desk, row, after, line)
+        return await log_page(backend, row, after, line)
     if ended and row.state not in OPEN_STATES and after >= row.last_event:
         return Response(status_code=204)  # so that a browser does not ask for ever
-    return EventStream(_log(desk, row, after, line))
+    return EventStream(_log(backend, row, after, line))
 
 
-async def _own(facts: AsyncGenerator[Fact], caller: Caller) -> AsyncGenerator[Fact]:
+async def _own(facts: AsyncGenerator[StoredEvent], caller: Caller) -> AsyncGenerator[StoredEvent]:
     """Those that the caller may know of."""
     only = caller.confined_to
     async with aclosing(facts):
@@ -132,7 +132,7 @@ async def _own(facts: AsyncGenerator[Fact], caller: Caller) -> AsyncGenerator[Fa
 
 
 async def _updates(
-    facts: AsyncGenerator[Fact], render: Callable[[Fact], bytes]
+    facts: AsyncGenerator[StoredEvent], render: Callable[[StoredEvent], bytes]
 ) -> AsyncGenerator[bytes]:
     async with aclosing(facts):
         async for fact in facts:
@@ -151,41 +151,41 @@ def _followed(row: Any) -> Followed:
     return Followed(row.id, row.public_id, row.last_event)
 
 
-async def _as_sse(facts: AsyncGenerator[Fact]) -> AsyncGenerator[bytes]:
+async def _as_sse(facts: AsyncGenerator[StoredEvent]) -> AsyncGenerator[bytes]:
     async with aclosing(facts):
         async for fact in facts:
             yield sse(update_of_all(fact), id=str(fact.place))
 
 
-async def _log(desk: Desk, row: Any, after: int, line: int) -> AsyncGenerator[bytes]:
+async def _log(backend: Backend, row: Any, after: int, line: int) -> AsyncGenerator[bytes]:
     """From behind that line of that event on, until the job has ended or is no more."""
     try:
-        async with aclosing(_lines(desk, row, after, line)) as pieces:
+        async with aclosing(_lines(backend, row, after, line)) as pieces:
             async for piece in pieces:
                 yield piece
     except JobGone:
         yield _end(row.public_id, row.last_event, PURGED)
 
 
-async def _lines(desk: Desk, row: Any, after: int, line: int) -> AsyncGenerator[bytes]:
+async def _lines(backend: Backend, row: Any, after: int, line: int) -> AsyncGenerator[bytes]:
     if after >= row.last_event and row.state not in OPEN_STATES:
         yield _end(row.public_id, row.last_event, word(row.door, JobState(row.state), row.done))
         return
     first = event_before(after, line)
-    async with aclosing(desk.feed.of_job(_followed(row), after=first)) as facts:
+    async with aclosing(backend.feed.of_job(_followed(row), after=first)) as facts:
         async for fact in facts:
             for number, entry in lines_behind(fact, after, line):
                 yield sse(orjson.dumps(entry._asdict()), id=f"{fact.n}.{number}", event="log")
-            if fact.name == "job_finished" and await _is_last(desk, fact):
+            if fact.name == "job_finished" and await _is_last(backend, fact):
                 state, done, *_rest = fact.stands
                 yield _end(fact.job, fact.n, word(fact.door, JobState(state), done))
                 return
 
 
-async def _is_last(desk: Desk, fact: Fact) -> bool:
+async def _is_last(backend: Backend, fact: StoredEvent) -> bool:
     """A job whose failures are tried again goes on behind its end; one that is purged does not."""
     try:
-        row, _tags = await desk.job(fact.job)
+        row, _tags = await backend.job(fact.job)
     except NotFound:
         return True
     return bool(row.last_event == fact.n)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from pydantic import BaseModel
 
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.api.routes.jobs import JobId
@@ -48,26 +48,28 @@ class SigningSecret(BaseModel):
 
 
 @router.get("/jobs/{job_id}/webhooks", responses=problems(404))
-async def list_webhook_deliveries(job: JobId, desk: TheDesk) -> Deliveries:
+async def list_webhook_deliveries(job: JobId, backend: TheBackend) -> Deliveries:
     """One delivery for each time the job ended."""
-    await desk.job(job)
-    rows = await desk.read(lambda c: deliveries_of(c, job))
+    await backend.job(job)
+    rows = await backend.read(lambda c: deliveries_of(c, job))
     return Deliveries(deliveries=[_delivery(row) for row in rows])
 
 
 @router.post("/jobs/{job_id}/webhooks/{delivery}/replay", status_code=202,
              responses=problems(404, 409, 507))  # fmt: skip
-async def replay_webhook_delivery(job: JobId, delivery: DeliveryId, desk: TheDesk) -> Replayed:
+async def replay_webhook_delivery(
+    job: JobId, delivery: DeliveryId, backend: TheBackend
+) -> Replayed:
     """Deliver it once more; 409 while it is still being tried."""
-    await desk.job(job)
-    await desk.replay_delivery(job, delivery)
+    await backend.job(job)
+    await backend.replay_delivery(job, delivery)
     return Replayed(delivery=delivery, message="It is delivered once more.")
 
 
 @router.get("/webhooks/secret", responses=problems(507))
-async def get_webhook_secret(desk: TheDesk) -> SigningSecret:
+async def get_webhook_secret(backend: TheBackend) -> SigningSecret:
     """With what this installation signs its webhooks."""
-    return SigningSecret(secret=await desk.signing_secret())
+    return SigningSecret(secret=await backend.signing_secret())
 
 
 def _delivery(row: Any) -> Delivery:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 
 from curtsy.api.auth.middleware import TheCaller
 from curtsy.api.auth.ownership import require_own_page
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.api.routes.jobs import JobId
@@ -18,29 +18,31 @@ router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter
 
 
 @router.get("/jobs/{job_id}/why", responses=problems(404))
-async def explain_job(job: JobId, desk: TheDesk, caller: TheCaller) -> JobWaiting:
+async def explain_job(job: JobId, backend: TheBackend, caller: TheCaller) -> JobWaiting:
     """What the job waits for, source by source, when it may be expected to end, and where its
     pages' time went so far."""
-    now, confined = desk.clock.now(), caller.confined_to is not None
-    why = await desk.read(lambda c: why_job(c, job, desk.policy, now=now, confined=confined))
+    now, confined = backend.clock.now(), caller.confined_to is not None
+    why = await backend.read(lambda c: why_job(c, job, backend.policy, now=now, confined=confined))
     return job_waiting(why, now)
 
 
 @router.get("/pages/{page_id}/why", responses=problems(404))
-async def explain_page(request: Request, page: PageId, desk: TheDesk, caller: TheCaller) -> Waiting:
+async def explain_page(
+    request: Request, page: PageId, backend: TheBackend, caller: TheCaller
+) -> Waiting:
     """What the page waits for, and when it may be expected to start."""
     number = int(page.removeprefix("art_"), 16)
-    await require_own_page(request, desk, number, page)
-    now, confined = desk.clock.now(), caller.confined_to is not None
-    why = await desk.read(
-        lambda c: why_page(c, number, page, desk.policy, now=now, confined=confined)
+    await require_own_page(request, backend, number, page)
+    now, confined = backend.clock.now(), caller.confined_to is not None
+    why = await backend.read(
+        lambda c: why_page(c, number, page, backend.policy, now=now, confined=confined)
     )
     return waiting(why, now)
 
 
 @router.get("/sources/{source_name}/why", responses=problems(404))
-async def explain_source(source_name: str, desk: TheDesk) -> Waiting:
+async def explain_source(source_name: str, backend: TheBackend) -> Waiting:
     """What the source's next request waits for."""
-    now = desk.clock.now()
-    why = await desk.read(lambda c: why_source(c, source_name, desk.policy, now=now))
+    now = backend.clock.now()
+    why = await backend.read(lambda c: why_source(c, source_name, backend.policy, now=now))
     return waiting(why, now)

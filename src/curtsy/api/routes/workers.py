@@ -5,11 +5,11 @@ from operator import attrgetter
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from curtsy.api.backend import TheDesk
+from curtsy.api.backend import TheBackend
 from curtsy.api.problems import problems
 from curtsy.clock import rfc3339
 from curtsy.model.jobs import page_name
-from curtsy.reports.workers import WorkerStanding, all_workers
+from curtsy.reports.workers import WorkerStatus, all_workers
 
 router = APIRouter(generate_unique_id_function=attrgetter("name"))
 
@@ -41,13 +41,13 @@ class WorkerList(BaseModel):
 
 
 @router.get("/workers", responses=problems())
-async def list_workers(desk: TheDesk) -> WorkerList:
+async def list_workers(backend: TheBackend) -> WorkerList:
     """Every worker: where it runs, whether it lives, what it holds."""
-    found = await desk.read(lambda c: all_workers(c, now=desk.clock.now()))
+    found = await backend.read(lambda c: all_workers(c, now=backend.clock.now()))
     return WorkerList(workers=[_shown(one) for one in found], alive=sum(w.alive for w in found))
 
 
-def _shown(worker: WorkerStanding) -> Worker:
+def _shown(worker: WorkerStatus) -> Worker:
     return Worker(
         id=worker.id, machine=worker.machine, pid=worker.pid, program=worker.program,
         started_at=rfc3339(worker.started_at), alive=worker.alive,

@@ -7,7 +7,7 @@ from curtsy.api.schemas.idempotency import REPLAYED
 from curtsy.clock import rfc3339
 from curtsy.jobs import Submitted
 from curtsy.requests import examples
-from curtsy.schedules.first_job import Made
+from curtsy.schedules.first_job import ScheduledJob
 
 
 class CrawlCreated(BaseModel):
@@ -37,7 +37,7 @@ class CrawlScheduled(BaseModel):
     status_url: str
 
 
-def scheduled(made: Made) -> Response:
+def scheduled(made: ScheduledJob) -> Response:
     shape = CrawlScheduled(
         job_id=made.job, scheduled=True, schedule_id=made.schedule,
         next_run=rfc3339(made.next_at) if made.next_at is not None else None,

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from curtsy.api.schemas.pages import Attempt, attempt_of
 from curtsy.clock import rfc3339
 from curtsy.errors import BadRequest
-from curtsy.jobs import Letters, Settled
-from curtsy.jobs.dead_letter_list import Group
+from curtsy.jobs import LetterSelection, Settled
+from curtsy.jobs.dead_letters import Group
 from curtsy.model.failure_kinds import RULES, Family, Kind
 from curtsy.model.jobs import page_name
 from curtsy.requests import examples
@@ -100,10 +100,10 @@ class SettledLetters(BaseModel):
     groups: list[LetterGroup] = Field(default_factory=list)
 
 
-def meant(which: Which) -> Letters:
+def meant(which: Which) -> LetterSelection:
     if which.kind is not None and which.kind not in list(Kind):
         raise BadRequest([f"There is no kind {which.kind[:100]!r}."])
-    return Letters(which.ids, which.kind, which.source)
+    return LetterSelection(which.ids, which.kind, which.source)
 
 
 def settled(done: Settled, left: int = 0) -> SettledLetters:

@@ -8,7 +8,7 @@ from curtsy.clock import rfc3339
 from curtsy.model.jobs import JobState
 from curtsy.model.status_words import word
 from curtsy.requests import examples
-from curtsy.sites.site import task_id
+from curtsy.sites.runs import task_id
 
 
 class AnyJob(BaseModel):

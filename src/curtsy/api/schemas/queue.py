@@ -5,8 +5,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from curtsy.clock import SECOND
-from curtsy.reports.queue import BandQueue
-from curtsy.reports.queue_report import QueueReport
+from curtsy.reports.queue import BandQueue, QueueReport
 
 
 class BandStatus(BaseModel):

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from curtsy.clock import SECOND, rfc3339, rfc3339_or_none
-from curtsy.schedules.preview.simulation import Foretold, Prospect, Slot
+from curtsy.schedules.preview.simulation import Foretold, Preview, Slot
 from curtsy.schedules.verdict import Overlap
 
 MOST_HOURS_SHOWN = 100
@@ -78,7 +78,7 @@ class SchedulerPlan(BaseModel):
 
 
 def plan_shown(
-    found: Prospect, *, now: int, limit: int, schedules: int, all_of_them: bool
+    found: Preview, *, now: int, limit: int, schedules: int, all_of_them: bool
 ) -> SchedulerPlan:
     least, most = found.least, found.most
     return SchedulerPlan(
@@ -93,7 +93,7 @@ def plan_shown(
     )  # fmt: skip
 
 
-def _slots(found: Prospect, limit: int) -> Iterator[ForetoldSlot]:
+def _slots(found: Preview, limit: int) -> Iterator[ForetoldSlot]:
     at_most = {(slot.schedule.id, slot.at): slot for slot in found.most.slots}
     for slot in found.least.slots[:limit]:
         other = at_most.get((slot.schedule.id, slot.at), slot)
@@ -105,7 +105,7 @@ def _slots(found: Prospect, limit: int) -> Iterator[ForetoldSlot]:
         )  # fmt: skip
 
 
-def _busiest(found: Prospect) -> Iterator[BusyHour]:
+def _busiest(found: Preview) -> Iterator[BusyHour]:
     least, most = found.least.starts, found.most.starts
     hours = sorted({*least, *most}, key=lambda key: (-most.get(key, 0), -least.get(key, 0), key))
     for source, hour in hours[:MOST_HOURS_SHOWN]:
@@ -114,7 +114,7 @@ def _busiest(found: Prospect) -> Iterator[BusyHour]:
                        pages_at_most=max(pages, at_most))  # fmt: skip
 
 
-def _clashes(found: Prospect) -> list[ForetoldClash]:
+def _clashes(found: Preview) -> list[ForetoldClash]:
     """Those that are sure first."""
     sure = {(clash.source, clash.names) for clash in found.least.clashes}
     may_be = [c for c in found.most.clashes if (c.source, c.names) not in sure]
@@ -127,7 +127,7 @@ def _clashes(found: Prospect) -> list[ForetoldClash]:
     return told[:MOST_SHOWN]
 
 
-def _overruns(found: Prospect) -> list[ForetoldOverrun]:
+def _overruns(found: Preview) -> list[ForetoldOverrun]:
     sure = list(_overrun(found.least, certain=True))
     names = {one.schedule for one in sure}
     may_be = [one for one in _overrun(found.most, certain=False) if one.schedule not in names]
@@ -143,7 +143,7 @@ def _overrun(told: Foretold, *, certain: bool) -> Iterator[ForetoldOverrun]:
             schedule=name, first_at=rfc3339(first.at), times=1 + len(others),
             takes_seconds=_longest([first, *others]), certain=certain,
             next_after_seconds=(first.next_at - first.at) / SECOND,
-            overlap=first.schedule.standing.overlap,
+            overlap=first.schedule.schedule_state.overlap,
         )  # fmt: skip
 
 

@@ -1,20 +1,39 @@
 """Schedules as they are said and shown."""
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel
 
-from curtsy.api.schemas.next_firings import Next, next_firings, unknown_zone
 from curtsy.clock import MINUTE, rfc3339, rfc3339_or_none
 from curtsy.maintenance.tasks import NOT_BUILT
 from curtsy.model.jobs import JobState
 from curtsy.model.status_words import word
 from curtsy.schedules.verdict import CatchUp, Overlap
-from curtsy.timetable import Cron, Every, Once, Rule, from_json, in_words
+from curtsy.timetable import (
+    BadRule,
+    Cron,
+    Every,
+    Once,
+    Rule,
+    checked_zone,
+    from_json,
+    in_words,
+    shown,
+    slot_after,
+)
 
 LONGEST_LISTED = 4_000
 """Of a payload in a list; a longer one is shown where one schedule is asked for."""
+
+
+class Next(BaseModel):
+    utc: str
+    local: str
+    clock_changes: bool
+    """On this day the zone's clocks are put forward or back."""
 
 
 class ScheduleShown(BaseModel):
@@ -136,3 +155,35 @@ def _note(payload: dict[str, Any], zone: str) -> str | None:
     if unknown := unknown_zone(zone):
         notes.append(f"{unknown} Until then its times are shown in UTC.")
     return " ".join(notes) or None
+
+
+FIRINGS_SHOWN = 5
+
+
+def next_firings(row: Any, rule: Rule) -> list[Next]:
+    """As far as they can be foretold: one that waits for an end cannot. Where the zone is not
+    known here, in UTC."""
+    zone = "UTC" if unknown_zone(row.timezone) else row.timezone
+    firings = (shown(at, zone) for at in islice(_slots(row, rule), FIRINGS_SHOWN))
+    return [Next(utc=one.utc, local=one.local, clock_changes=one.changes_clock) for one in firings]
+
+
+def _slots(row: Any, rule: Rule) -> Iterator[int]:
+    at: int | None = row.next_fire_at
+    while at is not None:
+        yield at
+        if isinstance(rule, Every) and rule.after_end:
+            return
+        try:
+            at = slot_after(rule, at, seed=row.public_id)
+        except BadRule:  # its own zone is unknown, too
+            return
+
+
+def unknown_zone(name: str) -> str | None:
+    """A sentence about it; None: it is known here."""
+    try:
+        checked_zone(name)
+    except BadRule as wrong:
+        return str(wrong)
+    return None

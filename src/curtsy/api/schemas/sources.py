@@ -8,11 +8,11 @@ from curtsy.api.schemas.receipts import ReceiptDay, summed
 from curtsy.clock import SECOND, rfc3339
 from curtsy.model.failure_kinds import RULES, Kind
 from curtsy.requests import examples
-from curtsy.sources.policy_fields import PolicyChanges, PolicyWords, words_in_force, words_of
+from curtsy.sources.policy_fields import PolicyChanges, PolicyFields, words_in_force, words_of
 from curtsy.sources.source import Source
 
 
-class SourceDescription(PolicyWords):
+class SourceDescription(PolicyFields):
     """What is left out is as the settings have it; hosts, as they are."""
 
     model_config = ConfigDict(json_schema_extra=examples.shown(examples.SOURCE_DESCRIBED))
@@ -24,7 +24,7 @@ class SourceChanges(PolicyChanges):
     model_config = ConfigDict(json_schema_extra=examples.shown(examples.SOURCE_CHANGED))
 
 
-class PolicyInForce(PolicyWords):
+class PolicyInForce(PolicyFields):
     """With the defaults. Null: there is no such limit."""
 
     hosts: list[str] | None = None

@@ -113,7 +113,7 @@ def job_waiting(why: WhyJob, now: int) -> JobWaiting:
 def _source(why: WhySource) -> SourceOfJob:
     outlook = why.outlook
     return SourceOfJob(
-        source=outlook.standing.row.name,
+        source=outlook.snapshot.row.name,
         pages=outlook.pages,
         ahead=outlook.ahead,
         reasons=reasons(why.blockers),

@@ -7,9 +7,9 @@ import orjson
 from fastapi import Request, Response
 from pydantic import BaseModel
 
-from curtsy.api.backend import Desk
+from curtsy.api.backend import Backend
 from curtsy.api.streams.messages import update_of_all
-from curtsy.events import Fact, LogLine, Place, end_of_all, log_lines, read_job_after
+from curtsy.events import LogLine, Place, StoredEvent, end_of_all, log_lines, read_job_after
 from curtsy.events.stored_events import read_all_after
 from curtsy.model.jobs import OPEN_STATES
 from curtsy.model.roles import Caller
@@ -48,16 +48,16 @@ def event_before(after: int, line: int) -> int:
     return after if line == WHOLE else after - 1
 
 
-def lines_behind(fact: Fact, after: int, line: int) -> Iterator[tuple[int, LogLine]]:
+def lines_behind(fact: StoredEvent, after: int, line: int) -> Iterator[tuple[int, LogLine]]:
     """Of an event, those that a reader behind that line of that event has not had, by number."""
     for number, entry in enumerate(log_lines(fact), 1):
         if (fact.n, number) > (after, line):
             yield number, entry
 
 
-async def log_page(desk: Desk, row: Any, after: int, line: int) -> Response:
+async def log_page(backend: Backend, row: Any, after: int, line: int) -> Response:
     first = event_before(after, line)
-    facts = await desk.read(lambda c: read_job_after(c, row.id, first, most=AT_ONCE))
+    facts = await backend.read(lambda c: read_job_after(c, row.id, first, most=AT_ONCE))
     last = facts[-1].n if facts else after
     body = {
         "lines": [
@@ -69,11 +69,11 @@ async def log_page(desk: Desk, row: Any, after: int, line: int) -> Response:
     return Response(orjson.dumps(body), media_type=JSON)
 
 
-async def event_page(desk: Desk, place: Place | None, caller: Caller) -> Response:
+async def event_page(backend: Backend, place: Place | None, caller: Caller) -> Response:
     if place is None:
-        end = await desk.read(end_of_all)
+        end = await backend.read(end_of_all)
         return Response(orjson.dumps({"events": [], "last": str(end)}), media_type=JSON)
-    facts = await desk.read(lambda c: read_all_after(c, place, most=AT_ONCE))
+    facts = await backend.read(lambda c: read_all_after(c, place, most=AT_ONCE))
     only = caller.confined_to
     events = [orjson.Fragment(update_of_all(f)) for f in facts if only in (None, f.user_id)]
     last = facts[-1].place if facts else place

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from curtsy.clock import rfc3339
-from curtsy.events import Fact, Place
+from curtsy.events import Place, StoredEvent
 from curtsy.jobs.listing import TOTAL_CAP
 from curtsy.model.jobs import JobState, page_name
 from curtsy.model.status_words import word
@@ -13,12 +13,12 @@ from curtsy.model.status_words import word
 _PAGE_ENDS = ("page_fetched", "page_not_modified", "page_failed")
 
 
-def is_update(fact: Fact) -> bool:
+def is_update(fact: StoredEvent) -> bool:
     """A page that ended, or a change of the job."""
     return fact.name.startswith("job_") or fact.name in _PAGE_ENDS
 
 
-def update(fact: Fact) -> bytes:
+def update(fact: StoredEvent) -> bytes:
     """Rendered once, however many listen."""
     if "update" not in fact.rendered:
         message = _message(fact) | {"seq": fact.n}
@@ -26,7 +26,7 @@ def update(fact: Fact) -> bytes:
     return fact.rendered["update"]
 
 
-def update_of_all(fact: Fact) -> bytes:
+def update_of_all(fact: StoredEvent) -> bytes:
     """The same for one who follows all jobs: numbered by its place among all events."""
     if "of_all" not in fact.rendered:
         message = _message(fact) | {"seq": str(fact.place)}
@@ -55,7 +55,7 @@ def state_of_all(open_jobs: int, *, place: Place) -> bytes:
     })  # fmt: skip
 
 
-def _message(fact: Fact) -> dict[str, Any]:
+def _message(fact: StoredEvent) -> dict[str, Any]:
     state, done, failed, _cancelled, total = fact.stands
     message: dict[str, Any] = {
         "type": "job_update", "job_id": fact.job,

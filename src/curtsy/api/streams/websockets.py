@@ -6,7 +6,7 @@ from contextlib import aclosing, suppress
 
 from fastapi import WebSocket, WebSocketDisconnect
 
-from curtsy.api.refusals import in_short
+from curtsy.api.problems import in_short
 from curtsy.errors import StoreAway
 from curtsy.events import JobGone
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.exit_codes import FAILED
-from curtsy.cli.console.local_database import require_file
 from curtsy.cli.console.output import note, say, say_json
 from curtsy.cli.console.startup import run, settings_for
 
@@ -49,7 +49,7 @@ def check(as_json: AsJson = False) -> None:
 
 
 async def _upgrade(settings: "Settings") -> tuple[str | None, str]:
-    from curtsy.processes import opened
+    from curtsy.processes.startup import opened
     from curtsy.store.upgrade import upgrade as upgrade_schema
 
     async with opened(settings) as store:
@@ -57,7 +57,7 @@ async def _upgrade(settings: "Settings") -> tuple[str | None, str]:
 
 
 async def _check(settings: "Settings") -> tuple[str, list[str]]:
-    from curtsy.processes import opened
+    from curtsy.processes.startup import opened
     from curtsy.store.upgrade import differences
     from curtsy.store.version import newest, require_known_schema
 

@@ -5,10 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.console.confirm import require_yes
 from curtsy.cli.console.connection import AsJson, Url, talk
 from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.output import require_yes, say, say_json
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, moment

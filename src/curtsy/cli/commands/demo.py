@@ -13,7 +13,7 @@ from curtsy.cli.console.connection import AsJson
 from curtsy.cli.console.job_wait import until_ended
 from curtsy.cli.console.output import note, say_json
 from curtsy.cli.console.startup import run, settings_for
-from curtsy.client import AsyncJob, Talk
+from curtsy.client import ApiConnection, AsyncJob
 
 if TYPE_CHECKING:
     from curtsy.config import Settings
@@ -57,10 +57,10 @@ def demo(as_json: AsJson = False) -> None:
 
 
 async def _scrape(settings: "Settings", urls: list[str]) -> list[dict[str, Any]]:
-    from curtsy.processes import whole_engine
+    from curtsy.processes.local_api import whole_engine
 
     async with whole_engine(settings) as http:
-        api = Talk(http)
+        api = ApiConnection(http)
         body = {"articles": [{"url": url} for url in urls], "name": "demonstration"}
         made = await api.ask("POST", "/jobs/submit", body=body)
         job = AsyncJob(api, made["job_id"])

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.exit_codes import FAILED
-from curtsy.cli.console.local_database import require_file
 from curtsy.cli.console.output import note, say, say_json
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.table import facts
@@ -14,7 +14,7 @@ from curtsy.cli.views.doctor import page, plain
 
 if TYPE_CHECKING:
     from curtsy.config import Settings
-    from curtsy.reports.diagnosis import Examination
+    from curtsy.reports.diagnosis import Diagnosis
 
 OPEN = "queued"
 """The API's word for jobs that have not ended."""
@@ -44,14 +44,14 @@ def doctor(
         say(page(schema, found))
 
 
-async def _examine(settings: "Settings", sources: int) -> "tuple[str, Examination]":
-    from curtsy.processes import opened
-    from curtsy.reports.diagnosis import examine
+async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]":
+    from curtsy.processes.startup import opened
+    from curtsy.reports.diagnosis import diagnose
     from curtsy.store.version import newest, require_known_schema
 
     async with opened(settings) as store:
         await require_known_schema(store)
-        return newest(), await store.read(lambda c: examine(c, sources=sources))
+        return newest(), await store.read(lambda c: diagnose(c, sources=sources))
 
 
 def _doctor_elsewhere(url: str, *, as_json: bool) -> None:

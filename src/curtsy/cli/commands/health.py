@@ -6,11 +6,11 @@ import typer
 
 from curtsy.cli.commands.not_built import MONITORING, not_built
 from curtsy.cli.console.connection import AsJson, Url, talk
-from curtsy.cli.console.durations import span
 from curtsy.cli.console.exit_codes import FAILED
 from curtsy.cli.console.output import note, say, say_json
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.table import facts, table
+from curtsy.cli.console.text import span
 
 HEADINGS = ("band", "waiting", "retries due", "later", "oldest waits")
 

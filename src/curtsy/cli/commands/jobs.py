@@ -1,22 +1,22 @@
 """Commands about jobs: submit one, see how far it is, get what it brought, change its course."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from curtsy.cli.console.completion import job_ids
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, found_jobs, talk
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.exit_codes import exit_code
 from curtsy.cli.console.job_wait import warn_if_nobody_fetches, watched
 from curtsy.cli.console.output import note, say, say_json
 from curtsy.cli.console.progress import patience, progress
 from curtsy.cli.console.startup import run
-from curtsy.cli.console.text import counted, in_utf8, second
+from curtsy.cli.console.table import table
+from curtsy.cli.console.text import counted, in_utf8, moment, second
 from curtsy.cli.console.url_arguments import File, Urls, given
-from curtsy.cli.views.articles import AsLines, Format, Out, Writer, form_for, written_to
-from curtsy.cli.views.results import write_all
+from curtsy.cli.views.results import AsLines, Format, Out, Writer, form_for, write_all, written_to
 from curtsy.client import AsyncJob, Status
 
 _ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -193,3 +193,58 @@ def show_status(status: Status, *, as_json: bool) -> None:
         words += ["paused"] if found.get("paused") else []
         words += [f"ends at {second(found['eta'])}"] if found.get("eta") else []
         say(f"{found.get('job_id', found.get('run_id'))}: {found['status']}, {', '.join(words)}")
+
+
+Word = Literal[
+    "scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled",
+    "PENDING", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED",
+    "completed", "error", "pending", "finished", "started", "success", "failure",
+]  # fmt: skip
+"""What a state is called: by the engine, by the articles door, by the others."""
+
+
+def jobs(
+    limit: Annotated[
+        int, typer.Option(min=1, max=1000, metavar="N", help="How many to show.")
+    ] = 50,
+    status: Annotated[
+        Word | None,
+        typer.Option(
+            metavar="WORD",
+            help="Only these: queued, running, succeeded, partial, failed, cancelled, or as the "
+            "list itself calls them.",
+        ),
+    ] = None,
+    tag: Annotated[
+        str | None, typer.Option(metavar="WORD", help="Only those with this tag.")
+    ] = None,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """Jobs, newest first."""
+    query = {"limit": limit, "status_filter": status, "tag": tag}
+    found = run(found_jobs(url, query), doing="Looking for jobs")
+    if as_json:
+        say_json(found)
+        return
+    if not found["jobs"]:
+        say("There are no such jobs." if status or tag else
+            "There are no jobs yet: `curtsy submit URL` makes one.")  # fmt: skip
+        return
+    lines = table(("job", "status", "pages", "failed", "made", "what"),
+                  [_row(job) for job in found["jobs"]], cut=("what",))  # fmt: skip
+    if len(found["jobs"]) < found["total"]:
+        more = "+" if found["total_is_capped"] else ""
+        lines.append(f"  {len(found['jobs'])} of {found['total']}{more}: --limit shows more")
+    say("\n".join(lines))
+
+
+def _row(job: dict[str, Any]) -> tuple[str, ...]:
+    made = moment(job["created_at"])
+    if job["door"] == "fetch":
+        return job["id"], job["status"], "1", "", made, job["url"]
+    stands = Status(job["state"], job)
+    name = job.get("job_id") or job["run_id"]
+    done = f"{stands.completed} of {stands.total}"
+    what = job.get("name") or job.get("site_name") or ""
+    return name, job["status"], done, str(stands.failed or ""), made, what

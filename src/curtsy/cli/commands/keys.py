@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 
 from curtsy.cli.console.connection import AsJson
-from curtsy.cli.console.local_database import require_file
+from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.output import say, say_json
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.table import table

@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from curtsy.cli.console.confirm import require_yes
 from curtsy.cli.console.connection import AsJson
-from curtsy.cli.console.local_database import require_file
-from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.database_file import require_file
+from curtsy.cli.console.output import require_yes, say, say_json
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.text import counted
 
@@ -46,7 +45,7 @@ def _do(duty: str, *, days: int | None, asks: bool, as_json: bool) -> None:
     keep_days = days or settings.result_days
     if asks and sys.stdin.isatty():
         require_yes(f"Forget jobs that ended more than {counted(keep_days, 'day')} ago?")
-    from curtsy.processes import do_now
+    from curtsy.processes.builders import do_now
 
     did = run(do_now(duty, settings, keep_days=keep_days), doing="At it")
     if as_json:

@@ -9,7 +9,7 @@ def api(host: Host = None, port: Port = None, scrapers: Scrapers = None) -> None
 
     It prints log lines only, on stderr; CURTSY_LOG_FORMAT=json makes those JSON.
     """
-    from curtsy.processes import serve_api
+    from curtsy.processes.api import serve_api
 
     run(serve_api(settings_for(api_host=host, api_port=port, scrapers=joined(scrapers))))
 
@@ -19,7 +19,7 @@ def worker(slots: Slots = None, scrapers: Scrapers = None) -> None:
 
     It prints log lines only, on stderr; CURTSY_LOG_FORMAT=json makes those JSON.
     """
-    from curtsy.processes import run_worker
+    from curtsy.processes.worker import run_worker
 
     run(run_worker(settings_for(worker_slots=slots, scrapers=joined(scrapers))))
 
@@ -30,6 +30,6 @@ def scheduler() -> None:
     For now that is to let go of what has expired; schedules are to come. It prints log lines only,
     on stderr; CURTSY_LOG_FORMAT=json makes those JSON.
     """
-    from curtsy.processes import run_scheduler
+    from curtsy.processes.scheduler import run_scheduler
 
     run(run_scheduler(settings_for()))

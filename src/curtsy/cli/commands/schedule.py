@@ -14,7 +14,7 @@ from curtsy.cli.console.job_wait import warn_if_nobody_fetches
 from curtsy.cli.console.output import note, say, say_json
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.text import in_utf8, one_line
-from curtsy.client import Declined, Talk
+from curtsy.client import ApiConnection, Declined
 
 AT_A_TIME = 1000
 STORE_AWAY = 503
@@ -62,8 +62,8 @@ def schedule(
 
 async def _each(
     url: str | None,
-    meant: Callable[[Talk], Awaitable[list[dict[str, Any]]]],
-    run_one: Callable[[Talk, dict[str, Any]], Awaitable[str]],
+    meant: Callable[[ApiConnection], Awaitable[list[dict[str, Any]]]],
+    run_one: Callable[[ApiConnection, dict[str, Any]], Awaitable[str]],
 ) -> dict[str, Any]:
     """What each came to: its job, or why there is none."""
     async with talk(url, lists=LISTED) as api:
@@ -82,18 +82,18 @@ async def _each(
         return {"queued": queued, "refused": refused}
 
 
-async def _run_one(api: Talk, one: dict[str, Any]) -> str:
+async def _run_one(api: ApiConnection, one: dict[str, Any]) -> str:
     """As it is scheduled."""
     return str((await api.ask("POST", f"{path_of(one['id'])}/run"))["job_id"])
 
 
-async def _scrape(api: Talk, one: dict[str, Any], *, country: str) -> str:
+async def _scrape(api: ApiConnection, one: dict[str, Any], *, country: str) -> str:
     """The site, of that country alone."""
     body = {"site_name": one["name"], "country": in_utf8(country)}
     return str((await api.ask("POST", "/jobs/scrape", body=body))["data"]["run_id"])
 
 
-async def _sites(api: Talk, *, source: str) -> list[dict[str, Any]]:
+async def _sites(api: ApiConnection, *, source: str) -> list[dict[str, Any]]:
     """Those that have countries, and of which one is meant."""
     found = (await api.ask("GET", "/jobs/sites"))["data"]["sites"]
     meant = [{"name": site["site_name"]} for site in found
@@ -105,7 +105,7 @@ async def _sites(api: Talk, *, source: str) -> list[dict[str, Any]]:
     return meant
 
 
-async def _meant(api: Talk, *, source: str) -> list[dict[str, Any]]:
+async def _meant(api: ApiConnection, *, source: str) -> list[dict[str, Any]]:
     named = [one async for one in _all(api) if one["name"].startswith(source)]
     if source and not named:
         raise NotFoundThere(f"There is no schedule {source[:100]!r}: "
@@ -116,7 +116,7 @@ async def _meant(api: Talk, *, source: str) -> list[dict[str, Any]]:
     return meant
 
 
-async def _all(api: Talk) -> Any:
+async def _all(api: ApiConnection) -> Any:
     cursor = None
     while True:
         found = await api.ask("GET", "/schedules", query={"limit": AT_A_TIME, "cursor": cursor})

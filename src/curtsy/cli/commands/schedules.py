@@ -9,7 +9,6 @@ import typer
 from curtsy.cli.commands.jobs import Wait, show_status
 from curtsy.cli.console import schedule_options as words
 from curtsy.cli.console.completion import schedule_names
-from curtsy.cli.console.confirm import require_yes
 from curtsy.cli.console.connection import AsJson, Url, talk
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.exit_codes import exit_code
@@ -18,11 +17,11 @@ from curtsy.cli.console.job_wait import (
     warn_if_nobody_keeps_schedules,
     watched,
 )
-from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.output import require_yes, say, say_json
 from curtsy.cli.console.startup import run as run_loop
 from curtsy.cli.console.text import in_utf8, one_line
 from curtsy.cli.views.schedules import listed, page
-from curtsy.client import AsyncJob, Talk
+from curtsy.client import ApiConnection, AsyncJob
 
 NameArgument = Annotated[
     str,
@@ -238,7 +237,7 @@ async def _run(url: str | None, path: str, *, wait: bool, as_json: bool) -> None
             await _followed(api, job, wait=wait, as_json=as_json)
 
 
-async def _followed(api: Talk, job: str, *, wait: bool, as_json: bool) -> None:
+async def _followed(api: ApiConnection, job: str, *, wait: bool, as_json: bool) -> None:
     found = await AsyncJob(api, job).status() if wait else None
     if found is None:
         await warn_if_nobody_fetches(api)

@@ -15,9 +15,17 @@ from curtsy.cli.console.progress import patience, progress
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.text import counted
 from curtsy.cli.console.url_arguments import File, Urls, given
-from curtsy.cli.views.articles import AsLines, Format, Out, Writer, form_for, written_to
-from curtsy.cli.views.results import Written, write_all
-from curtsy.client import AsyncJob, Declined, Talk
+from curtsy.cli.views.results import (
+    AsLines,
+    Format,
+    Out,
+    Writer,
+    Written,
+    form_for,
+    write_all,
+    written_to,
+)
+from curtsy.client import ApiConnection, AsyncJob, Declined
 
 ENDED_ALREADY = 400
 
@@ -63,18 +71,19 @@ def scrape(
 async def _scrape(
     url: str | None, body: Any, writer: Writer, scrapers: str | None, *, quiet: bool
 ) -> int:
-    from curtsy.processes import Stop, local_api, whole_engine
+    from curtsy.processes.local_api import local_api, whole_engine
+    from curtsy.processes.signals import Stop
 
     settings = settings_for(log_level="WARNING", scrapers=scrapers)
     with Stop() as stop:
         async with elsewhere(url) if url else whole_engine(settings) as http:
             if url and not quiet:
-                await warn_if_nobody_fetches(Talk(http))
-            made, ended = await _fetch(Talk(http), body, stop, quiet=quiet)
+                await warn_if_nobody_fetches(ApiConnection(http))
+            made, ended = await _fetch(ApiConnection(http), body, stop, quiet=quiet)
             if not (url or ended or quiet):
                 note("Stopping: open requests may finish; Ctrl-C again ends it at once.")
         async with elsewhere(url) if url else local_api(settings) as http:
-            job, total = AsyncJob(Talk(http), made["job_id"]), made["total_articles"]
+            job, total = AsyncJob(ApiConnection(http), made["job_id"]), made["total_articles"]
             if not ended:
                 await _take_back(job)
             with progress(total, quiet=quiet or not writer.to_file) as tells:
@@ -88,7 +97,7 @@ async def _scrape(
 
 
 async def _fetch(
-    api: Talk, body: Any, stop: Stopping, *, quiet: bool
+    api: ApiConnection, body: Any, stop: Stopping, *, quiet: bool
 ) -> tuple[dict[str, Any], bool]:
     """What was submitted, and whether it was waited for until its end."""
     with patience(f"Submitting {counted(len(body['articles']), 'page')}"):
@@ -96,7 +105,7 @@ async def _fetch(
     return made, await _ended(api, made, stop, quiet=quiet)
 
 
-async def _ended(api: Talk, made: dict[str, Any], stop: Stopping, *, quiet: bool) -> bool:
+async def _ended(api: ApiConnection, made: dict[str, Any], stop: Stopping, *, quiet: bool) -> bool:
     """False if someone would not wait for it."""
     job = AsyncJob(api, made["job_id"])
     watching = until_ended(job, made["total_articles"], quiet=quiet)

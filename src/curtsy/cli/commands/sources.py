@@ -1,5 +1,6 @@
 """`curtsy sources`: what each site allows, and how it stands."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -11,9 +12,10 @@ from curtsy.cli.console.completion import source_names
 from curtsy.cli.console.connection import AsJson, Url, talk
 from curtsy.cli.console.output import say, say_json
 from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8
 from curtsy.cli.views.sources import listed, page
-from curtsy.client import Declined, Talk
+from curtsy.client import ApiConnection, Declined
 
 NameArgument = Annotated[
     str,
@@ -162,7 +164,7 @@ async def _put_all(url: str | None, bodies: dict[str, Any]) -> Any:
         return [await _put(api, name, body) for name, body in bodies.items()]
 
 
-async def _put(api: Talk, name: str, body: Any) -> Any:
+async def _put(api: ApiConnection, name: str, body: Any) -> Any:
     return await api.ask("PUT", path_of(name), body=body)
 
 
@@ -184,3 +186,42 @@ def _tell(found: dict[str, Any], sentence: str, *, as_json: bool) -> None:
 def _waiting(found: dict[str, Any]) -> str:
     number = counted(found["waiting"], "page", capped=found["waiting_is_capped"])
     return f"{number} {'waits' if number == '1 page' else 'wait'}"
+
+
+HEADS = ("day", "requests", "smallest gap", "waits honoured", "unchanged", "bytes", "saved",
+         "left out")  # fmt: skip
+
+
+def receipt(
+    name: NameArgument,
+    days: Annotated[
+        int, typer.Option(min=1, max=92, metavar="N", help="How many, today included.")
+    ] = 7,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """What the site had of us, day by day: proof of good manners.
+
+    In a browser, /sources/NAME/receipt of the API is a page that you can send to the site's owner.
+    """
+    path = f"{path_of(name)}/receipt"
+    found = run(ask(url, "GET", path, query={"days": days}), doing="Looking for it")
+    if as_json:
+        say_json(found)
+    else:
+        say("\n".join(_page(found)))
+
+
+def _page(found: dict[str, Any]) -> Iterator[str]:
+    yield f"{found['source']} ({', '.join(found['hosts'])})"
+    rows = [_cells(day["day"], day) for day in found["days"]]
+    yield from table(HEADS, [*rows, _cells("in all", found["total"])])
+
+
+def _cells(name: str, day: dict[str, Any]) -> tuple[str, ...]:
+    gap = day["smallest_gap_seconds"]
+    return (
+        name, f"{day['requests']:,}", "-" if gap is None else f"{gap:.3f} s",
+        f"{day['retry_afters_honoured']:,}", f"{day['not_modified']:,}", f"{day['bytes']:,}",
+        f"{day['bytes_saved']:,}", f"{day['robots_refusals']:,}",
+    )  # fmt: skip

@@ -54,7 +54,7 @@ def try_(
     scraper runs as it would in a worker: with limits and without network. Records go to standard
     output, links and log lines to stderr. Exit code 4 if the page or the scraper failed.
     """
-    from curtsy.processes import try_page
+    from curtsy.processes.trial import try_page
 
     told = _params(params, recipe)
     chosen = scraper or ("listing" if recipe is not None else None)

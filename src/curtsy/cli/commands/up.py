@@ -84,7 +84,7 @@ def up(
         else:
             say(_screen(facts, f"`curtsy stop` ends it; its log is {LOG}."))
         return
-    from curtsy.processes import run_up
+    from curtsy.processes.up import run_up
 
     run(
         run_up(
@@ -105,7 +105,7 @@ def stop(as_json: AsJson = False) -> None:
 
     Open requests may finish; all that waits is kept and goes on at the next start.
     """
-    from curtsy.processes import who_is_up
+    from curtsy.processes.lock_file import who_is_up
 
     settings = settings_for(log_level="WARNING")
     number = who_is_up(settings)

@@ -5,8 +5,7 @@ from typing import Any
 
 import typer
 
-from curtsy.cli.commands.job_list import found_jobs
-from curtsy.cli.console.connection import talk
+from curtsy.cli.console.connection import found_jobs, talk
 from curtsy.cli.console.startup import run
 from curtsy.errors import CurtsyError
 

@@ -2,15 +2,15 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx
 import typer
 
+from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.local_database import require_file
 from curtsy.cli.console.startup import settings_for
-from curtsy.client import Declined, Talk, way_to
+from curtsy.client import ApiConnection, Declined, way_to
 from curtsy.errors import BadSetting, CurtsyError
 
 Url = Annotated[
@@ -40,12 +40,12 @@ class NotFoundThere(CurtsyError):
 @asynccontextmanager
 async def talk(
     url: str | None, *, makes: bool = False, lists: str = "curtsy jobs"
-) -> AsyncIterator[Talk]:
+) -> AsyncIterator[ApiConnection]:
     """A local database that is not there yet is made only where that makes sense. `lists` names
     what is there, for one who asks for what is not."""
     async with elsewhere(url) if url else _here(makes=makes) as http:
         try:
-            yield Talk(http)
+            yield ApiConnection(http)
         except Declined as declined:
             if declined.status == NO_KEY:
                 raise KeyNeededThere from None
@@ -60,7 +60,7 @@ async def _here(*, makes: bool) -> AsyncIterator[httpx.AsyncClient]:
     settings = settings_for(log_level="WARNING")
     if not makes:
         require_file(settings)
-    from curtsy.processes import local_api
+    from curtsy.processes.local_api import local_api
 
     async with local_api(settings) as http:
         yield http
@@ -71,3 +71,12 @@ def elsewhere(url: str) -> httpx.AsyncClient:
         return way_to(url, key=None, timeout=ANSWER_SECONDS)
     except BadSetting as wrong:
         raise WrongUsage(str(wrong)) from None
+
+
+async def found_jobs(url: str | None, query: dict[str, Any]) -> dict[str, Any]:
+    async with talk(url) as api:
+        found: dict[str, Any] = await api.ask("GET", "/jobs", query=query)
+        while not found["jobs"] and "next_cursor" in found:  # none among those looked through yet
+            on = query | {"cursor": found["next_cursor"]}
+            found = await api.ask("GET", "/jobs", query=on)
+        return found

@@ -4,7 +4,7 @@ import asyncio
 
 from curtsy.cli.console.output import note
 from curtsy.cli.console.progress import progress
-from curtsy.client import AsyncJob, Status, Talk
+from curtsy.client import ApiConnection, AsyncJob, Status
 
 
 async def until_ended(job: AsyncJob, total: int, *, quiet: bool = False) -> Status:
@@ -13,7 +13,7 @@ async def until_ended(job: AsyncJob, total: int, *, quiet: bool = False) -> Stat
         return await job.wait(progress=lambda now: tells(now.completed, now.failed, now.total))
 
 
-async def watched(api: Talk, job_id: str, total: int) -> Status:
+async def watched(api: ApiConnection, job_id: str, total: int) -> Status:
     """The same for one who may stop watching: the job goes on without."""
     await warn_if_nobody_fetches(api)
     try:
@@ -23,11 +23,11 @@ async def watched(api: Talk, job_id: str, total: int) -> Status:
         raise
 
 
-async def warn_if_nobody_fetches(api: Talk) -> None:
+async def warn_if_nobody_fetches(api: ApiConnection) -> None:
     if not (await api.health())["workers"]:
         note("No worker is up, so nothing is fetched yet: `curtsy up` starts one.")
 
 
-async def warn_if_nobody_keeps_schedules(api: Talk) -> None:
+async def warn_if_nobody_keeps_schedules(api: ApiConnection) -> None:
     if not (await api.ask("GET", "/scheduler/status"))["data"]["schedulers"]:
         note("No scheduler is up, so nothing comes at its time: `curtsy up` starts one.")

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 import orjson
 import typer
 
-from curtsy.cli.console.exit_codes import READER_GONE
+from curtsy.cli.console.exit_codes import FAILED, READER_GONE
 from curtsy.errors import CurtsyError
 
 
@@ -64,3 +64,14 @@ def forget(stream: TextIO) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+def require_yes(question: str) -> None:
+    """Ends the command if the answer is anything else."""
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort:
+        agreed = False
+    if not agreed:
+        note("Nothing was changed.")
+        raise typer.Exit(FAILED)

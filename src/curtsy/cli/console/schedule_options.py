@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.console.durations import minutes_of
 from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.text import in_utf8
+from curtsy.cli.console.text import in_utf8, minutes_of
 from curtsy.cli.console.url_arguments import given, text_of
 from curtsy.errors import BadRequest
 

@@ -8,13 +8,13 @@ from curtsy.clock import rfc3339
 
 if TYPE_CHECKING:
     from curtsy.model.counts import Count
-    from curtsy.reports.diagnosis import Examination, Source, Worker
+    from curtsy.reports.diagnosis import Diagnosis, Source, Worker
 
 INSTANTS = ("now", "lease_until", "ready_at", "next_fetch_at", "failing_since")
 SOURCE_HEADINGS = ("name", "owner", "ready", "next fetch", "failures", "crashes", "paused")
 
 
-def plain(found: "Examination") -> dict[str, Any]:
+def plain(found: "Diagnosis") -> dict[str, Any]:
     """For JSON: instants in RFC 3339."""
     rows = dataclasses.asdict(found)
     for row in (rows, *rows["workers"], *rows["sources"]):
@@ -24,7 +24,7 @@ def plain(found: "Examination") -> dict[str, Any]:
     return rows
 
 
-def page(schema: str, found: "Examination") -> str:
+def page(schema: str, found: "Diagnosis") -> str:
     jobs = ", ".join(f"{_number(count)} {state}" for state, count in found.open_jobs.items())
     facts = [
         ("Schema", schema),
@@ -49,7 +49,7 @@ def page(schema: str, found: "Examination") -> str:
     ])  # fmt: skip
 
 
-def _advice(found: "Examination") -> list[str]:
+def _advice(found: "Diagnosis") -> list[str]:
     """What to do about it, where something is to be done."""
     advice = []
     if found.pending_visits.number and not any(worker.alive for worker in found.workers):

@@ -1,11 +1,69 @@
 """A job's results, written as they are read; what failed is told afterwards."""
 
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, TextIO
 
+import typer
+
+from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.output import as_json, write
 from curtsy.cli.console.progress import Tells
 from curtsy.cli.console.text import one_line
-from curtsy.cli.views.articles import Form, Writer, is_record
 from curtsy.client import AsyncJob
+from curtsy.errors import BadRequest
+
+
+class Form(StrEnum):
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+class Writer:
+    """Writes results one after the other."""
+
+    def __init__(self, form: Form, to: TextIO, where: Path | None) -> None:
+        self.form = form
+        self.to_file = where is not None
+        self._to, self._where = to, str(where or "Standard output")
+        self._width = min(shutil.get_terminal_size().columns, WIDEST) if to.isatty() else None
+        self._written = 0
+
+    def write(self, result: dict[str, Any]) -> None:
+        if self.form is Form.JSON or is_record(result):
+            text = as_json(result, self._to)
+        elif "error" in result:
+            return
+        else:
+            shown = _OBEYED.sub("", self._shown(result))
+            text = f"{RULE if self._written else ''}{shown}"
+        write(self._to, f"{text}\n", where=self._where)
+        self._written += 1
+
+    def _shown(self, result: dict[str, Any]) -> str:
+        title = one_line(result.get("title") or result["url"])
+        facts = [result.get("byline"), result.get("date"), result["url"]]
+        line = " · ".join(fact for fact in facts if fact)
+        if self.form is Form.MARKDOWN:
+            return f"# {title}\n\n*{line}*\n\n{result.get('markdown') or result['content']}"
+        return f"{title}\n{line}\n\n{self._wrapped(result['content'])}"
+
+    def _wrapped(self, content: str) -> str:
+        """On a terminal, between words; in a file a paragraph stays a line."""
+        if self._width is None:
+            return content
+        return "\n".join(
+            textwrap.fill(line, self._width, break_long_words=False, break_on_hyphens=False)
+            for line in content.splitlines()
+        )
 
 
 @dataclass(slots=True)
@@ -33,3 +91,64 @@ async def write_all(job: AsyncJob, writer: Writer, tells: Tells) -> Written:
                 written.failures.append(f"{one_line(found['url'])}: {found['error']}")
         tells(written.done, written.failed)
     return written
+
+
+RULE = "\n\n" + "-" * 72 + "\n\n"
+WIDEST = 100
+"""Longer lines are hard to read, however wide the terminal is."""
+_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a terminal obeys; line ends and tabs are harmless."""
+
+
+ENDINGS = {".jsonl": Form.JSON, ".ndjson": Form.JSON, ".json": Form.JSON, ".md": Form.MARKDOWN}
+
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write them to this file; .jsonl and .md also choose the format.",
+    ),
+]
+Format = Annotated[
+    Form | None,
+    typer.Option("--format", metavar="FORMAT", help="text, markdown or json (a line for each)."),
+]
+AsLines = Annotated[bool, typer.Option("--json", help="For programs: the same as --format json.")]
+
+
+def form_for(chosen: Form | None, out: Path | None, *, as_lines: bool) -> Form:
+    if as_lines:
+        if chosen not in (None, Form.JSON):
+            raise WrongUsage(f"--json and --format {chosen} exclude each other.")
+        return Form.JSON
+    if chosen is not None:
+        return chosen
+    return ENDINGS.get(out.suffix.lower(), Form.TEXT) if out is not None else Form.TEXT
+
+
+@contextmanager
+def written_to(out: Path | None) -> Iterator[TextIO]:
+    """A file, which stays as it was until the new one is complete; or standard output."""
+    if out is None:
+        yield sys.stdout
+        return
+    replaces = out.is_file() or not out.exists()
+    part = out.with_name(f"{out.name}.part") if replaces else out
+    try:
+        to = part.open("w", encoding="utf-8")
+    except OSError as error:
+        raise BadRequest([f"{out} cannot be written ({error.strerror})."]) from None
+    try:
+        yield to
+        to.close()
+        if replaces:
+            part.replace(out)
+    finally:
+        to.close()
+        if replaces:
+            part.unlink(missing_ok=True)
+
+
+def is_record(result: dict[str, Any]) -> bool:
+    """Of a run of a site: whatever its fields are called, it is no page, and has no text."""
+    return "_key" in result

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from curtsy.cli.console.connection import talk
-from curtsy.cli.console.durations import minutes_of, span
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.output import say, say_json
 from curtsy.cli.console.progress import patience
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, moment, one_line
+from curtsy.cli.console.text import counted, minutes_of, moment, one_line, span
 
 HOURS_SHOWN = 10
 SENTENCES_SHOWN = 20

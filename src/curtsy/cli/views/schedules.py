@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from curtsy.cli.console.durations import span
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, one_line, second
+from curtsy.cli.console.text import counted, one_line, second, span
 
 Schedule = dict[str, Any]
 STATES = {"waiting": "on", "paused": "paused", "done": "done"}

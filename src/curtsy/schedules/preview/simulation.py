@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 from typing import Literal
 
 from curtsy.schedules.preview.source_queue import IN_A_STEP, Batch, Effort, SourceLine, SourceNow
-from curtsy.schedules.verdict import Overlap, Standing, Verdict, judge
+from curtsy.schedules.verdict import Overlap, ScheduleState, Verdict, judge
 from curtsy.timetable import Every, slot_after
 
 MOST_SLOTS = 100_000
@@ -42,7 +42,7 @@ class Foreseen:
 
     id: str
     name: str
-    standing: Standing
+    schedule_state: ScheduleState
     look_at: int
     asks: Sequence[Asks] = ()
     max_age: int = 0
@@ -106,20 +106,20 @@ class Foretold:
 
 
 @dataclass(frozen=True, slots=True)
-class Prospect:
+class Preview:
     """What is sure, and what it may come to."""
 
     least: Foretold
     most: Foretold
 
 
-def prospect(
+def preview(
     schedules: Sequence[Foreseen], sources: Mapping[str, SourceNow], *, now: int, until: int
-) -> Prospect:
+) -> Preview:
     least = foretell(schedules, sources, now=now, until=until)
     if all(asks.most == asks.pages for one in schedules for asks in one.asks):
-        return Prospect(least, least)
-    return Prospect(least, foretell(schedules, sources, now=now, until=least.until, most=True))
+        return Preview(least, least)
+    return Preview(least, foretell(schedules, sources, now=now, until=least.until, most=True))
 
 
 def foretell(
@@ -133,7 +133,7 @@ def foretell(
 @dataclass(slots=True, eq=False)
 class _State:
     plan: Foreseen
-    standing: Standing
+    schedule_state: ScheduleState
     fetched_at: int | None
     last: Slot | None = None
     """That fired."""
@@ -146,7 +146,7 @@ class _Course:
         most: bool,
     ) -> None:  # fmt: skip
         self._now, self._most, self._effort = now, most, Effort()
-        self._states = [_State(one, one.standing, one.fetched_at) for one in schedules]
+        self._states = [_State(one, one.schedule_state, one.fetched_at) for one in schedules]
         self._lines = {name: SourceLine(source, now, self._effort)
                        for name, source in sources.items()}  # fmt: skip
         self._going: defaultdict[Hashable, list[Slot]] = defaultdict(list)
@@ -174,27 +174,27 @@ class _Course:
         going = self._going[_together(state.plan)]
         going[:] = [slot for slot in going if not _is_over(slot, now)]
         ended_at = state.last.ends_at if state.last is not None else None
-        standing = replace(
-            state.standing, is_busy=bool(going) or now < state.plan.busy_until,
-            ended_at=max(state.standing.ended_at, ended_at or 0),
+        schedule_state = replace(
+            state.schedule_state, is_busy=bool(going) or now < state.plan.busy_until,
+            ended_at=max(state.schedule_state.ended_at, ended_at or 0),
         )  # fmt: skip
-        verdict = judge(standing, now)
+        verdict = judge(schedule_state, now)
         if verdict.skipped is not None:
             self._slots.append(Slot(state.plan, verdict.skipped, "skipped"))
         waited = state.waits
-        if verdict.waiting is not None and verdict.waiting != standing.waiting:
+        if verdict.waiting is not None and verdict.waiting != schedule_state.waiting:
             state.waits = Slot(state.plan, verdict.waiting, "waiting")
             self._slots.append(state.waits)
         if verdict.fire is not None:
             of_old = waited if waited is not None and waited.at == verdict.fire else None
             self._fire(state, verdict, of_old, now)
-        state.standing = replace(standing, next_fire_at=verdict.next_fire_at,
+        state.schedule_state = replace(schedule_state, next_fire_at=verdict.next_fire_at,
                                  waiting=verdict.waiting)  # fmt: skip
         return self._look_again(state, verdict, now)
 
     def _look_again(self, state: _State, verdict: Verdict, now: int) -> int | None:
         """A scheduler asks every other second whether a run has ended; here that is foretold."""
-        rule = state.standing.rule
+        rule = state.schedule_state.rule
         after_end = isinstance(rule, Every) and rule.after_end and verdict.next_fire_at is None
         if verdict.waiting is None and not after_end:
             return verdict.look_at
@@ -210,9 +210,9 @@ class _Course:
         if waited is None:
             self._slots.append(slot)
         slot.outcome = "fired" if plan.refused is None else "refused"
-        slot.starts_at, slot.next_at = now, _following(plan.standing, at, verdict)
+        slot.starts_at, slot.next_at = now, _following(plan.schedule_state, at, verdict)
         going = self._going[_together(plan)]
-        if plan.standing.overlap is Overlap.CANCEL_RUNNING:
+        if plan.schedule_state.overlap is Overlap.CANCEL_RUNNING:
             for before in [one for one in going if one.schedule is plan]:
                 going.remove(before)
                 _cut(before, now)
@@ -261,12 +261,16 @@ def _together(plan: Foreseen) -> Hashable:
     return plan.id if plan.shares is None else plan.shares
 
 
-def _following(standing: Standing, at: int, verdict: Verdict) -> int | None:
+def _following(schedule_state: ScheduleState, at: int, verdict: Verdict) -> int | None:
     """The slot after one that fires; of those that count from an end there is none to be late."""
-    if isinstance(standing.rule, Every) and standing.rule.after_end:
+    if isinstance(schedule_state.rule, Every) and schedule_state.rule.after_end:
         return None
     onward = verdict.next_fire_at
-    return onward if onward is not None else slot_after(standing.rule, at, seed=standing.seed)
+    return (
+        onward
+        if onward is not None
+        else slot_after(schedule_state.rule, at, seed=schedule_state.seed)
+    )
 
 
 def _is_over(slot: Slot, now: int) -> bool:

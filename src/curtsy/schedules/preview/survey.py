@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import orjson
 
 from curtsy.errors import BadRequest
-from curtsy.explain.outlook import PLACE, job_outlook, source_standings, visits_up_to
+from curtsy.explain.outlook import PLACE, job_outlook, source_snapshots, visits_up_to
 from curtsy.frontier.sources import expected_sources
 from curtsy.jobs import JobRequest, SubmitLimits
 from curtsy.jobs.request import check
 from curtsy.model.domains import home_of
 from curtsy.politeness.pace import Pace
 from curtsy.politeness.policy import Policy
-from curtsy.schedules.due import standing
-from curtsy.schedules.firer import Duty, TaskOf
+from curtsy.schedules.due import schedule_state
+from curtsy.schedules.firer import MaintenanceTask, TaskOf
 from curtsy.schedules.listing import list_schedules
 from curtsy.schedules.preview.simulation import Asks, Foreseen
 from curtsy.schedules.preview.source_queue import SourceNow
@@ -38,7 +38,7 @@ _GOING = Statement(
 MOST_GOING = 200
 
 
-class Ahead(NamedTuple):
+class Survey(NamedTuple):
     schedules: Sequence[Foreseen]
     sources: Mapping[str, SourceNow]
     all_of_them: bool
@@ -58,7 +58,7 @@ class Surveyor:
     def __init__(self, *, task_of: TaskOf, limits: SubmitLimits, defaults: Policy) -> None:
         self._task_of, self._limits, self._defaults = task_of, limits, defaults
 
-    def look_ahead(self, connection: Connection, *, user: str | None, now: int) -> Ahead:
+    def look_ahead(self, connection: Connection, *, user: str | None, now: int) -> Survey:
         found = list(_rows(connection, user))
         rows = [row for row in found if _has_slots(row)]
         tasks = {row.id: self._task(connection, row, now) for row in rows}
@@ -66,12 +66,12 @@ class Surveyor:
         names, sources = self._sources(connection, hosts, now)
         going = self._going(connection, rows, now)
         schedules = [_foreseen(row, tasks[row.id], names, going) for row in rows[:MOST_SCHEDULES]]
-        return Ahead(schedules, sources, len(schedules) == len(found))
+        return Survey(schedules, sources, len(schedules) == len(found))
 
     def _task(self, connection: Connection, row: Any, now: int) -> _Task:
         try:
             task = self._task_of(connection, orjson.loads(row.payload), row, now)
-            if isinstance(task, Duty):
+            if isinstance(task, MaintenanceTask):
                 return _Task()
             pages = Counter((page.host, page.priority) for page in check(task, self._limits))
         except BadRequest as refused:
@@ -84,17 +84,17 @@ class Surveyor:
         """By host the name of its source, and the sources by name; some are yet to be made."""
         ids = expected_sources(connection, hosts)
         there = sorted(set(ids.values()))
-        standings = source_standings(connection, there, self._defaults, now=now)
+        snapshots = source_snapshots(connection, there, self._defaults, now=now)
         ahead = visits_up_to(connection, {(one, LAST_PLACE) for one in there}, now=now)
         sources = {
             found.row.name: SourceNow(found.row.name, found.pace, ahead[one, LAST_PLACE],
                                       len(found.unknown_robots), bool(found.row.paused))
-            for one, found in standings.items()
+            for one, found in snapshots.items()
         }  # fmt: skip
         names: dict[str, str] = {}
         for host in hosts:
             one = ids.get(host)
-            names[host] = home_of(host) if one is None else standings[one].row.name
+            names[host] = home_of(host) if one is None else snapshots[one].row.name
             new = Pace(self._defaults, rest_until=now)
             sources.setdefault(names[host], SourceNow(names[host], new, unknown_robots=1))
         return names, sources
@@ -140,7 +140,7 @@ def _foreseen(
     site = _site(row)
     return Foreseen(
         id=row.public_id, name=row.name, look_at=row.look_at, asks=_asks(task, names),
-        standing=standing(row, is_busy=False, ended_at=None), refused=task.refused,
+        schedule_state=schedule_state(row, is_busy=False, ended_at=None), refused=task.refused,
         max_age=max_age, fetched_at=row.last_fire_at if max_age else None, shares=site,
         busy_until=max(going.get(row.id, 0), going.get(site, 0) if site is not None else 0),
     )  # fmt: skip

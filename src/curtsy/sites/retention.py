@@ -7,25 +7,10 @@ it; and for as long as there is a schedule, its last.
 
 from typing import NamedTuple
 
-from curtsy.maintenance.pruning import BATCH
 from curtsy.store import Connection, Statement
 
-_LATER = """
-    SELECT 1 FROM jobs k WHERE k.site_id = j.site_id AND k.site_id IS NOT NULL
-      AND k.state = 'succeeded' AND k.gathered_at IS NOT NULL AND k.created_at > j.created_at
-"""
-_OLD_JOBS = Statement(
-    f"""
-    SELECT j.public_id FROM jobs j WHERE j.created_at < :before AND j.finished_at < :before
-      AND NOT (j.site_id IS NOT NULL AND j.state = 'succeeded' AND j.gathered_at IS NOT NULL
-               AND EXISTS (SELECT 1 FROM sites s WHERE s.id = j.site_id)
-               AND (NOT EXISTS ({_LATER} AND (k.search = j.search
-                                              OR k.created_at - j.created_at > :keep))
-                    OR (EXISTS (SELECT 1 FROM schedules c WHERE c.id = j.schedule_id)
-                        AND NOT EXISTS ({_LATER} AND k.schedule_id = j.schedule_id))))
-    ORDER BY j.created_at LIMIT :most
-    """  # noqa: S608
-)
+BATCH = 1_000
+
 _SITES = Statement(
     """
     SELECT s.id, (SELECT min(last_seen_at) FROM records r WHERE r.site_id = s.id) AS first_seen,
@@ -71,10 +56,6 @@ _FORGET_SIGHTINGS = Statement(
 class OldRecords(NamedTuple):
     site_id: int
     before: int
-
-
-def old_jobs(connection: Connection, *, keep: int, now: int, most: int) -> list[str]:
-    return list(_OLD_JOBS(connection, before=now - keep, keep=keep, most=most).scalars())
 
 
 def sites_with_old_records(connection: Connection, *, keep: int) -> list[OldRecords]:

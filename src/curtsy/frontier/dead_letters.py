@@ -1,0 +1,62 @@
+"""The table dead_letters: visits given up, until somebody retries or resolves them."""
+
+from collections.abc import Collection, Sequence
+
+from curtsy.frontier.batch import Result
+from curtsy.model.failure_kinds import RULES
+from curtsy.model.outcome import Failed
+from curtsy.store import Connection, Statement
+
+_BURY = Statement(
+    """
+    INSERT INTO dead_letters (page_id, turn, source_id, kind, family, error, traceback, attempts,
+                              created_at)
+    SELECT page_id, turn, source_id, kind, family, error, traceback, attempts, :now
+    FROM {dead} WHERE true
+    """,
+    dead={"page_id": "bigint", "turn": "bigint",
+          "source_id": "bigint", "kind": "text", "family": "text", "error": "text",
+       "traceback": "text", "attempts": "smallint"},
+)  # fmt: skip
+
+
+def bury(connection: Connection, results: Sequence[Result], *, now: int) -> None:
+    """A dead letter for each visit given up, kept until somebody retries or resolves it."""
+    rows = [
+        (r.visit.page_id, r.visit.turn, r.visit.source_id, r.outcome.kind,
+         RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback,
+         r.visit.attempt + (not r.unasked))
+        for r in results
+        if r.again_at is None and isinstance(r.outcome, Failed)
+    ]  # fmt: skip
+    if rows:
+        _BURY(connection, dead=rows, now=now)
+
+
+_MARK_RETRIED = Statement(
+    """
+    UPDATE dead_letters SET state = 'retried', retries = retries + 1
+    WHERE state = 'open' AND page_id IN (SELECT page_id FROM {wanted})
+    """,
+    wanted={"page_id": "bigint"},
+)
+
+_RESOLVE = Statement(
+    """
+    UPDATE dead_letters SET state = 'resolved'
+    WHERE state = 'open' AND id IN (SELECT id FROM {wanted})
+    """,
+    wanted={"id": "bigint"},
+)
+
+
+def mark_retried(connection: Connection, page_ids: Collection[int]) -> None:
+    """The open letters of these pages: somebody visits the pages again."""
+    if page_ids:
+        _MARK_RETRIED(connection, wanted=[(page_id,) for page_id in page_ids])
+
+
+def resolve(connection: Connection, ids: Sequence[int]) -> None:
+    """Those of the letters that are still open."""
+    if ids:
+        _RESOLVE(connection, wanted=[(i,) for i in ids])

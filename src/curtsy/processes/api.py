@@ -1,0 +1,51 @@
+"""`curtsy api`: serves the API until a signal."""
+
+from collections.abc import Callable
+
+from curtsy.api.backend import Backend, BackendSettings
+from curtsy.clock import Clock
+from curtsy.config import Settings, milliseconds, whole_policy
+from curtsy.jobs import Submitter
+from curtsy.processes.access_rules import access_rules_for
+from curtsy.processes.builders import scheduler_for, submitter_for
+from curtsy.processes.declared_files import Declared, apply
+from curtsy.processes.http_server import Api, listen
+from curtsy.processes.parts import keep_time, until_stopped
+from curtsy.processes.signals import Stop
+from curtsy.processes.startup import own_scrapers, ready
+from curtsy.schedules.scheduler import Scheduler
+from curtsy.store import Store
+from curtsy.store.wakeups import Wakeups
+
+
+async def serve_api(settings: Settings) -> None:
+    """The API alone, until a signal; other processes fetch."""
+    declared, own = Declared.read(settings), own_scrapers(settings)
+    with Stop() as stop, listen(settings) as listening:
+        async with (
+            ready(settings) as (store, clock),
+            Wakeups(settings.database_url, lambda: backend.feed.wake()) as wakeups,
+        ):
+            submitter = submitter_for(settings, store, clock, wakeups.send, own)
+            scheduler = scheduler_for(settings, store, clock, submitter, wakeups.send)
+            async with backend_for(settings, store, clock, submitter, scheduler,
+                                   wakeups.send) as backend:  # fmt: skip
+                access_rules = await access_rules_for(settings, listening, store)
+                await apply(settings, declared, store, clock, scheduler.firer.check)
+                steps = {"keep_time": lambda: keep_time(store, clock)}
+                await until_stopped(stop, [Api(backend, listening, access_rules)], steps)
+
+
+def backend_for(
+    settings: Settings, store: Store, clock: Clock, submitter: Submitter, scheduler: Scheduler,
+    on_work: Callable[[], None],
+) -> Backend:  # fmt: skip
+    return Backend(
+        store=store, clock=clock, submitter=submitter, scheduler=scheduler, on_work=on_work,
+        settings=BackendSettings(
+            page_max_age=milliseconds(settings.page_max_age),
+            crawl_cache_ttl=milliseconds(settings.crawl_cache_ttl),
+            policy=whole_policy(settings), lease_ttl=milliseconds(settings.lease_seconds),
+            user_agent=settings.user_agent, sync_timeout=settings.sync_timeout,
+        ),
+    )  # fmt: skip

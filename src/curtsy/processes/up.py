@@ -1,0 +1,62 @@
+"""`curtsy up`: API, worker and scheduler in one process, on one loop."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from curtsy.config import Settings, worker_settings
+from curtsy.errors import StoreAway
+from curtsy.model.counts import Count
+from curtsy.processes.access_rules import access_rules_for
+from curtsy.processes.api import backend_for
+from curtsy.processes.builders import scheduler_for, submitter_for
+from curtsy.processes.declared_files import Declared, apply
+from curtsy.processes.http_server import Api, listen, url_of
+from curtsy.processes.lock_file import presence
+from curtsy.processes.parts import until_stopped
+from curtsy.processes.scheduler import loops_for
+from curtsy.processes.signals import Stop
+from curtsy.processes.startup import check_folder, own_scrapers, ready
+from curtsy.reports.diagnosis import waiting_visits
+from curtsy.store.wakeups import Wakeups
+from curtsy.worker import Worker
+
+
+async def run_up(
+    settings: Settings,
+    *,
+    on_up: Callable[[str], None] = lambda _url: None,
+    on_down: Callable[[int, Count], None] = lambda _recorded, _waiting: None,
+) -> None:
+    """Run until a signal. A SQLite file is created or brought up to date first.
+
+    `on_up` receives the API's address; `on_down` how many pages this run recorded and how many
+    still wait.
+    """
+    check_folder(settings.database_url)
+    declared, own = Declared.read(settings), own_scrapers(settings)
+    with presence(settings), Stop() as stop, listen(settings) as listening:
+        async with ready(settings, upgrades_sqlite=True) as (store, clock):
+            access_rules = await access_rules_for(settings, listening, store)
+            worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own),
+                            on_commit=lambda: backend.feed.wake())  # fmt: skip
+
+            def on_work() -> None:
+                wakeups.send()
+                on_wake()
+
+            def on_wake() -> None:
+                worker.wake()
+                backend.feed.wake()
+
+            submitter = submitter_for(settings, store, clock, on_work, own)
+            scheduler = scheduler_for(settings, store, clock, submitter, on_work)
+            async with (
+                backend_for(settings, store, clock, submitter, scheduler, on_work) as backend,
+                Wakeups(settings.database_url, on_wake) as wakeups,
+            ):
+                await apply(settings, declared, store, clock, scheduler.firer.check)
+                on_up(url_of(listening))
+                loops = loops_for(settings, store, clock, scheduler)
+                await until_stopped(stop, [Api(backend, listening, access_rules), worker, loops])
+                with suppress(StoreAway):  # then nobody can say, and nothing is lost either
+                    on_down(worker.recorded, await store.read(waiting_visits))
