@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Most tests wait more than they work, so more of them run at once than there are processors.
-TOGETHER ?= 4
+TOGETHER ?= 5
 CROWDS ?= 3
 PYTEST := $(BIN)/python -m pytest
 AT_ONCE := -n $(TOGETHER) --dist loadfile --no-loadscope-reorder
@@ -24,8 +24,8 @@ test: $(VENV)/ready
 	$(BIN)/python tests/support/browser.py
 	red=0; \
 	$(PYTEST) -m "not alone and not crowd" $(AT_ONCE) || red=1; \
-	$(PYTEST) -m crowd -n $(CROWDS) --dist worksteal || red=1; \
-	$(PYTEST) -m alone || red=1; \
+	$(PYTEST) tests/slow -m crowd -n $(CROWDS) --dist worksteal || red=1; \
+	$(PYTEST) tests/system -m alone || red=1; \
 	$(BIN)/python tests/support/browser.py --only-say; exit $$red
 
 check: $(VENV)/ready

@@ -70,6 +70,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Every test is `alone`, of a `crowd`, or neither: so `make test` runs them in three steps."""
     assert all((HERE / place).exists() for place in [*ALONE, *CROWDS, *LONGEST])
+    assert all(place.startswith("system/") for place in ALONE), "there `make test` looks for them"
+    assert all(place.startswith("slow/") for place in CROWDS), "and for these there"
     for item in items:
         if _first_of(tuple(ALONE), item.path) < len(ALONE):
             item.add_marker(pytest.mark.alone)
