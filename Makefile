@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Most tests wait more than they work, so more of them run at once than there are processors.
-TOGETHER ?= 4
+TOGETHER ?= 5
+CROWDS ?= 3
 PYTEST := $(BIN)/python -m pytest
 AT_ONCE := -n $(TOGETHER) --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes: none of them should compile everything anew.
@@ -16,11 +17,16 @@ unexport PYTHONDONTWRITEBYTECODE
 test-fast: $(VENV)/ready
 	$(PYTEST) tests/unit tests/engine --engines sqlite $(AT_ONCE)
 
-# Before a change lands: everything, on both engines. What measures time runs afterwards, with
-# nothing beside it. Both are run whatever the first says.
+# Before a change lands: everything, on both engines, in three steps: what may run beside other
+# tests, what starts many processes of its own, and what measures time. All are run whatever the
+# first says, and one that is red makes it red.
 test: $(VENV)/ready
 	$(BIN)/python tests/support/browser.py
-	$(PYTEST) -m "not alone" $(AT_ONCE); said=$$?; $(PYTEST) -m alone && exit $$said
+	red=0; \
+	$(PYTEST) -m "not alone and not crowd" $(AT_ONCE) || red=1; \
+	$(PYTEST) tests/slow -m crowd -n $(CROWDS) --dist worksteal || red=1; \
+	$(PYTEST) tests/system -m alone || red=1; \
+	$(BIN)/python tests/support/browser.py --only-say; exit $$red
 
 check: $(VENV)/ready
 	$(BIN)/ruff check .

@@ -26,22 +26,23 @@ HERE = Path(__file__).parent
 ALONE = {
     "system/api/test_bad_bodies.py": "beside a bad body, others are answered within a second",
     "system/api/test_bad_connections.py": "what is left open is closed in time",
-    "system/api/test_crawl.py": "five hundred at once are answered in time",
-    "slow/chaos": "gaps, leases and signals of many real processes",
-    "system/extract/test_custom.py": "a scraper may take a second",
-    "system/extract/test_pool.py": "a page may take a second",
-    "slow/races/test_frontier.py": "what a removed rule breaks is found in time",
-    "slow/races/test_schedules.py": "what a removed rule breaks is found in time",
-    "engine/worker/test_policies.py": "requests are as far apart as is said",
-    "engine/worker/test_articles.py": "good pages beside bad ones take no longer than without",
 }
 """What measures time: beside tests that want the processor, it would measure those."""
+CROWDS = {
+    "slow/chaos": "gaps, leases and signals of many real processes",
+    "slow/races": "fifteen processes' worth of connections, all at once",
+}
+"""What starts many processes of its own: few such tests run at once, and nothing beside them."""
 LONGEST = (
     "system/project/test_readme.py",
     "system/project/test_package.py",
     "system/cli/test_processes.py",
     "engine/query_plans",
     "system/cli",
+    "system/api/test_articles.py",
+    "system/api/test_sites.py",
+    "system/api/test_webhooks.py",
+    "system/extract",
 )
 """Begun first where several files run at once: nobody waits for the last one in the end."""
 
@@ -67,11 +68,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`-m alone` and `-m "not alone"` are all tests; `make test` runs the one after the other."""
-    assert all((HERE / place).exists() for place in [*ALONE, *LONGEST])
+    """Every test is `alone`, of a `crowd`, or neither: so `make test` runs them in three steps."""
+    assert all((HERE / place).exists() for place in [*ALONE, *CROWDS, *LONGEST])
+    assert all(place.startswith("system/") for place in ALONE), "there `make test` looks for them"
+    assert all(place.startswith("slow/") for place in CROWDS), "and for these there"
     for item in items:
         if _first_of(tuple(ALONE), item.path) < len(ALONE):
             item.add_marker(pytest.mark.alone)
+        if _first_of(tuple(CROWDS), item.path) < len(CROWDS):
+            item.add_marker(pytest.mark.crowd)
     items.sort(key=lambda item: _first_of(LONGEST, item.path))
     if config.getoption("engines") == "sqlite":
         left_out = [item for item in items if _needs_postgres(item)]

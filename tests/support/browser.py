@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -38,6 +39,11 @@ def install() -> None:
                 capture_output=True,
                 check=False,
             )
+    say_what_is_left_out()
+
+
+def say_what_is_left_out() -> None:
+    """`make test` says so before the tests, and again after them, where people look."""
     if chromium() is None:
         print("LEFT OUT: there is no Chromium, so no test tries a browser.")
 
@@ -112,4 +118,7 @@ def _tabs(port: int) -> Any:
 
 
 if __name__ == "__main__":
-    install()
+    if "--only-say" in sys.argv:
+        say_what_is_left_out()
+    else:
+        install()

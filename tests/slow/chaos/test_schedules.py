@@ -88,7 +88,7 @@ async def a_bad_day(
 async def test_every_slot_fires_once_whoever_is_killed_or_stopped(
     fleet: Fleet, postgres_url: str, lasts: float | None
 ) -> None:
-    found = await a_bad_day(postgres_url, fleet, schedulers=3, seconds=lasts or 35)
+    found = await a_bad_day(postgres_url, fleet, schedulers=3, seconds=lasts or 20)
     assert found.wrong == []
     assert found.slots >= 300
     assert fleet.crashes() == []
@@ -97,7 +97,7 @@ async def test_every_slot_fires_once_whoever_is_killed_or_stopped(
 async def test_so_it_is_with_two_on_one_file(
     file_fleet: Fleet, sqlite_url: str, lasts: float | None
 ) -> None:
-    found = await a_bad_day(sqlite_url, file_fleet, schedulers=2, seconds=lasts or 25)
+    found = await a_bad_day(sqlite_url, file_fleet, schedulers=2, seconds=lasts or 15)
     assert found.wrong == []
     assert found.slots >= 300
     assert file_fleet.crashes() == []
