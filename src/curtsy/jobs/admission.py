@@ -10,8 +10,8 @@ import orjson
 from curtsy.access.quota import Quotas
 from curtsy.clock import Clock
 from curtsy.errors import BadRequest, OverLimit, StoreAway
-from curtsy.events.stored_events import record_events
-from curtsy.events.webhooks import announce
+from curtsy.events.stored_events import insert_events
+from curtsy.events.webhooks import insert_deliveries
 from curtsy.frontier.admit import Admission, Wanted, admit, places_for
 from curtsy.frontier.crawls import begin_crawls
 from curtsy.frontier.sources import known_hosts
@@ -133,7 +133,7 @@ def _admitted(
     places = places_for(connection, every, delay_ms=delay_ms, now=now)
     cached = admit(connection, admissions, places, now=now)
     _begin(connection, admissions, cached, {row.id: row.last_event for row in rows.values()}, now)
-    announce(connection, [
+    insert_deliveries(connection, [
         (ids[one.job], 1, one.request.webhook_url) for one in new
         if one.request.webhook_url and cached.get(ids[one.job]) == len(one.wanted)
     ], now=now)  # fmt: skip
@@ -162,7 +162,7 @@ def _begin(
         _COUNT_CACHED(connection, wanted=list(cached.items()))
     if finished:
         _FINISH(connection, wanted=finished, now=now)
-    record_events(connection, made, now=now)
+    insert_events(connection, made, now=now)
 
 
 def _json(facts: dict[str, object]) -> str:

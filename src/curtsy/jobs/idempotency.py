@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from curtsy.errors import BadRequest, Refused, WrongState
-from curtsy.events.webhooks import announce
+from curtsy.events.webhooks import insert_deliveries
 from curtsy.jobs.insert import insert_tags
 from curtsy.jobs.request import Claim, JobRequest
 from curtsy.store import Connection, Statement
@@ -177,7 +177,7 @@ def adopt(connection: Connection, repeated: Sequence[tuple[str, JobRequest]], *,
     hooks = _new_hooks(there)
     if hooks:
         _HOOK(connection, wanted=[(row.id, url) for row, url in hooks])
-    announce(connection, [
+    insert_deliveries(connection, [
         (row.id, row.round, url) for row, url in hooks if row.finished_at is not None
     ], now=now)  # fmt: skip
     tags = [(tag, row.id) for row, of in there for tag in of.tags]

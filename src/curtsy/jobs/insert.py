@@ -6,7 +6,7 @@ from typing import NamedTuple
 import orjson
 
 from curtsy.clock import rfc3339
-from curtsy.events.stored_events import record_events
+from curtsy.events.stored_events import insert_events
 from curtsy.jobs.request import MANUAL, JobRequest
 from curtsy.model.jobs import JobState
 from curtsy.store import Connection, Statement
@@ -88,7 +88,7 @@ def insert_scheduled(
     insert_tags(connection, [(tag, job_id) for tag in request.tags])
     data = {"due_at": rfc3339(due_at), "job": [JobState.SCHEDULED, 0, 0, 0, 0]}
     event = (job_id, 1, "job_scheduled", None, orjson.dumps(data).decode())
-    record_events(connection, [event], now=now)
+    insert_events(connection, [event], now=now)
 
 
 def set_due(connection: Connection, job: str, at: int | None) -> None:

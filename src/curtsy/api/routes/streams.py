@@ -177,7 +177,7 @@ async def _lines(backend: Backend, row: Any, after: int, line: int) -> AsyncGene
             for number, entry in lines_behind(fact, after, line):
                 yield sse(orjson.dumps(entry._asdict()), id=f"{fact.n}.{number}", event="log")
             if fact.name == "job_finished" and await _is_last(backend, fact):
-                state, done, *_rest = fact.stands
+                state, done, *_rest = fact.job_progress
                 yield _end(fact.job, fact.n, word(fact.door, JobState(state), done))
                 return
 

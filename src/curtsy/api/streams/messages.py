@@ -56,7 +56,7 @@ def state_of_all(open_jobs: int, *, place: Place) -> bytes:
 
 
 def _message(fact: StoredEvent) -> dict[str, Any]:
-    state, done, failed, _cancelled, total = fact.stands
+    state, done, failed, _cancelled, total = fact.job_progress
     message: dict[str, Any] = {
         "type": "job_update", "job_id": fact.job,
         "article_id": page_name(fact.page_id) if fact.page_id is not None else None,
