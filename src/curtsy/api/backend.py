@@ -38,7 +38,7 @@ from curtsy.jobs import (
     retry_letters,
 )
 from curtsy.jobs.dead_letters import BATCH
-from curtsy.jobs.job import Tagged, read_jobs
+from curtsy.jobs.job import Job, read_jobs
 from curtsy.jobs.purge import BATCH as PURGE_BATCH
 from curtsy.model.roles import Caller
 from curtsy.politeness.policy import Policy
@@ -123,7 +123,7 @@ class Backend:
             finish_by=request.finish_by, guarded=guarded,
         )  # fmt: skip
 
-    async def job(self, job: str) -> Tagged:
+    async def job(self, job: str) -> Job:
         """The job as it stands, with its tags."""
         try:
             async with asyncio.timeout(self.timed.answer_within):
@@ -131,7 +131,7 @@ class Backend:
         except TimeoutError:
             raise no_answer(self.timed.answer_within) from None
 
-    async def _read_jobs(self, jobs: Sequence[str]) -> list[Tagged | Exception]:
+    async def _read_jobs(self, jobs: Sequence[str]) -> list[Job | Exception]:
         found = await self._store.read(lambda c: read_jobs(c, jobs))
         return [found.get(job) or NotFound("job", job) for job in jobs]
 

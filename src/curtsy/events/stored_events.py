@@ -86,7 +86,7 @@ class JobProgress(NamedTuple):
 
 
 EventRow = tuple[int, int, str, int | None, str]
-"""A new row of `events`: job id, number, name, page id, data. (A plain tuple: it goes into JSON.)"""
+"""A new row of `events`: job id, number, name, page id, data. (A plain tuple: orjson takes it.)"""
 
 
 @dataclass(frozen=True, slots=True)

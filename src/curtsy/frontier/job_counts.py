@@ -16,6 +16,39 @@ from curtsy.store import Connection, Statement
 
 COUNTED_STATES = (JobState.QUEUED, JobState.RUNNING)
 
+_LOCK = Statement(
+    """
+    SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round, webhook_url
+    FROM jobs
+    WHERE id IN (SELECT id FROM {wanted}) ORDER BY id {lock}
+    """,
+    wanted={"id": "bigint"},
+)
+_UPDATE = Statement(
+    """
+    UPDATE jobs SET state = c.state, done = c.done, failed = c.failed, cancelled = c.cancelled,
+        total = c.total, links_waiting = c.links_waiting, last_event = c.last_event,
+        round = c.round, updated_at = :now,
+        capacity_ms = jobs.capacity_ms + c.capacity,
+        politeness_ms = jobs.politeness_ms + c.politeness,
+        closed_ms = jobs.closed_ms + c.closed, backoff_ms = jobs.backoff_ms + c.backoff,
+        fetching_ms = jobs.fetching_ms + c.fetching,
+        started_at = CASE WHEN c.started THEN coalesce(jobs.started_at, :now)
+                          ELSE jobs.started_at END,
+        paused_at = CASE WHEN c.finished THEN NULL ELSE jobs.paused_at END,
+        finished_at = CASE WHEN c.finished THEN :now WHEN c.reopened THEN NULL
+                           ELSE jobs.finished_at END,
+        gathered_at = CASE WHEN c.reopened THEN NULL ELSE jobs.gathered_at END
+    FROM (SELECT * FROM {changed}) c WHERE jobs.id = c.id
+    """,
+    changed={"id": "bigint", "state": "text", "done": "int", "failed": "int", "cancelled": "int",
+             "total": "int", "links_waiting": "int", "last_event": "bigint",
+             "round": "int", "started": "bool", "finished": "bool", "reopened": "bool",
+             "capacity": "bigint", "politeness": "bigint", "closed": "bigint",
+             "backoff": "bigint", "fetching": "bigint"},
+)  # fmt: skip
+_COUNT_CACHED = Statement("UPDATE jobs SET cached = cached + :cached WHERE id = :job_id")
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -71,40 +104,6 @@ class _Job(NamedTuple):
     last_event: int
     round: int
     webhook_url: str | None
-
-
-_LOCK = Statement(
-    """
-    SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round, webhook_url
-    FROM jobs
-    WHERE id IN (SELECT id FROM {wanted}) ORDER BY id {lock}
-    """,
-    wanted={"id": "bigint"},
-)
-_UPDATE = Statement(
-    """
-    UPDATE jobs SET state = c.state, done = c.done, failed = c.failed, cancelled = c.cancelled,
-        total = c.total, links_waiting = c.links_waiting, last_event = c.last_event,
-        round = c.round, updated_at = :now,
-        capacity_ms = jobs.capacity_ms + c.capacity,
-        politeness_ms = jobs.politeness_ms + c.politeness,
-        closed_ms = jobs.closed_ms + c.closed, backoff_ms = jobs.backoff_ms + c.backoff,
-        fetching_ms = jobs.fetching_ms + c.fetching,
-        started_at = CASE WHEN c.started THEN coalesce(jobs.started_at, :now)
-                          ELSE jobs.started_at END,
-        paused_at = CASE WHEN c.finished THEN NULL ELSE jobs.paused_at END,
-        finished_at = CASE WHEN c.finished THEN :now WHEN c.reopened THEN NULL
-                           ELSE jobs.finished_at END,
-        gathered_at = CASE WHEN c.reopened THEN NULL ELSE jobs.gathered_at END
-    FROM (SELECT * FROM {changed}) c WHERE jobs.id = c.id
-    """,
-    changed={"id": "bigint", "state": "text", "done": "int", "failed": "int", "cancelled": "int",
-             "total": "int", "links_waiting": "int", "last_event": "bigint",
-             "round": "int", "started": "bool", "finished": "bool", "reopened": "bool",
-             "capacity": "bigint", "politeness": "bigint", "closed": "bigint",
-             "backoff": "bigint", "fetching": "bigint"},
-)  # fmt: skip
-_COUNT_CACHED = Statement("UPDATE jobs SET cached = cached + :cached WHERE id = :job_id")
 
 
 def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:

@@ -106,7 +106,7 @@ async def test_jobs_that_show_a_word_are_found_without_the_others(
     crowded: Engine, monkeypatch: pytest.MonkeyPatch, word: str, of: str | None
 ) -> None:
     """40,000 of the fetch door have succeeded: a rare word and a rare door cost no look at them."""
-    wish = JobFilter(wanted=FILTERS[word] if of is None else FILTERS[word].of(of))
+    wish = JobFilter(status=FILTERS[word] if of is None else FILTERS[word].of(of))
     (rows, total, _), plans = await plans_of(
         crowded, monkeypatch, lambda c: list_jobs(c, wish, after=FIRST, limit=50, skip=0)
     )
