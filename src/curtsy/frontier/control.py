@@ -86,7 +86,7 @@ def owned(connection: Connection, worker: str) -> dict[int, int]:
     return {row.id: row.epoch for row in _OWNED(connection, worker=worker)}
 
 
-def give_back(
+def release_strays(
     connection: Connection, strays: Sequence[tuple[int, int]], *, worker: str, now: int
 ) -> int:
     """Free sources (id, epoch) that are ours but in no lane, as when the answer of a lease was

@@ -83,7 +83,7 @@ class Crawl:
     """JSON: where it may go, and on what terms its pages are wanted."""
 
 
-def begin_crawls(
+def insert_crawls(
     connection: Connection, begun: Sequence[tuple[int, Crawl, Sequence[Wanted]]]
 ) -> None:
     """Jobs that are new, with their start pages."""
@@ -106,7 +106,7 @@ Led = tuple[int, int, Sequence[str]]
 """A job, a depth, and the links found for it there."""
 
 
-def keep_links(connection: Connection, led: Sequence[Led], changes: Changes) -> None:
+def store_links(connection: Connection, led: Sequence[Led], changes: Changes) -> None:
     """In a flush: where pages led, for the crawls that go so deep and are not full."""
     if not led:
         return
@@ -186,11 +186,11 @@ def _grow(
     count(connection, changes, now=now)
 
 
-def hold_crawl(connection: Connection, job_id: int) -> None:
+def lock_crawl(connection: Connection, job_id: int) -> None:
     """Nobody admits links to it until this transaction ends. (For a job that is none: nothing.)"""
     _LOCK(connection, job_id=job_id).one_or_none()
 
 
-def drop_leads(connection: Connection, job_id: int) -> int:
+def delete_leads(connection: Connection, job_id: int) -> int:
     """How many of its pages led somewhere where it will not go any more."""
     return len(_DROP_LEADS(connection, job_id=job_id).all())

@@ -9,7 +9,7 @@ from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.frontier.batch import Batch, Flushed, Result, outcome_name
-from curtsy.frontier.crawls import Led, keep_links
+from curtsy.frontier.crawls import Led, store_links
 from curtsy.frontier.dead_letters import bury
 from curtsy.frontier.fence import fence, release, require_same_time, store_pace
 from curtsy.frontier.flush_rows import (
@@ -141,7 +141,7 @@ def _changes(
         changes[job_id].add(_event(result), _spent(result, made_at.get(job_id, 0)))
         if result.links:
             led.append((job_id, depth + 1, result.links))
-    keep_links(connection, led, changes)
+    store_links(connection, led, changes)
     for job_id, page_id in wait_on:
         changes[job_id].started = True
         if page_id in goes_on:

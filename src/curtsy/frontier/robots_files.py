@@ -24,10 +24,10 @@ class RobotsFile(NamedTuple):
     expires_at: int
 
 
-def kept_robots(connection: Connection, host: str, *, now: int) -> RobotsFile | None:
+def read_robots(connection: Connection, host: str, *, now: int) -> RobotsFile | None:
     row = _READ(connection, host=host, now=now).first()
     return RobotsFile(bytes(row.file), row.expires_at) if row is not None else None
 
 
-def keep_robots(connection: Connection, host: str, kept: RobotsFile, *, status: int) -> None:
+def store_robots(connection: Connection, host: str, kept: RobotsFile, *, status: int) -> None:
     _KEEP(connection, host=host, file=kept.file, status=status, expires_at=kept.expires_at)

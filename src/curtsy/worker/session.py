@@ -15,7 +15,7 @@ from functools import partial
 from curtsy import __version__, periodic
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
-from curtsy.frontier.control import Turn, give_back, gone, news, owned
+from curtsy.frontier.control import Turn, gone, news, owned, release_strays
 from curtsy.frontier.lease import LowWater, lease, next_ready
 from curtsy.frontier.workers import WorkerRow, leave
 from curtsy.logs import logger
@@ -202,6 +202,8 @@ class Session:
         strays = [(i, epoch) for i, epoch in ours.items() if i not in self._lanes]
         if strays and not self._leasing:
             now = self._clock.now()
-            freed = await self._store.write(lambda c: give_back(c, strays, worker=self.id, now=now))
+            freed = await self._store.write(
+                lambda c: release_strays(c, strays, worker=self.id, now=now)
+            )
             if freed:
                 log.warning("strays_given_back", sources=freed, why="a lease's answer was lost")

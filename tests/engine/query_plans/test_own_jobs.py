@@ -9,7 +9,7 @@ from curtsy.access.keys import NewKey, make_key
 from curtsy.access.quota import Quotas
 from curtsy.clock import Clock
 from curtsy.jobs.listing import FIRST, SEARCHED, JobFilter, list_jobs
-from curtsy.jobs.ownership import ITEMS_LOOKED_THROUGH, has_page
+from curtsy.jobs.ownership import ITEMS_SEARCHED, has_page
 from curtsy.model.roles import Role
 from curtsy.model.status_words import FILTERS
 from curtsy.store import Connection, Store
@@ -86,7 +86,7 @@ async def test_whether_a_page_is_ones_own_is_found_among_ones_own(
         assert plans.scanned == set()
         if user == "ann":
             assert plans.buffers <= HERS * 8
-    assert ITEMS_LOOKED_THROUGH > HERS
+    assert ITEMS_SEARCHED > HERS
 
 
 async def test_open_jobs_are_counted_without_a_look_at_those_that_ended(

@@ -156,7 +156,7 @@ async def test_a_crawl_counts_with_all_the_pages_it_may_come_to(
 
     never = await crawl(PAGE)
     assert_problem(never, 422, "bad_request")
-    assert "never for 10000 at once. Say fewer in params.max_pages." in never.json["detail"]
+    assert "never for 10000 at once. Lower params.max_pages." in never.json["detail"]
     assert "retry-after" not in never.headers
     assert (await crawl(PAGE, max_pages=30)).status == 200
     assert (await crawl(f"{PAGE}2", max_pages=30)).status == 429
