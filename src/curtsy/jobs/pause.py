@@ -1,5 +1,5 @@
-"""Pauses and resumes a job. While the job is paused, its waiting pages leave the queue, unless other
-jobs wait for them."""
+"""Pauses and resumes a job. The waiting pages of a paused job leave the queue, unless other jobs
+wait for them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -73,7 +73,7 @@ class JobRequest:
     webhook_url: str | None = None
     """Called when the job ends; stored and called as the client spelled it."""
     finish_by: int | None = None
-    """The client's deadline. The deadline changes no order; it is reported next to the expected end."""
+    """The client's deadline. It changes no order; it is reported next to the expected end."""
     crawl: Crawl | None = None
     """The job follows links, starting at `pages`."""
     idempotency_key: str | None = None
@@ -99,7 +99,7 @@ class SubmitLimits:
     allow: tuple[Network, ...] = ()
     """Networks that may be fetched from although they are not public."""
     scrapers: frozenset[str] = NAMES
-    """The scrapers that jobs may name: built-in ones, and custom ones that were found at startup."""
+    """The scrapers that jobs may name: built-in ones, and custom ones found at startup."""
 
 
 class _Guarded(BadUrl):
