@@ -10,7 +10,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from curtsy import periodic
-from curtsy.access.keys import Presented, note_use
+from curtsy.access.keys import Presented, store_use
 from curtsy.access.sessions import Session, close_session, open_session
 from curtsy.api.schedule_backend import ScheduleBackend
 from curtsy.api.timed_store import TimedStore, no_answer
@@ -216,9 +216,9 @@ class Backend:
     async def close_session(self, hashed: str) -> None:
         await self.write(lambda c: close_session(c, hashed))
 
-    def note_use(self, key_id: int) -> None:
+    def store_use(self, key_id: int) -> None:
         """When there is time: nobody waits for it."""
-        self.timed.begin(self._store.write(lambda c: note_use(c, key_id, now=self.clock.now())))
+        self.timed.begin(self._store.write(lambda c: store_use(c, key_id, now=self.clock.now())))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self.timed.read(work)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from curtsy.access.keys import NewKey, make_key
+from curtsy.access.keys import NewKey, create_key
 from curtsy.access.quota import Quotas
 from curtsy.clock import Clock
 from curtsy.jobs.listing import FIRST, SEARCHED, JobFilter, list_jobs
@@ -94,7 +94,7 @@ async def test_open_jobs_are_counted_without_a_look_at_those_that_ended(
 ) -> None:
     now = crowded.clock.now()
     wish = NewKey("bob1", Role.SUBMIT, open_jobs=3)
-    key, _ = await crowded.store.write(lambda c: make_key(c, wish, now=now))
+    key, _ = await crowded.store.write(lambda c: create_key(c, wish, now=now))
     _, plans = await plans_of(crowded, monkeypatch, lambda c: Quotas(c, [key.id], now=now))
     assert plans.scanned == set()
     assert plans.of("finished_at IS NULL").buffers <= 10
