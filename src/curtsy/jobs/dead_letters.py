@@ -189,14 +189,14 @@ def letters(
     statement = _LIST[kind is not None, source is not None]
     rows = statement(connection, state=state, before=before or NEVER, most=most,
                      **_given(kind=kind, source=source))  # fmt: skip
-    return [Letter._make(row) for row in rows]
+    return [Letter(*row) for row in rows]
 
 
 def letter(connection: Connection, number: int) -> Letter:
     row = _ONE(connection, id=number).one_or_none()
     if row is None:
         raise NotFound("dead letter", str(number))
-    return Letter._make(row)
+    return Letter(*row)
 
 
 def count_open(connection: Connection, ids: Sequence[int]) -> int:
@@ -215,7 +215,7 @@ def groups(connection: Connection, *, kind: str | None, source: str | None) -> l
         found = [_GroupRow._make(row) for row in counted if row.number]
     if not found:
         return []
-    newest = {row.id: Letter._make(row) for row in
+    newest = {row.id: Letter(*row) for row in
               _OF_IDS(connection, wanted=[(group.newest,) for group in found])}  # fmt: skip
     built = [Group(Kind(group.kind), Count.up_to(COUNT_CAP, group.number), newest[group.newest])
              for group in found]  # fmt: skip

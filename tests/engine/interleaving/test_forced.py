@@ -107,7 +107,7 @@ async def test_two_cancels_of_one_job_at_once_remove_its_pages_once(
     bench: Bench, monkeypatch: Patch
 ) -> None:
     job = await bench.job(A, B)
-    held = hold(monkeypatch, dropping, "_END_VISITS")
+    held = hold(monkeypatch, dropping, "_DELETE_VISITS")
     first = asyncio.create_task(bench.cancel(job))
     await held.reached()
     second = asyncio.create_task(bench.cancel(job))
@@ -165,7 +165,7 @@ async def test_a_flush_that_waits_for_a_cancel_is_dropped(bench: Bench, monkeypa
     job = await bench.job(A)
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    held = hold(monkeypatch, dropping, "_END_VISITS")
+    held = hold(monkeypatch, dropping, "_DELETE_VISITS")
     cancelling = asyncio.create_task(bench.cancel(job))
     await held.reached()
     flushing = asyncio.create_task(worker.flush(fetched(visit)))
@@ -182,7 +182,7 @@ async def test_a_flush_that_waits_for_the_reap_of_its_worker_is_dropped(
     await bench.submit(A)
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    held = hold(monkeypatch, workers, "_FREE_ORPHANS")
+    held = hold(monkeypatch, workers, "_RELEASE_ORPHANS")
     reaping = asyncio.create_task(bench.bury(worker.name))
     await held.reached()
     flushing = asyncio.create_task(worker.flush(fetched(visit)))
