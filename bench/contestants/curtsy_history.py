@@ -12,7 +12,7 @@ from sqlalchemy import text
 from bench.children import contestant
 from bench.setting_up import execute, opened
 from curtsy.jobs.job import read_jobs
-from curtsy.jobs.listing import FIRST, TakeRequest, list_jobs
+from curtsy.jobs.listing import FIRST, JobFilter, list_jobs
 from curtsy.model.status_words import FILTERS
 from curtsy.store import Connection, Store
 
@@ -51,7 +51,7 @@ async def run(database: str, jobs: int) -> dict[str, Any]:
 
 def _listing(word: str | None) -> Callable[[Connection], Any]:
     wanted = FILTERS[word] if word else None
-    return lambda c: list_jobs(c, TakeRequest(wanted=wanted), after=FIRST, limit=50, skip=0)
+    return lambda c: list_jobs(c, JobFilter(status=wanted), after=FIRST, limit=50, skip=0)
 
 
 async def _milliseconds(store: Store, asked: Callable[[int], Callable[[Connection], Any]]) -> float:

@@ -97,8 +97,8 @@ def again(visit: Visit, progress: str, *, due_at: int, at: int = START) -> Resul
     return Result(visit, Again(due_at, progress), at - 5, at, again_at=due_at)
 
 
-def unasked(visit: Visit, *, at: int = START) -> Result:
-    return replace(failed(visit, Kind.CONNECT, at=at), unasked=True)
+def no_request(visit: Visit, *, at: int = START) -> Result:
+    return replace(failed(visit, Kind.CONNECT, at=at), no_request=True)
 
 
 class ScriptedWorker:

@@ -136,7 +136,7 @@ class Servers:
         for name in names:
             host = self.url(name, "").removeprefix("http://")
             said = Description(host, {"timeout": STALLS_FOR})
-            await curtsy.store.write(partial(describe, wanted=said, around=around))
+            await curtsy.store.write(partial(describe, wanted=said, context=around))
 
     def _serving(self, name: str) -> Behaviour:
         behaviour = self._behaviours[name]

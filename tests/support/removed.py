@@ -137,7 +137,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read by sequence alone, as soon as an event is there."""
     at_once = Statement(
         f"""
-        SELECT {events._FACT} FROM events e JOIN jobs j ON j.id = e.job_id
+        SELECT {events._EVENT_COLUMNS} FROM events e JOIN jobs j ON j.id = e.job_id
         WHERE e.seq > CAST(:seq AS bigint) AND CAST(:xid AS bigint) >= 0
         ORDER BY e.seq LIMIT :most
         """

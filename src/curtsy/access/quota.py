@@ -1,13 +1,11 @@
-"""Quotas of keys: pages in a clock hour, and jobs that are open, counted as jobs come in or open
-again.
+"""Quotas of keys: pages in a clock hour, and open jobs. Submits and retries spend them.
 
-A key's row is locked before anything else of the transaction, so that what comes in at the same
-time is counted one after the other. A key without quotas costs no lock.
+The transaction locks the row of the key before anything else, so that concurrent submits of one
+key are counted one after the other. A key without quotas costs no lock.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from curtsy.clock import HOUR, SECOND
 from curtsy.errors import BadRequest, OverLimit
@@ -40,7 +38,7 @@ _RECORD = Statement(
 
 @dataclass(slots=True)
 class _Account:
-    """What a key has used, and what it may use; None: as much as it likes."""
+    """The use of a key and its limits; None: no limit."""
 
     pages: int
     most_pages: int | None
@@ -49,17 +47,23 @@ class _Account:
 
 
 class Quotas:
-    """Of the keys that a transaction's jobs came with."""
+    """The quotas of the keys of one transaction."""
 
     def __init__(self, connection: Connection, key_ids: Collection[int], *, now: int) -> None:
         self._now = now
         wanted = [(key_id,) for key_id in key_ids]
         rows = list(_LOCK(connection, wanted=wanted)) if wanted else []
-        self._accounts = {row.id: _account(connection, row, now // HOUR) for row in rows}
+        self._accounts = {
+            row.id: _Account(
+                row.pages_this_hour if row.hour == now // HOUR else 0, row.pages_per_hour,
+                _count_open_jobs(connection, row.user_id, row.open_jobs), row.open_jobs,
+            )
+            for row in rows
+        }  # fmt: skip
 
     def spend(self, key_id: int | None, pages: int, *, opens: bool = True) -> None:
-        """For so many pages of a job that `opens`, or is open already; raises `OverLimit`, or
-        `BadRequest` where no hour has so many, and then nothing is spent."""
+        """Spends pages, and one open job if the job `opens` with them. Raises `OverLimit`, or
+        `BadRequest` if the pages are more than the quota of an hour, and then spends nothing."""
         account = self._accounts.get(key_id) if key_id is not None else None
         if account is None:
             return
@@ -74,12 +78,12 @@ class Quotas:
         most = account.most_pages
         if most is None or account.pages + pages <= most:
             return
-        may = f"The key may ask for {most} pages an hour"
+        quota = f"The key may request {most} pages an hour"
         if pages > most:
-            raise BadRequest([f"{may}: never for {pages} at once."])
-        spent = f"{account.pages} of this hour's are spent: no {pages} are left."
-        left = HOUR - self._now % HOUR
-        raise OverLimit(f"{may}, and {spent}", -(-left // SECOND))
+            raise BadRequest([f"{quota}: never {pages} at once."])
+        left = max(0, most - account.pages)
+        sentence = f"{quota}. In this hour {left} are left, and this request needs {pages}."
+        raise OverLimit(sentence, -(-(HOUR - self._now % HOUR) // SECOND))
 
     def record(self, connection: Connection) -> None:
         if self._accounts:
@@ -87,10 +91,8 @@ class Quotas:
             _RECORD(connection, spent=spent, hour=self._now // HOUR)
 
 
-def _account(connection: Connection, row: Any, hour: int) -> _Account:
-    open_jobs = 0
-    if row.open_jobs is not None:
-        counted = _COUNT_OPEN_JOBS(connection, user_id=row.user_id, most=row.open_jobs)
-        open_jobs = int(counted.scalar_one())
-    pages = row.pages_this_hour if row.hour == hour else 0
-    return _Account(pages, row.pages_per_hour, open_jobs, row.open_jobs)
+def _count_open_jobs(connection: Connection, user_id: str, most: int | None) -> int:
+    """Counts up to the limit; without a limit, nothing."""
+    if most is None:
+        return 0
+    return int(_COUNT_OPEN_JOBS(connection, user_id=user_id, most=most).scalar_one())

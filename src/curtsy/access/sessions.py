@@ -1,25 +1,25 @@
-"""Sessions: a browser gives a key once and gets a cookie for it. Only the cookie's hash is kept."""
+"""Sessions: a browser sends a key once and gets a cookie. Only the cookie's hash is stored."""
 
 import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curtsy.access.keys import Presented, lock_recognised, note_use
+from curtsy.access.keys import Presented, lock_valid_key, store_use
 from curtsy.clock import HOUR
 from curtsy.model.roles import ROLES, Caller
 from curtsy.store import Connection, Statement
 
 LIFETIME = 12 * HOUR
 
-_FORGET_EXPIRED = Statement("DELETE FROM sessions WHERE expires_at <= :now")
+_DELETE_ALL_EXPIRED = Statement("DELETE FROM sessions WHERE expires_at <= :now")
 _INSERT = Statement(
     """
     INSERT INTO sessions (hash, key_id, csrf, created_at, expires_at)
     VALUES (:hash, :key_id, :csrf, :now, :expires_at)
     """
 )
-_CALLERS = Statement(
+_SESSIONS = Statement(
     """
     SELECT s.hash, s.csrf, s.expires_at, k.id, k.user_id, k.role, k.pages_per_hour, k.open_jobs
     FROM (SELECT hash FROM {wanted}) w JOIN sessions s ON s.hash = w.hash
@@ -42,7 +42,7 @@ _DELETE_EXPIRED = Statement(
 class Session:
     caller: Caller
     csrf: str
-    """What a page of ours knows, and a page of somebody else's that sends our cookie does not."""
+    """Known to this site's own pages, but not to a foreign page that sends the cookie."""
     expires_at: int
 
 
@@ -51,25 +51,26 @@ def cookie_hash(cookie: str) -> str:
 
 
 def open_session(
-    connection: Connection, given: Presented, *, now: int
+    connection: Connection, presented: Presented, *, now: int
 ) -> tuple[Session, str] | None:
-    """The session, no longer than its key, and its cookie; None: the key does not hold. Expired
-    sessions go on the way."""
-    key = lock_recognised(connection, given, now=now)
+    """Opens a session that expires no later than its key, and returns it with its cookie; None:
+    the key is not valid. Also deletes expired sessions."""
+    key = lock_valid_key(connection, presented, now=now)
     if key is None:
         return None
-    _FORGET_EXPIRED(connection, now=now)
+    _DELETE_ALL_EXPIRED(connection, now=now)
     cookie, csrf = secrets.token_hex(32), secrets.token_hex(32)
     until = min(now + LIFETIME, key.expires_at or now + LIFETIME)
     _INSERT(connection, hash=cookie_hash(cookie), key_id=key.id, csrf=csrf, now=now,
             expires_at=until)  # fmt: skip
-    note_use(connection, key.id, now=now)
+    store_use(connection, key.id, now=now)
     return Session(key.caller, csrf, until), cookie
 
 
 def sessions_of(connection: Connection, hashes: Sequence[str], *, now: int) -> dict[str, Session]:
-    """By the hashes of their cookies: those that last, of keys that were not revoked."""
-    rows = _CALLERS(connection, wanted=[(one,) for one in set(hashes)], now=now)
+    """By the hashes of their cookies: sessions that have not expired, of keys that were not
+    revoked."""
+    rows = _SESSIONS(connection, wanted=[(cookie,) for cookie in set(hashes)], now=now)
     return {
         row.hash: Session(
             Caller(row.user_id, ROLES[row.role], row.id, row.pages_per_hour, row.open_jobs),
@@ -84,5 +85,5 @@ def close_session(connection: Connection, hashed: str) -> None:
 
 
 def delete_expired(connection: Connection, *, now: int, most: int) -> int:
-    """Deletes at most `most` sessions whose time is over; returns how many."""
+    """Deletes at most `most` expired sessions; returns how many."""
     return int(_DELETE_EXPIRED(connection, now=now, most=most).rowcount)

@@ -10,7 +10,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from curtsy import periodic
-from curtsy.access.keys import Presented, note_use
+from curtsy.access.keys import Presented, store_use
 from curtsy.access.sessions import Session, close_session, open_session
 from curtsy.api.schedule_backend import ScheduleBackend
 from curtsy.api.timed_store import TimedStore, no_answer
@@ -38,7 +38,7 @@ from curtsy.jobs import (
     retry_letters,
 )
 from curtsy.jobs.dead_letters import BATCH
-from curtsy.jobs.job import Tagged, read_jobs
+from curtsy.jobs.job import Job, read_jobs
 from curtsy.jobs.purge import BATCH as PURGE_BATCH
 from curtsy.model.roles import Caller
 from curtsy.politeness.policy import Policy
@@ -123,7 +123,7 @@ class Backend:
             finish_by=request.finish_by, guarded=guarded,
         )  # fmt: skip
 
-    async def job(self, job: str) -> Tagged:
+    async def job(self, job: str) -> Job:
         """The job as it stands, with its tags."""
         try:
             async with asyncio.timeout(self.timed.answer_within):
@@ -131,7 +131,7 @@ class Backend:
         except TimeoutError:
             raise no_answer(self.timed.answer_within) from None
 
-    async def _read_jobs(self, jobs: Sequence[str]) -> list[Tagged | Exception]:
+    async def _read_jobs(self, jobs: Sequence[str]) -> list[Job | Exception]:
         found = await self._store.read(lambda c: read_jobs(c, jobs))
         return [found.get(job) or NotFound("job", job) for job in jobs]
 
@@ -216,9 +216,9 @@ class Backend:
     async def close_session(self, hashed: str) -> None:
         await self.write(lambda c: close_session(c, hashed))
 
-    def note_use(self, key_id: int) -> None:
+    def store_use(self, key_id: int) -> None:
         """When there is time: nobody waits for it."""
-        self.timed.begin(self._store.write(lambda c: note_use(c, key_id, now=self.clock.now())))
+        self.timed.begin(self._store.write(lambda c: store_use(c, key_id, now=self.clock.now())))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self.timed.read(work)

@@ -5,11 +5,11 @@ of the time, and a status does not wait for it: the next one will know.
 """
 
 import asyncio
-from typing import Any
 
 from curtsy.api.backend import Backend
 from curtsy.errors import CurtsyError
 from curtsy.explain.why import eta
+from curtsy.jobs.job import Job
 from curtsy.model.jobs import OPEN_STATES
 
 LOOK_EVERY = 2_000
@@ -26,8 +26,7 @@ class EtaCache:
         """By job: what was said, and until when it will do."""
         self._looking: dict[int, asyncio.Task[None]] = {}
 
-    async def of(self, row: Any) -> int | None:
-        """Of a row of `jobs`."""
+    async def of(self, row: Job) -> int | None:
         if row.state not in OPEN_STATES or row.paused_at:
             return None
         said, until = self._known.get(row.id, (None, 0))

@@ -1,4 +1,4 @@
-"""Events are rows; whoever follows them reads on from where it was, and misses none."""
+"""Events are stored rows. A follower continues after the last event it read and misses none."""
 
 from curtsy.events.feed import Feed, Followed
 from curtsy.events.log_lines import LogLine, log_lines

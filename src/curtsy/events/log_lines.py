@@ -1,4 +1,4 @@
-"""A job's events as the lines of a log, such as people are used to from crawlers."""
+"""Renders a job's events as log lines, in the form that people know from crawlers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,47 +13,47 @@ class LogLine(NamedTuple):
     msg: str
 
 
-def log_lines(fact: StoredEvent) -> list[LogLine]:
-    """At least one for each event."""
-    ts = rfc3339(fact.at)
-    data = fact.data
-    match fact.name:
+def log_lines(event: StoredEvent) -> list[LogLine]:
+    """Returns at least one line for each event."""
+    ts = rfc3339(event.at)
+    data = event.data
+    match event.name:
         case "page_fetched":
-            said = _fetched(data)
+            lines = _fetched(data)
         case "page_not_modified":
-            said = [("INFO", f"Not modified since it was last fetched: {_answer(data)}")]
+            lines = [("INFO", f"Not modified since it was last fetched: {_response(data)}")]
         case "page_moved":
-            said = [("INFO", f"Moved to {data['to']}: {_answer(data)}")]
+            lines = [("INFO", f"Moved to {data['to']}: {_response(data)}")]
         case "page_again":
-            said = [("INFO", f"Goes on at {data.get('again_at')}: {data['url']}")]
+            lines = [("INFO", f"Continues at {data.get('again_at')}: {data['url']}")]
         case "page_retried":
-            said = [*data.get("lines", ()), ("WARNING", _retried(fact))]
+            lines = [*data.get("lines", ()), ("WARNING", _retried(event))]
         case "page_failed":
-            said = [*data.get("lines", ()), ("ERROR", f"Failed: {_failure(data)}")]
+            lines = [*data.get("lines", ()), ("ERROR", f"Failed: {_failure(data)}")]
         case _:
-            said = [("INFO", _of_the_job(fact))]
-    return [LogLine(ts, level, text) for level, text in said]
+            lines = [("INFO", _job_line(event))]
+    return [LogLine(ts, level, text) for level, text in lines]
 
 
 def _fetched(data: Mapping[str, Any]) -> list[tuple[str, str]]:
-    said = [("INFO", f"Fetched {_answer(data)}")]
+    lines = [("INFO", f"Fetched {_response(data)}")]
     if data.get("robots"):
-        said.insert(0, ("DEBUG", f"robots.txt allows {data['url']}"))
+        lines.insert(0, ("DEBUG", f"robots.txt allows {data['url']}"))
     if "record" in data:
-        said.append(("INFO", f"Extracted {data['scraper']} of {data['record']} bytes"))
-    said += [(level, text) for level, text in data.get("lines", ())]
+        lines.append(("INFO", f"Extracted {data['scraper']} of {data['record']} bytes"))
+    lines += [(level, text) for level, text in data.get("lines", ())]
     if "links" in data:
-        said.append(("DEBUG", f"Found {data['links']} links"))
-    return said
+        lines.append(("DEBUG", f"Found {data['links']} links"))
+    return lines
 
 
-def _answer(data: Mapping[str, Any]) -> str:
+def _response(data: Mapping[str, Any]) -> str:
     size = f"{data['bytes']} bytes, " if "bytes" in data else ""
     return f"{data['url']} ({data['status']}, {size}{data['ms']} ms)"
 
 
 def _failure(data: Mapping[str, Any]) -> str:
-    """Where there was an answer, with what is known of it."""
+    """The error, with the status, size and duration of the response if there was one."""
     facts = [str(data["kind"])]
     if data.get("status") is not None:
         facts.append(str(data["status"]))
@@ -62,32 +62,32 @@ def _failure(data: Mapping[str, Any]) -> str:
     return f"{data['url']}: {data['error']} ({', '.join(facts)})"
 
 
-def _retried(fact: StoredEvent) -> str:
-    wait = max(0, round((fact.data["again_ms"] - fact.at) / 1000))
-    when = "when its host may be asked again, in" if fact.data.get("rests") else "in"
-    return f"Retry {when} {wait} s: {_failure(fact.data)}"
+def _retried(event: StoredEvent) -> str:
+    wait = max(0, round((event.data["again_ms"] - event.at) / 1000))
+    when = "when its source allows the next request, in" if event.data.get("rests") else "in"
+    return f"Retry {when} {wait} s: {_failure(event.data)}"
 
 
-def _of_the_job(fact: StoredEvent) -> str:
-    state, done, failed, cancelled, total = fact.stands
-    match fact.name:
+def _job_line(event: StoredEvent) -> str:
+    state, done, failed, cancelled, total = event.job_progress
+    match event.name:
         case "job_scheduled":
-            return f"Scheduled: its slot comes at {fact.data['due_at']}"
+            return f"Scheduled for {event.data['due_at']}"
         case "job_queued":
-            return f"Queued: {total} pages, {fact.data['cached']} of them from the cache"
+            return f"Queued: {total} pages, {event.data['cached']} of them from the cache"
         case "job_started":
             return "Started"
         case "job_retried":
-            return f"Trying {fact.data['pages']} failed pages again"
+            return f"Retrying {event.data['pages']} failed pages"
         case "job_paused":
-            return f"Paused: {fact.data['pages']} pages wait aside"
+            return f"Paused: {event.data['pages']} waiting pages are held back"
         case "job_resumed":
-            return f"Resumed: {fact.data['pages']} pages wait again"
+            return f"Resumed: {event.data['pages']} pages are queued again"
         case "job_cancelled":
-            said = f"Cancelled: {fact.data['removed']} pages are not fetched any more"
-            return f"{said}. {fact.data['reason']}" if "reason" in fact.data else said
+            text = f"Cancelled: {event.data['removed']} pages will not be fetched"
+            return f"{text}. {event.data['reason']}" if "reason" in event.data else text
         case "job_grew":
-            return f"Followed {fact.data['pages']} links: {total} pages now"
+            return f"Followed {event.data['pages']} links: {total} pages now"
         case "job_finished":
             return f"Done: {state}, {done} fetched, {failed} failed, {cancelled} cancelled"
-    return fact.name.replace("_", " ")
+    return event.name.replace("_", " ")

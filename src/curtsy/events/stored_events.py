@@ -1,9 +1,10 @@
-"""Events as they are read: of one job by their own numbers, of all jobs behind the snapshot.
+"""Stored events: how they are built, inserted and read.
 
-A job's numbers have no gaps and follow the order of commits, so they are all that its readers
-need. Over all jobs no number does that: a transaction that began early may commit late. There the
-place of a reader is (transaction, sequence), and no event is read while a transaction that began
-before it is still open. SQLite has one writer at a time, so there the sequence alone will do.
+Readers of one job follow the event numbers of that job, which have no gaps and follow the order of
+commits. No number does that across jobs, since a transaction that began early may commit late.
+A reader of all jobs therefore stores a place, (transaction, sequence), and reads no event while a
+transaction that began before that event is still open. SQLite has one writer at a time, so the
+sequence alone is enough there.
 """
 
 import re
@@ -16,13 +17,49 @@ import orjson
 from curtsy.errors import CurtsyError
 from curtsy.store import Connection, Lookup, Statement
 
+_EVENT_COLUMNS = """e.job_id, j.public_id, j.door, j.user_id, e.n, e.at, e.name, e.page_id, e.data,
+                    e.xid, e.seq"""
+_OF_JOB = Lookup(
+    f"""
+    SELECT {_EVENT_COLUMNS} FROM events e JOIN jobs j ON j.id = e.job_id
+    WHERE e.job_id = {{each_job_id}} AND e.n > {{each_n}} ORDER BY e.n LIMIT :most
+    """,  # noqa: S608
+    each={"job_id": "bigint", "n": "bigint"},
+)
+_WITH_NEWS = Statement(
+    """
+    SELECT wanted.job_id, wanted.n, j.id IS NULL AS gone FROM {wanted}
+    LEFT JOIN jobs j ON j.id = wanted.job_id
+    WHERE j.id IS NULL OR j.last_event > wanted.n
+    """,
+    wanted={"job_id": "bigint", "n": "bigint"},
+)
+_OF_ALL = Statement(
+    f"""
+    SELECT {_EVENT_COLUMNS} FROM events e JOIN jobs j ON j.id = e.job_id
+    WHERE {{behind_place}} AND {{settled}} ORDER BY {{by_place}} LIMIT :most
+    """  # noqa: S608
+)
+_END = Statement(
+    """
+    SELECT e.xid, e.seq FROM events e WHERE {settled} ORDER BY {by_place_desc} LIMIT 1
+    """
+)
+_INSERT = Statement(
+    """
+    INSERT INTO events (xid, job_id, n, at, name, page_id, data)
+    SELECT {xid}, job_id, n, :now, name, page_id, data FROM {new} WHERE true
+    """,
+    new={"job_id": "bigint", "n": "bigint", "name": "text", "page_id": "bigint", "data": "text"},
+)
+
 
 class BadPlace(CurtsyError):
     code = "bad_place"
 
 
 class Place(NamedTuple):
-    """Where a reader of all events is: behind this one."""
+    """The last event that a reader of all events has read."""
 
     xid: int
     seq: int
@@ -38,9 +75,23 @@ class Place(NamedTuple):
         return cls(int(found[1]), int(found[2]))
 
 
+class JobProgress(NamedTuple):
+    """The state and the counts of a job after an event."""
+
+    state: str
+    done: int
+    failed: int
+    cancelled: int
+    total: int
+
+
+EventRow = tuple[int, int, str, int | None, str]
+"""A new row of `events`: job id, number, name, page id, data. (A plain tuple: orjson takes it.)"""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """An event with the job it is of. Followers share it, and what it was rendered to."""
+    """An event with its job. Followers share the event and its cached renderings."""
 
     job_id: int
     job: str
@@ -55,64 +106,47 @@ class StoredEvent:
     rendered: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     @property
-    def stands(self) -> tuple[str, int, int, int, int]:
-        """The job's state after it, and its counts: done, failed, cancelled, total."""
-        state, done, failed, cancelled, total = self.data["job"]
-        return state, done, failed, cancelled, total
-
-
-_FACT = """e.job_id, j.public_id, j.door, j.user_id, e.n, e.at, e.name, e.page_id, e.data, e.xid,
-           e.seq"""
-_OF_JOB = Lookup(
-    f"""
-    SELECT {_FACT} FROM events e JOIN jobs j ON j.id = e.job_id
-    WHERE e.job_id = {{each_job_id}} AND e.n > {{each_n}} ORDER BY e.n LIMIT :most
-    """,  # noqa: S608
-    each={"job_id": "bigint", "n": "bigint"},
-)
-_WITH_NEWS = Statement(
-    """
-    SELECT wanted.job_id, wanted.n, j.id IS NULL AS gone FROM {wanted}
-    LEFT JOIN jobs j ON j.id = wanted.job_id
-    WHERE j.id IS NULL OR j.last_event > wanted.n
-    """,
-    wanted={"job_id": "bigint", "n": "bigint"},
-)
-_OF_ALL = Statement(
-    f"""
-    SELECT {_FACT} FROM events e JOIN jobs j ON j.id = e.job_id
-    WHERE {{behind_place}} AND {{settled}} ORDER BY {{by_place}} LIMIT :most
-    """  # noqa: S608
-)
-_END = Statement(
-    """
-    SELECT e.xid, e.seq FROM events e WHERE {settled} ORDER BY {by_place_desc} LIMIT 1
-    """
-)
-
-
-def read_job_after(connection: Connection, job_id: int, n: int, *, most: int) -> list[StoredEvent]:
-    return [_fact(row) for row in _OF_JOB(connection, [(job_id, n)], most=most)]
+    def job_progress(self) -> JobProgress:
+        return JobProgress(*self.data["job"])
 
 
 class News(NamedTuple):
-    facts: list[StoredEvent]
+    events: list[StoredEvent]
     gone: list[int]
     """Jobs that were purged."""
 
 
+def event_row(
+    job_id: int, n: int, name: str, data: Mapping[str, Any], progress: JobProgress,
+    page_id: int | None = None,
+) -> EventRow:  # fmt: skip
+    """The row of a job's event number `n`. Its data includes the progress of the job after the
+    event, so that a replay shows the same counts."""
+    whole = {**data, "job": list(progress)}
+    return job_id, n, name, page_id, orjson.dumps(whole).decode()
+
+
+def insert_events(connection: Connection, rows: Sequence[EventRow], *, now: int) -> None:
+    if rows:
+        _INSERT(connection, new=rows, now=now)
+
+
+def read_job_after(connection: Connection, job_id: int, n: int, *, most: int) -> list[StoredEvent]:
+    return [_event(row) for row in _OF_JOB(connection, [(job_id, n)], most=most)]
+
+
 def read_news(connection: Connection, known: Sequence[tuple[int, int]], *, most: int) -> News:
-    """What is new of each of these jobs (by id, with the last number known), in order."""
+    """The new events of each of these jobs (id, last known event number), in order."""
     found = list(_WITH_NEWS(connection, wanted=known))
     behind = [(row.job_id, row.n) for row in found if not row.gone]
-    facts = [_fact(row) for row in _OF_JOB(connection, behind, most=most)] if behind else []
-    facts.sort(key=lambda fact: (fact.job_id, fact.n))
-    return News(facts, [row.job_id for row in found if row.gone])
+    events = [_event(row) for row in _OF_JOB(connection, behind, most=most)] if behind else []
+    events.sort(key=lambda event: (event.job_id, event.n))
+    return News(events, [row.job_id for row in found if row.gone])
 
 
 def read_all_after(connection: Connection, place: Place, *, most: int) -> list[StoredEvent]:
     rows = _OF_ALL(connection, xid=place.xid, seq=place.seq, most=most)
-    return [_fact(row) for row in rows]
+    return [_event(row) for row in rows]
 
 
 def end_of_all(connection: Connection) -> Place:
@@ -120,22 +154,8 @@ def end_of_all(connection: Connection) -> Place:
     return Place(row.xid, row.seq) if row is not None else Place(0, 0)
 
 
-def _fact(row: Any) -> StoredEvent:
+def _event(row: Any) -> StoredEvent:
     return StoredEvent(
         row.job_id, row.public_id, row.door, row.user_id, row.n, row.at, row.name, row.page_id,
         orjson.loads(row.data), Place(row.xid, row.seq),
     )  # fmt: skip
-
-
-_INSERT_EVENTS = Statement(
-    """
-    INSERT INTO events (xid, job_id, n, at, name, page_id, data)
-    SELECT {xid}, job_id, n, :now, name, page_id, data FROM {made} WHERE true
-    """,
-    made={"job_id": "bigint", "n": "bigint", "name": "text", "page_id": "bigint", "data": "text"},
-)
-
-
-def record_events(connection: Connection, made: Sequence[tuple[Any, ...]], *, now: int) -> None:
-    if made:
-        _INSERT_EVENTS(connection, made=made, now=now)

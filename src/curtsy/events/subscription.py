@@ -1,4 +1,4 @@
-"""One follower's share of the feed: a bounded row of facts that wait for it."""
+"""The subscription of one follower: a bounded queue of events."""
 
 import asyncio
 from collections import deque
@@ -10,46 +10,47 @@ MOST_WAITING = 1_000
 
 
 class JobGone(CurtsyError):
-    """The job that is followed was purged: there is nothing more to wait for."""
+    """The followed job was purged: no more events will come."""
 
     code = "job_gone"
 
 
 class Subscription:
-    """What the feed puts in, one reader takes out. One that falls behind loses what waits for it
-    and is told so: it reads on from the store, at its own pace."""
+    """The feed puts events in, and one reader takes them out. When the reader falls behind, the
+    queue is dropped and `next` returns None: the reader continues from the store at its own pace.
+    """
 
     def __init__(self) -> None:
-        self._facts: deque[StoredEvent] = deque()
+        self._events: deque[StoredEvent] = deque()
         self._news = asyncio.Event()
         self._fell_behind = False
         self._is_over = False
 
-    def put(self, fact: StoredEvent) -> None:
-        if len(self._facts) >= MOST_WAITING:
+    def put(self, event: StoredEvent) -> None:
+        if len(self._events) >= MOST_WAITING:
             self._fell_behind = True
-            self._facts.clear()
+            self._events.clear()
         if not self._fell_behind:
-            self._facts.append(fact)
+            self._events.append(event)
         self._news.set()
 
     def end(self) -> None:
-        """Nothing comes any more."""
+        """No more events will come."""
         self._is_over = True
         self._news.set()
 
     def begin(self) -> None:
-        """From now on everything is kept; what came before is read from the store."""
-        self._facts.clear()
+        """Queues all events from now on; earlier ones are read from the store."""
+        self._events.clear()
         self._fell_behind = False
 
     async def next(self) -> StoredEvent | None:
-        """The next in order; None: the reader fell behind. Raises `JobGone`."""
-        while not self._facts:
+        """Returns the next event in order; None: the reader fell behind. Raises `JobGone`."""
+        while not self._events:
             if self._fell_behind:
                 return None
             if self._is_over:
                 raise JobGone
             self._news.clear()
             await self._news.wait()
-        return self._facts.popleft()
+        return self._events.popleft()

@@ -1,8 +1,8 @@
-"""Deliveries of webhooks: one for each end of a job that asked for it, until it is taken.
+"""Webhook deliveries: one for each end of a job with a webhook URL, retried until accepted.
 
-The row is written by the transaction that ends the job. Whoever delivers takes some rows for a
-while; one that dies at it leaves them to another, so that a receiver may hear of an end twice,
-never not at all.
+The transaction that ends the job inserts the row. A sender claims some rows for a while; when the
+sender dies, another one claims them later. A receiver may therefore get an end twice, but never
+misses one.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -19,11 +19,11 @@ from curtsy.clock import HOUR, SECOND, rfc3339
 from curtsy.errors import NotFound, WrongState
 from curtsy.store import Connection, Lookup, Statement
 
-HOLD = 60 * SECOND
-"""For so long a delivery that was begun is left to whoever began it."""
+CLAIM_FOR = 60 * SECOND
+"""No other sender claims a delivery for so long after its attempt began."""
 FIRST_WAIT, LONGEST_WAIT = 10 * SECOND, HOUR
 MOST_ATTEMPTS = 20
-"""With waits that double up to an hour, about twelve hours."""
+"""About twelve hours, with waits that double up to an hour."""
 
 _DUE = Statement(
     """
@@ -54,7 +54,8 @@ _BEGUN = Statement(
     """,
     due={"id": "bigint"},
 )
-# Each end has its delivery, so that as many ends as there are deliveries since this one reach it.
+# Each end has one delivery. As many last ends as there are deliveries from this round on therefore
+# include the end of this round.
 _ENDS = Lookup(
     """
     SELECT e.job_id, e.at, e.n, e.data FROM events e
@@ -71,9 +72,11 @@ _RECORD = Statement(
     WHERE id = :id
     """
 )
-_LOG = Statement(
+_OF_JOB = Statement(
     """
-    SELECT d.* FROM webhook_deliveries d JOIN jobs j ON j.id = d.job_id
+    SELECT d.id, d.round, d.url, d.state, d.attempts, d.next_at, d.status, d.error, d.created_at,
+           d.ended_at
+    FROM webhook_deliveries d JOIN jobs j ON j.id = d.job_id
     WHERE j.public_id = :job ORDER BY d.id
     """
 )
@@ -86,7 +89,7 @@ _REPLAY = Statement(
     """
 )
 _SECRET = Statement("SELECT value FROM secrets WHERE name = 'webhooks'")
-_MAKE_SECRET = Statement(
+_INSERT_SECRET = Statement(
     """
     INSERT INTO secrets (name, value, created_at) VALUES ('webhooks', :value, :now)
     ON CONFLICT (name) DO NOTHING
@@ -94,14 +97,50 @@ _MAKE_SECRET = Statement(
 )
 
 
+_INSERT = Statement(
+    """
+    INSERT INTO webhook_deliveries (job_id, round, url, next_at, created_at)
+    SELECT job_id, round, url, :now, :now FROM {ended} WHERE true
+    ON CONFLICT (job_id, round) DO NOTHING
+    """,
+    ended={"job_id": "bigint", "round": "int", "url": "text"},
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
+    """A delivery that is due, claimed by this sender."""
+
     id: int
     url: str
     receiver: str
-    """The host and port that the URL names."""
+    """The host and port of the URL."""
     attempt: int
     body: bytes
+
+
+class StoredDelivery(NamedTuple):
+    """A row of `webhook_deliveries`."""
+
+    id: int
+    round: int
+    url: str
+    state: str
+    """waiting, delivered or failed"""
+    attempts: int
+    next_at: int | None
+    status: int | None
+    error: str | None
+    created_at: int
+    ended_at: int | None
+
+
+def insert_deliveries(
+    connection: Connection, ended: Sequence[tuple[int, int, str]], *, now: int
+) -> None:
+    """Inserts a delivery for each end of a job (job id, round, webhook URL)."""
+    if ended:
+        _INSERT(connection, ended=ended, now=now)
 
 
 def is_any_due(connection: Connection, *, now: int) -> bool:
@@ -111,15 +150,15 @@ def is_any_due(connection: Connection, *, now: int) -> bool:
 def begin_deliveries(
     connection: Connection, *, most: int, each: int, under_way: Mapping[str, int], now: int
 ) -> list[Delivery]:
-    """Some that are due; they are this caller's for a while. Of one receiver there are at most
-    `each`, with those that are under way."""
+    """Claims up to `most` due deliveries for `CLAIM_FOR`. Each receiver has at most `each` at a
+    time, including those under way."""
     begun: list[tuple[int]] = []
     of_receiver = Counter(under_way)
     while len(begun) < most:
         busy = [(receiver,) for receiver, open_ in of_receiver.items() if open_ >= each]
         due = list(_DUE(connection, most=most - len(begun), busy=busy, now=now))
-        fitting = [row for row in due if _has_room(of_receiver, row.receiver, each)]
-        _BEGIN(connection, due=[(row.id,) for row in fitting], until=now + HOLD)
+        fitting = [row for row in due if _add_if_room(of_receiver, row.receiver, each)]
+        _BEGIN(connection, due=[(row.id,) for row in fitting], until=now + CLAIM_FOR)
         begun += [(row.id,) for row in fitting]
         if len(fitting) == len(due):
             break
@@ -127,37 +166,16 @@ def begin_deliveries(
     ends = _ends(connection, [(row.job_id, row.round) for row in rows])
     return [
         Delivery(row.id, row.url, row.receiver, row.attempts,
-                 _body(row, ends[row.job_id, row.round]))
+                 _body(row.id, row.public_id, row.door, ends[row.job_id, row.round]))
         for row in rows
         if (row.job_id, row.round) in ends
     ]  # fmt: skip
 
 
-def _has_room(of_receiver: Counter[str], receiver: str, each: int) -> bool:
-    """It takes the room, too."""
-    of_receiver[receiver] += 1
-    return of_receiver[receiver] <= each
-
-
-def _ends(connection: Connection, wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Any]:
-    """By job and round; found from the job's last event backwards."""
-    rows = _ENDS(connection, wanted)
-    return {(row.job_id, orjson.loads(row.data)["round"]): row for row in rows}
-
-
-def _body(row: Any, end: Any) -> bytes:
-    state, done, failed, cancelled, total = orjson.loads(end.data)["job"]
-    return orjson.dumps({
-        "type": "job_finished", "delivery": row.id, "job_id": row.public_id, "door": row.door,
-        "state": state, "total": total, "completed": done, "failed": failed,
-        "cancelled": cancelled, "round": row.round, "seq": end.n, "finished_at": rfc3339(end.at),
-    })  # fmt: skip
-
-
 def record_delivery(
     connection: Connection, delivery: Delivery, *, status: int | None, error: str | None, now: int
 ) -> None:
-    """`error`: why it was not taken, in a sentence; None: it was."""
+    """`error` is why the receiver did not accept the delivery, in a sentence; None: accepted."""
     if error is None:
         state, next_at = "delivered", None
     elif status == 410 or delivery.attempt >= MOST_ATTEMPTS:
@@ -169,12 +187,13 @@ def record_delivery(
             ended_at=None if next_at else now)  # fmt: skip
 
 
-def deliveries_of(connection: Connection, job: str) -> Sequence[Any]:
-    return list(_LOG(connection, job=job))
+def deliveries_of(connection: Connection, job: str) -> list[StoredDelivery]:
+    """The deliveries of a job, oldest first."""
+    return [StoredDelivery._make(row) for row in _OF_JOB(connection, job=job)]
 
 
 def replay_delivery(connection: Connection, job: str, delivery: int, *, now: int) -> None:
-    """Once more from the beginning, for one that has ended."""
+    """Restarts a delivery that has ended, with all its attempts."""
     if _REPLAY(connection, job=job, id=delivery, now=now).rowcount:
         return
     known = [row for row in deliveries_of(connection, job) if row.id == delivery]
@@ -184,32 +203,45 @@ def replay_delivery(connection: Connection, job: str, delivery: int, *, now: int
 
 
 def signing_secret(connection: Connection, *, now: int) -> str:
-    """Of this installation; made when it is first needed."""
+    """The signing secret of this installation; created on first use."""
     found = _SECRET(connection).scalar()
     if found is None:
-        _MAKE_SECRET(connection, value=f"whsec_{secrets.token_hex(32)}", now=now)
+        _INSERT_SECRET(connection, value=f"whsec_{secrets.token_hex(32)}", now=now)
         found = _SECRET(connection).scalar_one()
     return str(found)
 
 
 def signature(secret: str, body: bytes, *, now: int) -> str:
-    """`t` is the second at which it was signed, `v1` the HMAC-SHA256 of `t`, a dot and the body."""
+    """`t` is the second of signing, `v1` the HMAC-SHA256 of `t`, a dot and the body."""
     at = now // SECOND
     signed = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={at},v1={signed}"
 
 
-_ANNOUNCE = Statement(
-    """
-    INSERT INTO webhook_deliveries (job_id, round, url, next_at, created_at)
-    SELECT job_id, round, url, :now, :now FROM {ended} WHERE true
-    ON CONFLICT (job_id, round) DO NOTHING
-    """,
-    ended={"job_id": "bigint", "round": "int", "url": "text"},
-)
+def _add_if_room(of_receiver: Counter[str], receiver: str, each: int) -> bool:
+    of_receiver[receiver] += 1
+    return of_receiver[receiver] <= each
 
 
-def announce(connection: Connection, ended: Sequence[tuple[int, int, str]], *, now: int) -> None:
-    """Ends of jobs, by round, that somebody wants to be told of at a URL."""
-    if ended:
-        _ANNOUNCE(connection, ended=ended, now=now)
+class _End(NamedTuple):
+    """A `job_finished` event."""
+
+    at: int
+    n: int
+    data: dict[str, Any]
+
+
+def _ends(connection: Connection, wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], _End]:
+    """The ends of jobs by job id and round, found from the job's last event backwards."""
+    found = ((row.job_id, _End(row.at, row.n, orjson.loads(row.data)))
+             for row in _ENDS(connection, wanted))  # fmt: skip
+    return {(job_id, end.data["round"]): end for job_id, end in found}
+
+
+def _body(delivery: int, job: str, door: str, end: _End) -> bytes:
+    state, done, failed, cancelled, total = end.data["job"]
+    return orjson.dumps({
+        "type": "job_finished", "delivery": delivery, "job_id": job, "door": door, "state": state,
+        "total": total, "completed": done, "failed": failed, "cancelled": cancelled,
+        "round": end.data["round"], "seq": end.n, "finished_at": rfc3339(end.at),
+    })  # fmt: skip

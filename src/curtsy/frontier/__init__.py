@@ -1,4 +1,4 @@
-"""The queue: what waits, whose turn it is, and what became of it. Sources are leased, not pages.
+"""The queue: waiting visits, their order and their results. Workers lease sources, not pages.
 
 Lock order everywhere: sources, pages (by host and fingerprint), visits, items, jobs (by id).
 """

@@ -1,7 +1,9 @@
-"""Pages wanted by jobs become their items, and visits unless fresh enough or already waiting.
+"""Admits the pages of jobs: inserts an item for each, and a visit unless the page is fresh enough
+or has a waiting visit.
 
-The upsert of the page is its lock: whoever adds, ends or removes an item of a page holds it. What
-is decided of a page, here by later statements, therefore holds until the transaction ends.
+The upsert of a page also locks it. Every transaction that adds, ends or deletes an item of a page
+locks the page first. What later statements here decide about a page therefore holds until the
+transaction ends.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +22,7 @@ CHUNK = 1_024
 
 
 class Wanted(NamedTuple):
-    """A page that a job wants, its URL already canonical. (A tuple: there may be 100,000.)"""
+    """A page that a job wants, with a canonical URL. (A tuple: there may be 100,000.)"""
 
     position: int
     fingerprint: str
@@ -29,13 +31,13 @@ class Wanted(NamedTuple):
     scraper: str
     priority: int
     given: str | None = None
-    """The URL as it was given, where that is another spelling."""
+    """The URL as the client spelled it, if that differs."""
     options: str | None = None
     source_label: str | None = None
     category: str | None = None
     depth: int = 0
     links: bool = False
-    """Where it leads is wanted, so that no copy will do."""
+    """The job follows the links of the page, so that a stored copy is not enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +47,19 @@ class Admission:
     job_id: int
     wanted: Sequence[Wanted]
     max_age: int = 0
-    """A stored document no older than this will do (milliseconds)."""
+    """A stored document no older than this is fresh enough (milliseconds)."""
     ranks: Ranks | None = None
-    """How far the job is on its sources, where it goes on from there."""
+    """The ranks that a crawl has reached; None: the job is new."""
 
     def fresh_since(self, page: Wanted, now: int) -> int:
-        """Of what was fetched after this, a copy will do; without a `max_age`, of nothing."""
+        """A document fetched after this instant is fresh enough; without a `max_age` none is."""
         return now - self.max_age if self.max_age > 0 and not page.links else NEVER
 
 
 _IS_FRESH = """(p.outcome IN ('fetched', 'not_modified') AND p.document_version > 0
                 AND p.fetched_at > w.fresh_since)"""
 
-ON_A_VISIT_THAT_WAITS = """
+JOIN_WAITING_VISIT = """
     ON CONFLICT (page_id) DO UPDATE SET links = visits.links OR excluded.links,
         priority = {least}(visits.priority, excluded.priority),
         rank = CASE WHEN excluded.source_id <> visits.source_id THEN visits.rank
@@ -68,13 +70,13 @@ ON_A_VISIT_THAT_WAITS = """
        OR (excluded.priority = visits.priority AND excluded.rank < visits.rank
            AND excluded.source_id = visits.source_id)
     """
-"""It is joined: the better priority counts, and the better place at the same priority, so that a
-small job has its turn of a page that a large one wants last; and where the page leads for whoever
-wants it. Where a redirect took the page to another source, places cannot be compared."""
+"""Joins a waiting visit: the better priority wins, and at the same priority the better rank, so
+that a small job need not wait for a page that a large job wants last. The links are extracted if
+any job wants them. Ranks cannot be compared after a redirect took the page to another source."""
 
-# The rows come sorted by host and fingerprint, as bytes are: that is the order in which everybody
-# locks pages, and it lays the pages of a host side by side. The database must not sort them
-# again, since its own collation may be another.
+# The rows come sorted by the bytes of host and fingerprint. All transactions lock pages in this
+# order, and it stores the pages of a host side by side. The database must not sort the rows again,
+# since its collation may differ.
 _UPSERT_PAGES = Statement(
     """
     INSERT INTO pages (fingerprint, url, host, scraper, options, reference_count, created_at)
@@ -92,7 +94,7 @@ _INSERT_VISITS = Statement(
     SELECT p.id, w.source_id, w.priority, w.rank, p.turn + 1, w.links, :now
     FROM (SELECT * FROM {{wanted}}) w JOIN pages p ON p.fingerprint = w.fingerprint
     WHERE NOT coalesce({_IS_FRESH}, false)
-    {ON_A_VISIT_THAT_WAITS}
+    {JOIN_WAITING_VISIT}
     """,  # noqa: S608
     wanted={"fingerprint": "text", "source_id": "bigint", "priority": "smallint",
             "rank": "bigint", "links": "bool", "fresh_since": "bigint"},
@@ -123,21 +125,21 @@ _COUNT_CACHED = Statement(
 
 
 class _Visit(NamedTuple):
-    """That a page needs, on the best terms that any of the jobs has for it."""
+    """The visit that a page needs, with the best terms of all jobs that want the page."""
 
     page: Wanted
     times: int
-    """How many of the jobs want it."""
+    """How many of the jobs want the page."""
     source_id: int
     rank: int
     links: bool
     fresh_since: int
-    """The latest: a copy that will not do for one job is fetched again."""
+    """The latest of the jobs: a copy that is too old for one job is fetched again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where pages are to wait: the sources of their hosts, and how far those are."""
+    """The sources of hosts, and the ranks that those sources have reached."""
 
     source_of: Mapping[str, int]
     ranks: Ranks
@@ -146,14 +148,17 @@ class Places:
 def places_for(
     connection: Connection, pages: Iterable[Wanted], *, delay_ms: int, now: int
 ) -> Places:
-    """Sources come first in the order of locks. `delay_ms` is for hosts never seen before."""
+    """Finds, creates and wakes the sources of the pages, which come first in the order of locks.
+    `delay_ms` is the delay of new sources."""
     band_of_host: dict[str, int] = {}
     for page in pages:
         band = band_of(page.priority)
         band_of_host[page.host] = min(band_of_host.get(page.host, band), band)
     sources = sources_for(connection, band_of_host, delay_ms=delay_ms, now=now)
     source_of = sources.by_host
-    bands = {source_of[h]: b for h, b in band_of_host.items() if source_of[h] not in sources.made}
+    bands = {
+        source_of[h]: b for h, b in band_of_host.items() if source_of[h] not in sources.created
+    }
     wake(connection, bands, now=now)
     return Places(source_of, Ranks.read(connection, bands))
 
@@ -161,7 +166,8 @@ def places_for(
 def admit(
     connection: Connection, admissions: Sequence[Admission], places: Places, *, now: int
 ) -> dict[int, int]:
-    """Write the jobs' items and the visits they need; returns, by job, how many were fresh."""
+    """Inserts the items of the jobs and the visits that they need. Returns how many pages were
+    fresh, by job."""
     visits = _visits(admissions, places, now)
     for chunk in _chunks(visits):
         pages = [(p.fingerprint, p.url, p.host, p.scraper, p.options, v.times)
@@ -173,24 +179,24 @@ def admit(
             for v in chunk
         ]
         _INSERT_VISITS(connection, wanted=waiting, now=now)
-    return _add_items(connection, admissions, now)
+    return _insert_items(connection, admissions, now)
 
 
 def _visits(admissions: Sequence[Admission], places: Places, now: int) -> list[_Visit]:
-    """One for each page, in the order in which everybody locks pages."""
+    """One visit for each page, in the order in which pages are locked."""
     best: dict[str, _Visit] = {}
     for admission in admissions:
-        of_job = admission.ranks or places.ranks.of_a_job()
+        ranks = admission.ranks or places.ranks.for_job()
         for page in admission.wanted:
             source_id = places.source_of[page.host]
-            rank, fresh = of_job.take(source_id, page.priority), admission.fresh_since(page, now)
+            rank, fresh = ranks.take(source_id, page.priority), admission.fresh_since(page, now)
             visit = _Visit(page, 1, source_id, rank, page.links, fresh)
             known = best.get(page.fingerprint)
-            best[page.fingerprint] = visit if known is None else _on_better_terms(known, visit)
+            best[page.fingerprint] = visit if known is None else _merged(known, visit)
     return sorted(best.values(), key=lambda visit: (visit.page.host, visit.page.fingerprint))
 
 
-def _on_better_terms(known: _Visit, other: _Visit) -> _Visit:
+def _merged(known: _Visit, other: _Visit) -> _Visit:
     better = min(known, other, key=lambda visit: (visit.page.priority, visit.rank))
     return better._replace(
         times=known.times + other.times,
@@ -199,7 +205,9 @@ def _on_better_terms(known: _Visit, other: _Visit) -> _Visit:
     )
 
 
-def _add_items(connection: Connection, admissions: Sequence[Admission], now: int) -> dict[int, int]:
+def _insert_items(
+    connection: Connection, admissions: Sequence[Admission], now: int
+) -> dict[int, int]:
     rows = [
         (a.job_id, p.position, p.fingerprint, p.given, p.source_label, p.category, p.priority,
          p.depth, a.fresh_since(p, now))
@@ -207,9 +215,9 @@ def _add_items(connection: Connection, admissions: Sequence[Admission], now: int
     ]  # fmt: skip
     for chunk in _chunks(rows):
         _INSERT_ITEMS(connection, wanted=chunk, now=now)
-    takes_copies = [(a.job_id, min(p.position for p in a.wanted))
+    accepts_copies = [(a.job_id, min(p.position for p in a.wanted))
                     for a in admissions if a.max_age > 0 and a.wanted]  # fmt: skip
-    found = _COUNT_CACHED(connection, wanted=takes_copies) if takes_copies else ()
+    found = _COUNT_CACHED(connection, wanted=accepts_copies) if accepts_copies else ()
     return {row.job_id: row.cached for row in found}
 
 

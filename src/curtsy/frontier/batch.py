@@ -1,4 +1,4 @@
-"""What a worker has to tell the store: results of visits, and how its sources stand."""
+"""What a worker flushes to the store: results of visits, and the state of its sources."""
 
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +12,7 @@ NEVER = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A fetched record as it is stored."""
+    """A fetched document in its stored form."""
 
     content: bytes
     hash: str
@@ -23,34 +23,34 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One turn of one visit. It counts only if the visit is still at that turn."""
+    """The result of one turn of a visit. It counts only if the visit is still at that turn."""
 
     visit: Visit
     outcome: Outcome
     started_at: int
     ended_at: int
     again_at: int | None = None
-    """The visit waits for this moment; None: the visit ends."""
+    """The visit continues at this instant; None: the visit ends."""
     spends_attempt: bool = False
     refused: bool = False
-    """By a host that had just answered another: it may be the page's own trouble."""
+    """The host refused this page, but had just answered another: the fault may be the page's."""
     moved_to_host: str | None = None
     document: Document | None = None
     links: tuple[str, ...] | None = None
-    """Where the page leads; None: nobody looked."""
+    """None: links were not extracted."""
     lines: tuple[tuple[str, str], ...] = ()
-    """What the scraper adds to the log."""
+    """Log lines of the scraper: level and text."""
     waited: Waited = NOTHING
-    """What the visit waited for before it started."""
-    asked_robots: bool = False
-    """Robots.txt had its say, and allowed it."""
-    unasked: bool = False
-    """Given up without a request: its host is dead or forbids it, or it keeps killing workers."""
+    """How long the visit waited, by cause."""
+    robots_allowed: bool = False
+    """The robots.txt was checked and allowed the request."""
+    no_request: bool = False
+    """Given up without a request: the host is dead or forbids it, or the page crashes workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """How a leased source stands. Absolute values only, so that telling it twice does no harm."""
+    """The state of a leased source, in absolute values: a repeated flush does no harm."""
 
     source_id: int
     epoch: int
@@ -62,21 +62,21 @@ class SourceReport:
     fail_streak: int
     failing_since: int | None
     receipts: tuple[Receipt, ...] = ()
-    """Of the days that the lease has seen."""
+    """One for each day of the lease."""
     release: "Release | None" = None
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
     more: bool
-    """Visits are known to wait that are due."""
+    """Due visits are known to wait."""
     band: int
     known_band: int
-    """The source's band when the worker last read it: a better one now means news."""
+    """The band of the source when the worker last read it: a better one means new work."""
     looks: int
-    """How often in a row it was found empty, this time included."""
+    """How often in a row the source was found empty, this time included."""
     control_version: int = 0
-    """Of the policy that the worker went by."""
+    """The version of the policy that the worker used."""
 
 
 @dataclass(slots=True)
@@ -84,14 +84,14 @@ class Batch:
     results: list[Result] = field(default_factory=list)
     reports: dict[int, SourceReport] = field(default_factory=dict)
     started: list[int] = field(default_factory=list)
-    """Pages whose visit started and goes on."""
+    """Pages whose visit has started and not ended."""
 
     def __bool__(self) -> bool:
         return bool(self.results or self.reports or self.started)
 
 
-def in_time_of(result: Result, by: int) -> Result:
-    """The same result, its instants moved by a jump of the clock since it was made."""
+def shift_result(result: Result, by: int) -> Result:
+    """Moves the instants of a result by a later jump of the clock."""
     if not by:
         return result
     again_at = None if result.again_at is None else result.again_at + by
@@ -99,14 +99,14 @@ def in_time_of(result: Result, by: int) -> Result:
                    again_at=again_at)  # fmt: skip
 
 
-def shifted(batch: Batch, by: int) -> Batch:
-    """The same batch in another time: every instant moved, every wait as long as before."""
+def shift_batch(batch: Batch, by: int) -> Batch:
+    """Moves every instant of a batch; every wait is as long as before."""
 
     def moved(instant: int | None) -> int | None:
         return None if instant is None else instant + by
 
     return Batch(
-        [in_time_of(r, by) for r in batch.results],
+        [shift_result(r, by) for r in batch.results],
         {
             i: replace(r, next_fetch_at=r.next_fetch_at + by,
                        failing_since=moved(r.failing_since), paced_at=moved(r.paced_at))
@@ -119,7 +119,7 @@ def shifted(batch: Batch, by: int) -> Batch:
 @dataclass(frozen=True, slots=True)
 class Flushed:
     lost_sources: frozenset[int]
-    """No longer ours: what was said of them is dropped."""
+    """Sources that this worker no longer owns: their results and reports are dropped."""
     recorded: int
     dropped: int
 

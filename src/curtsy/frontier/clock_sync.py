@@ -1,9 +1,9 @@
-"""One time for all processes: the database's, and what happens when its clock jumps.
+"""Synchronises a process with the clock of the database, and shifts stored waits when it jumps.
 
-Stored waits are instants of the database's clock. Whoever notices that this clock moved against
-its own monotonic one shifts all stored waits by as much, once: the version decides who. Of a
-move of a moment only the distance to a source's last request is shifted: what else is stored
-is not that exact, and clocks of some machines are set every few minutes.
+Stored waits are instants of the database's clock. A process that notices a jump of this clock
+against its own monotonic clock shifts all stored waits by as much. The clock version lets only one
+process shift. A small jump shifts only the distance to the last request of a source: other waits
+are not that exact, and the clocks of some machines are set every few minutes.
 """
 
 from curtsy.clock import HOUR, Clock
@@ -12,18 +12,19 @@ from curtsy.store import Connection, Statement, Store
 
 log = logger("frontier")
 
-A_MOMENT = 250
-_TELL = Statement("SELECT {clock} AS now, version FROM clock")
+SMALL_JUMP = 250
+"""Milliseconds."""
+_READ = Statement("SELECT {clock} AS now, version FROM clock")
 _CLAIM_SHIFT = Statement("UPDATE clock SET version = version + 1 WHERE version = :version")
 _SHIFT = (
-    Statement(  # a slot that counts from the end of a run is a wait; `not_before` is none
+    Statement(  # a slot that counts from the end of a run is a wait, but `not_before` is not
         """
         UPDATE schedules SET next_fire_at = next_fire_at + :by, look_at = look_at + :by
         WHERE look_at = next_fire_at AND rule LIKE '%"after_end": true%'
             AND next_fire_at <> coalesce(not_before, 0)
         """
     ),
-    Statement(  # other slots stay; first, as whoever fires one holds it before a source
+    Statement(  # other slots stay; before sources, since a firing locks its schedule first
         """
         UPDATE schedules SET look_at = look_at + :by WHERE look_at IS NOT NULL
             AND (waiting_fire_at IS NOT NULL OR next_fire_at IS NULL OR look_at <> next_fire_at)
@@ -48,32 +49,32 @@ _SHIFT_DISTANCE = Statement(
 
 
 async def synchronise(store: Store, clock: Clock) -> None:
-    """Go by the database's time; if it jumped since we last looked, shift what waits."""
-    asked_at = clock.monotonic()
-    told = await store.read(lambda connection: _TELL(connection).one())
-    answered_at = clock.monotonic()
-    jumped = clock.jump(told.now, asked_at, answered_at)
-    version = told.version
-    surer = (answered_at - asked_at) // 2 < clock.doubt
+    """Adopts the database's time; if that jumped since the last call, shifts the stored waits."""
+    sent_at = clock.monotonic()
+    database = await store.read(lambda connection: _READ(connection).one())
+    received_at = clock.monotonic()
+    jumped = clock.jump(database.now, sent_at, received_at)
+    version = database.version
+    is_more_exact = (received_at - sent_at) // 2 < clock.doubt
     if clock.version == version and not jumped:
-        if surer:
-            clock.adopt(told.now, asked_at, answered_at, version)
+        if is_more_exact:
+            clock.adopt(database.now, sent_at, received_at, version)
         return
     if clock.version == version:
-        since = told.now - HOUR
+        since = database.now - HOUR
         shifted = await store.write(lambda c: _shift(c, version, jumped, since=since))
-        if abs(jumped) > A_MOMENT:
+        if abs(jumped) > SMALL_JUMP:
             log.warning("clock_jumped", by_ms=jumped, shifted=shifted)
         else:
             log.info("clock_was_set", by_ms=jumped, shifted=shifted)
         version += 1
-    clock.adopt(told.now, asked_at, answered_at, version)
+    clock.adopt(database.now, sent_at, received_at, version)
 
 
 def _shift(connection: Connection, version: int, by: int, *, since: int) -> bool:
     if _CLAIM_SHIFT(connection, version=version).rowcount == 0:
         return False
-    if abs(by) <= A_MOMENT:
+    if abs(by) <= SMALL_JUMP:
         _SHIFT_DISTANCE(connection, by=by, since=since)
         return True
     for statement in _SHIFT:

@@ -1,4 +1,4 @@
-"""Once a second a worker asks what changed for the sources and visits that it holds."""
+"""What a worker reads and changes once a second about the sources and visits that it holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +9,13 @@ import orjson
 from curtsy.store import Connection, Statement
 
 Turn = tuple[int, int]
-"""A page, and which of its visits' turns."""
+"""A page id, and the turn of its visit."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceNews:
+    """The columns of a leased source that others may have changed."""
+
     epoch: int
     owner: str | None
     paused: bool
@@ -29,7 +31,7 @@ _SOURCES = Statement(
     """,
     held={"id": "bigint"},
 )
-_GONE = Statement(
+_LOST_VISITS = Statement(
     """
     SELECT held.page_id, held.turn, v.page_id IS NULL AS gone FROM {held}
     LEFT JOIN visits v ON v.page_id = held.page_id AND v.turn = held.turn
@@ -45,7 +47,7 @@ _LOCK_STRAYS = Statement(
     """,
     strays={"id": "bigint", "epoch": "bigint"},
 )
-_GIVE_BACK = Statement(
+_RELEASE_STRAYS = Statement(
     """
     UPDATE sources SET owner = NULL, unreported = true,
         next_fetch_at = {greatest}(coalesce(next_fetch_at, 0), :now + delay_ms),
@@ -54,7 +56,7 @@ _GIVE_BACK = Statement(
     """,
     held={"id": "bigint"},
 )
-_SUSPECT = Statement(
+_STORE_SUSPECT = Statement(
     """
     UPDATE sources SET suspect_page_id = :page_id
     WHERE id = :source_id AND owner = :worker AND epoch = :epoch
@@ -62,7 +64,7 @@ _SUSPECT = Statement(
 )
 
 
-def news(connection: Connection, source_ids: Sequence[int]) -> dict[int, SourceNews]:
+def source_news(connection: Connection, source_ids: Sequence[int]) -> dict[int, SourceNews]:
     rows = _SOURCES(connection, held=[(i,) for i in source_ids])
     return {
         r.id: SourceNews(r.epoch, r.owner, bool(r.paused), r.band, r.control_version,
@@ -71,35 +73,39 @@ def news(connection: Connection, source_ids: Sequence[int]) -> dict[int, SourceN
     }  # fmt: skip
 
 
-def gone(
+def lost_visits(
     connection: Connection, held: Sequence[tuple[int, int, int]]
 ) -> tuple[set[Turn], set[Turn]]:
-    """Turns among those held (page, turn, source) whose visit is no more, as after a cancel; and
-    those whose visit waits in another source by now."""
-    rows = list(_GONE(connection, held=held))
+    """Returns the turns among `held` (page, turn, source) whose visit was deleted, as after a
+    cancel; and those whose visit has moved to another source."""
+    rows = list(_LOST_VISITS(connection, held=held))
     vanished = {(r.page_id, r.turn) for r in rows if r.gone}
     return vanished, {(r.page_id, r.turn) for r in rows} - vanished
 
 
-def owned(connection: Connection, worker: str) -> dict[int, int]:
-    """The epoch of every source that is this worker's, whether or not it knows."""
+def owned_sources(connection: Connection, worker: str) -> dict[int, int]:
+    """The epoch of every source that this worker owns in the database, known to it or not."""
     return {row.id: row.epoch for row in _OWNED(connection, worker=worker)}
 
 
-def give_back(
+def release_strays(
     connection: Connection, strays: Sequence[tuple[int, int]], *, worker: str, now: int
 ) -> int:
-    """Free sources (id, epoch) that are ours but in no lane, as when the answer of a lease was
-    lost or a lane failed; whatever was started there, the delay is kept from now."""
+    """Releases sources (id, epoch) that this worker owns but has no lane for, as after a lease
+    whose answer was lost or a lane that failed. The delay counts from now, since a request may have
+    been started."""
     held = list(_LOCK_STRAYS(connection, strays=strays, worker=worker).scalars())
     if held:
-        _GIVE_BACK(connection, held=[(i,) for i in held], now=now)
+        _RELEASE_STRAYS(connection, held=[(i,) for i in held], now=now)
     return len(held)
 
 
-def suspect(
+def store_suspect(
     connection: Connection, *, source_id: int, page_id: int, worker: str, epoch: int
 ) -> bool:
-    """Name the page about to be visited, on a source whose owners keep dying."""
-    row = _SUSPECT(connection, source_id=source_id, page_id=page_id, worker=worker, epoch=epoch)
-    return row.rowcount == 1
+    """Stores which page is about to be visited, on a source whose owners keep crashing. Returns
+    False if this worker no longer owns the source."""
+    stored = _STORE_SUSPECT(
+        connection, source_id=source_id, page_id=page_id, worker=worker, epoch=epoch
+    )
+    return stored.rowcount == 1

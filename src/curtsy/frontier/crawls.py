@@ -1,14 +1,15 @@
-"""Crawls: where pages lead is kept with their results, and admitted afterwards.
+"""Crawls: a flush stores the links of a page, and a later transaction admits them.
 
-A flush holds pages and comes to jobs last; admitting links needs sources first. So a flush only
-writes down where a page of a crawl led, and another transaction admits that. Until then the job
-goes on, whatever has ended. Whoever admits links, cancels or pauses a crawl holds its row.
+A flush locks pages first and jobs last, but to admit links needs locks on sources first. A flush
+therefore only stores the links of each page of a crawl as a lead, and another transaction admits
+the lead. Until then the job stays open, even if all its items have ended. Every transaction that
+admits links, cancels or pauses a crawl locks the row of the crawl.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import NamedTuple
 
 import orjson
 
@@ -20,37 +21,37 @@ from curtsy.store import Connection, Statement
 MOST_LEADS = 20
 """Pages whose links are admitted in one transaction."""
 MOST_SOURCES = 1_000
-"""On which it is remembered how far a crawl is."""
+"""Sources for which the rank that a crawl has reached is stored."""
 
 _INSERT_CRAWLS = Statement(
     """
     INSERT INTO crawls (job_id, depth, max_pages, admitted, priority, scope)
-    SELECT job_id, depth, max_pages, admitted, priority, scope FROM {made} WHERE true
+    SELECT job_id, depth, max_pages, admitted, priority, scope FROM {new} WHERE true
     """,
-    made={"job_id": "bigint", "depth": "smallint", "max_pages": "int", "admitted": "int",
-          "priority": "smallint", "scope": "text"},
+    new={"job_id": "bigint", "depth": "smallint", "max_pages": "int", "admitted": "int",
+         "priority": "smallint", "scope": "text"},
 )  # fmt: skip
-_MEET = Statement(
+_MARK_CRAWLED = Statement(
     """
-    INSERT INTO crawled (job_id, fingerprint) SELECT job_id, fingerprint FROM {met} WHERE true
+    INSERT INTO crawled (job_id, fingerprint) SELECT job_id, fingerprint FROM {found} WHERE true
     ON CONFLICT (job_id, fingerprint) DO NOTHING RETURNING fingerprint
     """,
-    met={"job_id": "bigint", "fingerprint": "text"},
+    found={"job_id": "bigint", "fingerprint": "text"},
 )
 _DEPTHS = Statement(
     "SELECT job_id, depth FROM crawls WHERE job_id IN (SELECT id FROM {wanted})",
     wanted={"id": "bigint"},
 )
-_HUNGRY = Statement(
+_NOT_FULL = Statement(
     """
     SELECT job_id, depth FROM crawls
     WHERE admitted < max_pages AND job_id IN (SELECT id FROM {wanted})
     """,
     wanted={"id": "bigint"},
 )
-_KEEP = Statement(
-    "INSERT INTO links (job_id, depth, urls) SELECT job_id, depth, urls FROM {led} WHERE true",
-    led={"job_id": "bigint", "depth": "smallint", "urls": "text"},
+_INSERT_LEADS = Statement(
+    "INSERT INTO links (job_id, depth, urls) SELECT job_id, depth, urls FROM {new} WHERE true",
+    new={"job_id": "bigint", "depth": "smallint", "urls": "text"},
 )
 _LEADS = Statement(
     """
@@ -59,71 +60,89 @@ _LEADS = Statement(
     WHERE j.paused_at IS NULL ORDER BY l.id LIMIT :most
     """
 )
-_LOCK = Statement(
+_LOCK_CRAWL = Statement(
     "SELECT admitted, max_pages, priority, ranks FROM crawls WHERE job_id = :job_id {lock}"
 )
 _JOB = Statement("SELECT state, paused_at FROM jobs WHERE id = :job_id")
-_TAKE_LEADS = Statement(
+_CLAIM_LEADS = Statement(
     "DELETE FROM links WHERE id IN (SELECT id FROM {leads}) RETURNING id", leads={"id": "bigint"}
 )
-_DROP_LEADS = Statement("DELETE FROM links WHERE job_id = :job_id RETURNING id")
-_GROW = Statement(
+_DELETE_LEADS = Statement("DELETE FROM links WHERE job_id = :job_id RETURNING id")
+_COUNT_ADMITTED = Statement(
     "UPDATE crawls SET admitted = admitted + :pages, ranks = :ranks WHERE job_id = :job_id"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """What a job that follows links is told at its start."""
+    """The settings of a job that follows links."""
 
     depth: int
     max_pages: int
     priority: int
     scope: str
-    """JSON: where it may go, and on what terms its pages are wanted."""
+    """JSON: which URLs the crawl may follow, and the options of its pages."""
 
 
-def begin_crawls(
-    connection: Connection, begun: Sequence[tuple[int, Crawl, Sequence[Wanted]]]
+class Lead(NamedTuple):
+    """The links of one page of a crawl, which wait to be admitted."""
+
+    id: int
+    job_id: int
+    depth: int
+    """The depth of the pages that the links lead to."""
+    urls: str
+    """JSON."""
+    deepest: int
+    """The depth of the crawl."""
+    priority: int
+    scope: str
+    """As in `Crawl`."""
+    scraper: str
+
+
+FoundLinks = tuple[int, int, Sequence[str]]
+"""A job id, the depth of the pages that the links lead to, and the links."""
+
+
+def insert_crawls(
+    connection: Connection, new: Sequence[tuple[int, Crawl, Sequence[Wanted]]]
 ) -> None:
-    """Jobs that are new, with their start pages."""
-    if not begun:
+    """Inserts the crawls of new jobs (job id, crawl, start pages)."""
+    if not new:
         return
-    rows = [(job_id, c.depth, c.max_pages, len(starts), c.priority, c.scope)
-            for job_id, c, starts in begun]  # fmt: skip
-    _INSERT_CRAWLS(connection, made=rows)
-    met = [(job_id, page.fingerprint) for job_id, _crawl, starts in begun for page in starts]
-    _MEET(connection, met=met)
+    _INSERT_CRAWLS(connection, new=[
+        (job_id, c.depth, c.max_pages, len(starts), c.priority, c.scope)
+        for job_id, c, starts in new
+    ])  # fmt: skip
+    rows = [(job_id, page.fingerprint) for job_id, _crawl, starts in new for page in starts]
+    _MARK_CRAWLED(connection, found=rows)
 
 
 def depths(connection: Connection, jobs: Collection[int]) -> dict[int, int]:
-    """How deep those of the jobs go that are crawls."""
+    """The depth of each of the jobs that is a crawl."""
     rows = _DEPTHS(connection, wanted=[(job_id,) for job_id in jobs]) if jobs else ()
     return {row.job_id: row.depth for row in rows}
 
 
-Led = tuple[int, int, Sequence[str]]
-"""A job, a depth, and the links found for it there."""
-
-
-def keep_links(connection: Connection, led: Sequence[Led], changes: Changes) -> None:
-    """In a flush: where pages led, for the crawls that go so deep and are not full."""
-    if not led:
+def store_links(connection: Connection, found: Sequence[FoundLinks], changes: Changes) -> None:
+    """Stores links in a flush, for the crawls that go so deep and are not full."""
+    if not found:
         return
-    jobs = {job_id for job_id, _depth, _links in led}
-    hungry = {row.job_id: row.depth for row in
-              _HUNGRY(connection, wanted=[(job_id,) for job_id in jobs])}  # fmt: skip
-    kept = [(job_id, depth, orjson.dumps(links).decode())
-            for job_id, depth, links in led if depth <= hungry.get(job_id, -1)]  # fmt: skip
-    if kept:
-        _KEEP(connection, led=kept)
-    for job_id, _depth, _urls in kept:
+    jobs = {job_id for job_id, _depth, _links in found}
+    not_full = {row.job_id: row.depth for row in
+              _NOT_FULL(connection, wanted=[(job_id,) for job_id in jobs])}  # fmt: skip
+    stored = [(job_id, depth, orjson.dumps(links).decode())
+              for job_id, depth, links in found if depth <= not_full.get(job_id, -1)]  # fmt: skip
+    if stored:
+        _INSERT_LEADS(connection, new=stored)
+    for job_id, _depth, _urls in stored:
         changes[job_id].links_waiting += 1
 
 
-def waiting_leads(connection: Connection, *, most: int = MOST_LEADS) -> list[Any]:
-    """Where pages led that nobody has admitted yet; what paused crawls found waits with them."""
-    return list(_LEADS(connection, most=most))
+def waiting_leads(connection: Connection, *, most: int = MOST_LEADS) -> list[Lead]:
+    """The oldest leads, except those of paused crawls."""
+    return [Lead._make(row) for row in _LEADS(connection, most=most)]
 
 
 def admit_links(
@@ -135,45 +154,48 @@ def admit_links(
     delay_ms: int,
     now: int,
 ) -> int:
-    """Take the leads, and the pages they led to unless the crawl has met them or is full.
+    """Admits the pages of the leads that the crawl has not met yet, until the crawl is full, and
+    deletes the leads.
 
-    `found` has the pages of each lead. Returns how many pages are new; leads that another has
-    taken meanwhile are left to it.
+    `found` has the pages of each lead, by its id. Returns how many pages were admitted; skips leads
+    that another process has claimed.
     """
     pages = list(chain.from_iterable(found.values()))
     places = places_for(connection, pages, delay_ms=delay_ms, now=now)
-    crawl = _LOCK(connection, job_id=job_id).one_or_none()
+    crawl = _LOCK_CRAWL(connection, job_id=job_id).one_or_none()
     job = _JOB(connection, job_id=job_id).one_or_none()
     if crawl is None or job is None or job.state not in OPEN_STATES or job.paused_at:
         return 0
-    taken = _TAKE_LEADS(connection, leads=[(lead,) for lead in found]).scalars().all()
-    if not taken:
+    claimed = _CLAIM_LEADS(connection, leads=[(lead,) for lead in found]).scalars().all()
+    if not claimed:
         return 0
-    led_to = chain.from_iterable(found[lead] for lead in sorted(taken))
-    new = _not_met(connection, job_id, led_to)[: crawl.max_pages - crawl.admitted]
+    linked = chain.from_iterable(found[lead] for lead in sorted(claimed))
+    new = _not_crawled(connection, job_id, linked)[: crawl.max_pages - crawl.admitted]
     placed = [page._replace(position=crawl.admitted + at) for at, page in enumerate(new)]
     reached = orjson.loads(crawl.ranks)
-    ranks = places.ranks.of_a_job(reached, crawl.priority)
+    ranks = places.ranks.for_job(reached, crawl.priority)
     cached = admit(connection, [Admission(job_id, placed, max_age, ranks)], places, now=now)
     reached |= ranks.reached({places.source_of[page.host] for page in placed}, crawl.priority)
     newest = dict(list(reached.items())[-MOST_SOURCES:])
     if placed:
-        _GROW(connection, job_id=job_id, pages=len(placed), ranks=orjson.dumps(newest).decode())
-    _grow(connection, job_id, len(placed), cached.get(job_id, 0), len(taken), now)
+        _COUNT_ADMITTED(
+            connection, job_id=job_id, pages=len(placed), ranks=orjson.dumps(newest).decode()
+        )
+    _count(connection, job_id, len(placed), cached.get(job_id, 0), len(claimed), now)
     return len(placed)
 
 
-def _not_met(connection: Connection, job_id: int, pages: Iterable[Wanted]) -> list[Wanted]:
-    """Each once, and from now on met."""
+def _not_crawled(connection: Connection, job_id: int, pages: Iterable[Wanted]) -> list[Wanted]:
+    """Returns the pages that are new to the crawl, each once, and marks them as crawled."""
     first: dict[str, Wanted] = {}
     for page in pages:
         first.setdefault(page.fingerprint, page)
-    met = [(job_id, fingerprint) for fingerprint in first]
-    new = set(_MEET(connection, met=met).scalars()) if met else set()
+    rows = [(job_id, fingerprint) for fingerprint in first]
+    new = set(_MARK_CRAWLED(connection, found=rows).scalars()) if rows else set()
     return [page for page in first.values() if page.fingerprint in new]
 
 
-def _grow(
+def _count(
     connection: Connection, job_id: int, pages: int, cached: int, leads: int, now: int
 ) -> None:
     changes = Changes()
@@ -186,11 +208,12 @@ def _grow(
     count(connection, changes, now=now)
 
 
-def hold_crawl(connection: Connection, job_id: int) -> None:
-    """Nobody admits links to it until this transaction ends. (For a job that is none: nothing.)"""
-    _LOCK(connection, job_id=job_id).one_or_none()
+def lock_crawl(connection: Connection, job_id: int) -> None:
+    """No other transaction admits links to the crawl until this one ends. Does nothing for a job
+    that is no crawl."""
+    _LOCK_CRAWL(connection, job_id=job_id).one_or_none()
 
 
-def drop_leads(connection: Connection, job_id: int) -> int:
-    """How many of its pages led somewhere where it will not go any more."""
-    return len(_DROP_LEADS(connection, job_id=job_id).all())
+def delete_leads(connection: Connection, job_id: int) -> int:
+    """Deletes the leads of a crawl that ends; returns how many."""
+    return len(_DELETE_LEADS(connection, job_id=job_id).all())

@@ -1,4 +1,4 @@
-"""The table dead_letters: visits given up, until somebody retries or resolves them."""
+"""Writes the table `dead_letters`: visits given up, until they are retried or resolved."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,32 +7,16 @@ from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Failed
 from curtsy.store import Connection, Statement
 
-_BURY = Statement(
+_INSERT = Statement(
     """
     INSERT INTO dead_letters (page_id, turn, source_id, kind, family, error, traceback, attempts,
                               created_at)
     SELECT page_id, turn, source_id, kind, family, error, traceback, attempts, :now
     FROM {dead} WHERE true
     """,
-    dead={"page_id": "bigint", "turn": "bigint",
-          "source_id": "bigint", "kind": "text", "family": "text", "error": "text",
-       "traceback": "text", "attempts": "smallint"},
+    dead={"page_id": "bigint", "turn": "bigint", "source_id": "bigint", "kind": "text",
+          "family": "text", "error": "text", "traceback": "text", "attempts": "smallint"},
 )  # fmt: skip
-
-
-def bury(connection: Connection, results: Sequence[Result], *, now: int) -> None:
-    """A dead letter for each visit given up, kept until somebody retries or resolves it."""
-    rows = [
-        (r.visit.page_id, r.visit.turn, r.visit.source_id, r.outcome.kind,
-         RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback,
-         r.visit.attempt + (not r.unasked))
-        for r in results
-        if r.again_at is None and isinstance(r.outcome, Failed)
-    ]  # fmt: skip
-    if rows:
-        _BURY(connection, dead=rows, now=now)
-
-
 _MARK_RETRIED = Statement(
     """
     UPDATE dead_letters SET state = 'retried', retries = retries + 1
@@ -40,7 +24,6 @@ _MARK_RETRIED = Statement(
     """,
     wanted={"page_id": "bigint"},
 )
-
 _RESOLVE = Statement(
     """
     UPDATE dead_letters SET state = 'resolved'
@@ -50,13 +33,26 @@ _RESOLVE = Statement(
 )
 
 
+def insert_dead_letters(connection: Connection, results: Sequence[Result], *, now: int) -> None:
+    """Inserts a dead letter for each visit that was given up."""
+    rows = [
+        (r.visit.page_id, r.visit.turn, r.visit.source_id, r.outcome.kind,
+         RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback,
+         r.visit.attempt + (not r.no_request))
+        for r in results
+        if r.again_at is None and isinstance(r.outcome, Failed)
+    ]  # fmt: skip
+    if rows:
+        _INSERT(connection, dead=rows, now=now)
+
+
 def mark_retried(connection: Connection, page_ids: Collection[int]) -> None:
-    """The open letters of these pages: somebody visits the pages again."""
+    """Marks the open letters of these pages, whose visits are retried."""
     if page_ids:
         _MARK_RETRIED(connection, wanted=[(page_id,) for page_id in page_ids])
 
 
 def resolve(connection: Connection, ids: Sequence[int]) -> None:
-    """Those of the letters that are still open."""
+    """Resolves those of the letters that are still open."""
     if ids:
         _RESOLVE(connection, wanted=[(i,) for i in ids])

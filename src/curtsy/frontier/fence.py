@@ -1,4 +1,7 @@
-"""Who may write of a source: its owner, under the epoch of its lease, and nobody else."""
+"""The fence: only the owner of a source, with the epoch of its lease, may write results and state.
+
+Also stores the pace of sources and releases them.
+"""
 
 from collections.abc import Iterable, Sequence, Set
 
@@ -6,9 +9,9 @@ from curtsy.frontier.batch import NEVER, SourceReport
 from curtsy.frontier.receipts import write_receipts
 from curtsy.store import Connection, Statement
 
-LOOK_AGAIN = (1_000, 10_000, 60_000)
-"""An empty source is looked at so long after each look, then parked: a submit that commits while
-we give it back saw it awake and left it alone."""
+RECHECK_AFTER = (1_000, 10_000, 60_000)
+"""An empty source is checked again after these pauses, then parked: a submit that commits during
+the release saw the source awake and did not wake it."""
 
 _LOCK = Statement(
     """
@@ -18,7 +21,7 @@ _LOCK = Statement(
     wanted={"id": "bigint"},
 )
 _CLOCK_VERSION = Statement("SELECT version FROM clock")
-_PACE = Statement(
+_STORE_PACE = Statement(
     """
     UPDATE sources SET next_fetch_at = r.next_fetch_at, delay_ms = r.delay_ms, ranks = r.ranks,
         pace = r.pace, paced_at = r.paced_at, unreported = false, fail_streak = r.fail_streak,
@@ -58,7 +61,8 @@ def fence(
     worker: str,
     also_lock: Iterable[int] = (),
 ) -> frozenset[int]:
-    """Which of these sources are still ours. They stay so until this transaction ends."""
+    """Returns which of these sources this worker still owns, and locks them until the transaction
+    ends."""
     epochs = {report.source_id: report.epoch for report in reports}
     wanted = [(i,) for i in sorted({*epochs, *also_lock})]
     rows = _LOCK(connection, wanted=wanted)
@@ -66,36 +70,39 @@ def fence(
 
 
 class TimeShifted(Exception):
-    """The stored waits were shifted since the instants that we bring were made."""
+    """The stored waits were shifted after the caller's instants were read from its clock."""
 
 
 def require_same_time(connection: Connection, clock_version: int | None) -> None:
-    """Raise unless our instants are of the time that the store goes by. Asked after the fence: a
-    shift has to wait for the sources that this transaction holds, or was there before."""
+    """Raises `TimeShifted` unless the caller's instants are in the time of the store. To be called
+    after the fence: a concurrent shift has committed before or waits for the locked sources."""
     if clock_version is not None and _CLOCK_VERSION(connection).scalar() != clock_version:
         raise TimeShifted
 
 
 def store_pace(connection: Connection, reports: Sequence[SourceReport], *, good: Set[int]) -> None:
-    """How the sources stand. Those in `good` had a result that counts: the worker lived through
-    it, so they are not under suspicion."""
+    """Stores the state of the sources. Sources in `good` had a result that counts: the worker
+    survived it, so their crash streak ends."""
     rows = [
         (r.source_id, r.next_fetch_at, r.delay_ms, r.ranks, r.pace, r.paced_at, r.fail_streak,
          r.failing_since, r.source_id in good)
         for r in reports
     ]  # fmt: skip
     if rows:
-        _PACE(connection, reports=rows)
-        write_receipts(connection, ((r.source_id, kept) for r in reports for kept in r.receipts))
+        _STORE_PACE(connection, reports=rows)
+        write_receipts(
+            connection, ((r.source_id, receipt) for r in reports for receipt in r.receipts)
+        )
 
 
 def release(connection: Connection, reports: Sequence[SourceReport], *, now: int) -> None:
-    """Give back those that are to be given back: ready now, when something is due, or parked. One
-    whose policy has changed meanwhile is ready: who takes it goes by the new one."""
+    """Releases the sources whose report has a release. A released source is ready now, when a visit
+    is due, or parked. A source whose policy has changed in the meantime is ready at once: its next
+    owner uses the new policy."""
     rows = []
     for report in reports:
         if (r := report.release) is not None:
-            pauses = dict(enumerate(LOOK_AGAIN, 1))
+            pauses = dict(enumerate(RECHECK_AFTER, 1))
             look_at = now + pauses[r.looks] if r.looks in pauses else NEVER
             rows.append((report.source_id, r.more, r.band, r.known_band, r.looks, look_at,
                          r.control_version))  # fmt: skip

@@ -1,7 +1,7 @@
-"""Everything a worker has to tell, in one transaction of a fixed number of statements.
+"""Stores a worker's results and reports in one transaction of a fixed number of statements.
 
-It fences first, locks the pages, moves the visits, and lets all else follow from those that moved.
-Telling it twice, as after a commit whose answer was lost, changes nothing.
+A flush first fences, then locks the pages and moves the visits; all else follows from the visits
+that moved. A repeated flush, as after a commit whose answer was lost, changes nothing.
 """
 
 from collections.abc import Collection, Sequence
@@ -9,8 +9,8 @@ from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.frontier.batch import Batch, Flushed, Result, outcome_name
-from curtsy.frontier.crawls import Led, keep_links
-from curtsy.frontier.dead_letters import bury
+from curtsy.frontier.crawls import FoundLinks, store_links
+from curtsy.frontier.dead_letters import insert_dead_letters
 from curtsy.frontier.fence import fence, release, require_same_time, store_pace
 from curtsy.frontier.flush_rows import (
     lock_pages,
@@ -43,10 +43,14 @@ _WAITING_ITEMS = Statement(
     """,
     wanted={"page_id": "bigint"},
 )
-_MADE_AT = Statement(
+_CREATED_AT = Statement(
     "SELECT id, created_at FROM jobs WHERE id IN (SELECT id FROM {wanted})",
     wanted={"id": "bigint"},
 )
+
+
+_Counted = tuple[Result, int]
+"""A result that counts, and the version of its page's document."""
 
 
 def flush(
@@ -58,13 +62,13 @@ def flush(
     now: int,
     clock_version: int | None = None,
 ) -> Flushed:
-    """Record the results that count; say which sources are no longer this worker's."""
+    """Stores the results that count; returns which sources this worker no longer owns."""
     source_of = _sources_moved_to(connection, batch.results, delay_ms=delay_ms, now=now)
     reports = list(batch.reports.values())
-    ours = fence(connection, reports, worker=worker, also_lock=source_of.values())
+    owned = fence(connection, reports, worker=worker, also_lock=source_of.values())
     require_same_time(connection, clock_version)
-    reports = [report for report in reports if report.source_id in ours]
-    results = [r for r in batch.results if r.visit.source_id in ours]
+    reports = [report for report in reports if report.source_id in owned]
+    results = [r for r in batch.results if r.visit.source_id in owned]
     _wake_moved_to(connection, results, source_of, now=now)
     counted = _record(connection, results, source_of, worker=worker, now=now)
     store_pace(connection, reports, good={r.visit.source_id for r, _version in counted})
@@ -72,7 +76,7 @@ def flush(
     count(connection, changes, now=now)
     release(connection, reports, now=now)
     return Flushed(
-        lost_sources=frozenset(batch.reports) - ours,
+        lost_sources=frozenset(batch.reports) - owned,
         recorded=len(counted),
         dropped=len(batch.results) - len(counted),
     )
@@ -105,7 +109,7 @@ def _record(
     *,
     worker: str,
     now: int,
-) -> list["_Counted"]:
+) -> list[_Counted]:
     if not results:
         return []
     pages = lock_pages(connection, [r.visit.page_id for r in results])
@@ -115,52 +119,50 @@ def _record(
     versions = store_documents(connection, counted, pages)
     update_pages(connection, counted, versions, now=now)
     record_attempts(connection, counted, worker=worker)
-    bury(connection, counted, now=now)
+    insert_dead_letters(connection, counted, now=now)
     return [(r, versions[r.visit.page_id]) for r in counted]
-
-
-_Counted = tuple[Result, int]
-"""A result that counts, and the version of its page's document."""
 
 
 def _changes(
     connection: Connection, counted: Sequence[_Counted], started: Sequence[int], *, now: int
 ) -> Changes:
-    """What the results mean for the jobs that wait for their pages."""
+    """The changes of the jobs that wait for the pages of the results."""
     changes = Changes()
     ended = {r.visit.page_id: (r, version) for r, version in counted if r.again_at is None}
-    goes_on = {r.visit.page_id: r for r, _version in counted if r.again_at is not None}
+    continued = {r.visit.page_id: r for r, _version in counted if r.again_at is not None}
     rows = [_item_row(r, version) for r, version in ended.values()]
-    over = list(_END_ITEMS(connection, ended=rows, now=now)) if ended else []
-    waiting = [(page_id,) for page_id in {*goes_on, *started} - ended.keys()]
-    wait_on = list(_WAITING_ITEMS(connection, wanted=waiting)) if waiting else []
-    made_at = _made_at(connection, {job_id for job_id, *_page in (*over, *wait_on)})
-    led: list[Led] = []
-    for job_id, page_id, depth in over:
+    ended_items = list(_END_ITEMS(connection, ended=rows, now=now)) if ended else []
+    waiting = [(page_id,) for page_id in {*continued, *started} - ended.keys()]
+    waiting_items = list(_WAITING_ITEMS(connection, wanted=waiting)) if waiting else []
+    created_at = _created_at(
+        connection, {job_id for job_id, *_page in (*ended_items, *waiting_items)}
+    )
+    links: list[FoundLinks] = []
+    for job_id, page_id, depth in ended_items:
         result, _version = ended[page_id]
-        changes[job_id].add(_event(result), _spent(result, made_at.get(job_id, 0)))
+        changes[job_id].add(_event(result), _spent(result, created_at.get(job_id, 0)))
         if result.links:
-            led.append((job_id, depth + 1, result.links))
-    keep_links(connection, led, changes)
-    for job_id, page_id in wait_on:
+            links.append((job_id, depth + 1, result.links))
+    store_links(connection, links, changes)
+    for job_id, page_id in waiting_items:
         changes[job_id].started = True
-        if page_id in goes_on:
-            result = goes_on[page_id]
-            changes[job_id].add(_event(result), _spent(result, made_at.get(job_id, 0)))
+        if page_id in continued:
+            result = continued[page_id]
+            changes[job_id].add(_event(result), _spent(result, created_at.get(job_id, 0)))
     return changes
 
 
-def _made_at(connection: Connection, jobs: Collection[int]) -> dict[int, int]:
+def _created_at(connection: Connection, jobs: Collection[int]) -> dict[int, int]:
     if not jobs:
         return {}
-    return {row.id: row.created_at for row in _MADE_AT(connection, wanted=[(i,) for i in jobs])}
+    return {row.id: row.created_at for row in _CREATED_AT(connection, wanted=[(i,) for i in jobs])}
 
 
-def _spent(result: Result, made_at: int) -> Spent:
-    """Also the time until the next try, where the page is to wait after a failure. Of what it
-    waited for before the job was made, which joined it, nothing."""
+def _spent(result: Result, created_at: int) -> Spent:
+    """The time that the result adds to a job, including the wait until the next attempt after a
+    failure. A job that joined a waiting visit does not count waits before its creation."""
     whole = sum(result.waited)
-    share = min(1.0, max(0, result.started_at - made_at) / whole) if whole else 1.0
+    share = min(1.0, max(0, result.started_at - created_at) / whole) if whole else 1.0
     capacity, politeness, closed, backoff = (round(part * share) for part in result.waited)
     if result.again_at is not None and isinstance(result.outcome, Failed):
         backoff += result.again_at - result.ended_at
@@ -175,7 +177,7 @@ def _item_row(result: Result, version: int) -> tuple[Any, ...]:
 
 
 def _event(result: Result) -> Event:
-    """One per attempt, in glossary words; a log's line is rendered from it."""
+    """One event per attempt; log lines are rendered from its data."""
     outcome = result.outcome
     data: dict[str, Any] = {"url": result.visit.url, "ms": result.ended_at - result.started_at}
     match outcome:
@@ -192,18 +194,18 @@ def _event(result: Result) -> Event:
             data |= {"bytes": outcome.wire_bytes} if outcome.wire_bytes is not None else {}
             data |= {"lines": result.lines} if result.lines else {}
     if result.again_at is not None:
-        if isinstance(outcome, Failed) and not result.spends_attempt:  # its whole source rests
+        if isinstance(outcome, Failed) and not result.spends_attempt:  # the whole source rests
             data["rests"] = True
         data |= {"again_at": rfc3339(result.again_at), "again_ms": result.again_at}
-        word = "retried" if isinstance(outcome, Failed) else outcome_name(outcome)
-        return Event(f"page_{word}", result.visit.page_id, data)
+        name = "retried" if isinstance(outcome, Failed) else outcome_name(outcome)
+        return Event(f"page_{name}", result.visit.page_id, data)
     failed = isinstance(outcome, Failed)
     return Event(f"page_{outcome_name(outcome)}", result.visit.page_id, data,
                  done=int(not failed), failed=int(failed))  # fmt: skip
 
 
 def _extracted(result: Result) -> dict[str, Any]:
-    found: dict[str, Any] = {"robots": True} if result.asked_robots else {}
+    found: dict[str, Any] = {"robots": True} if result.robots_allowed else {}
     if result.document is not None:
         found |= {"scraper": result.visit.scraper, "record": result.document.bytes}
     if result.lines:

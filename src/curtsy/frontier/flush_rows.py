@@ -1,12 +1,12 @@
-"""The rows that a flush writes for its results. Everything hangs on the visit's turn.
+"""Writes the rows of a flush. All of them depend on the turn of the visit.
 
-A result counts if its visit could be ended or postponed at the very turn it names; told twice,
-the second time finds another turn, or no visit, and does nothing.
+A result counts if its visit could be ended or postponed at the turn of the result. A repeated flush
+finds another turn, or no visit, and does nothing.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from curtsy.frontier.batch import Result, outcome_name
 from curtsy.frontier.ranks import VirtualTimes, carried_over, virtual_times
@@ -73,38 +73,56 @@ _INSERT_ATTEMPTS = Statement(
     INSERT INTO attempts (page_id, turn, source_id, worker, attempt, url, outcome, kind, status,
                           bytes, memory, error, traceback, started_at, ended_at)
     SELECT page_id, turn, source_id, :worker, attempt, url, outcome, kind, status,
-           bytes, memory, error, traceback, started_at, ended_at FROM {made} WHERE true
+           bytes, memory, error, traceback, started_at, ended_at FROM {new} WHERE true
     """,
-    made=_TURN
+    new=_TURN
     | {"source_id": "bigint", "attempt": "smallint", "url": "text", "outcome": "text",
        "kind": "text", "status": "smallint", "bytes": "bigint", "memory": "bigint", "error": "text",
        "traceback": "text", "started_at": "bigint", "ended_at": "bigint"},
 )  # fmt: skip
+_INSERT_DOCUMENTS = Statement(
+    """
+    INSERT INTO documents (page_id, version, content, hash, content_type, charset, status, url,
+                           bytes, fetched_at)
+    SELECT page_id, version, content, hash, content_type, charset, status, url, bytes, fetched_at
+    FROM {new} WHERE true
+    """,
+    new={"page_id": "bigint", "version": "int", "content": "bytea", "hash": "text",
+         "content_type": "text", "charset": "text", "status": "smallint", "url": "text",
+         "bytes": "bigint", "fetched_at": "bigint"},
+)  # fmt: skip
 
 
-def lock_pages(connection: Connection, page_ids: Sequence[int]) -> dict[int, Any]:
-    """Whoever adds, ends or removes an item first holds its page; items are read after this."""
+class LockedPage(NamedTuple):
+    id: int
+    document_version: int
+    document_hash: str | None
+
+
+def lock_pages(connection: Connection, page_ids: Sequence[int]) -> dict[int, LockedPage]:
+    """Locks pages and returns them by id. Every transaction that adds, ends or deletes items locks
+    their pages first and reads the items afterwards."""
     if not page_ids:
         return {}
     rows = _LOCK_PAGES(connection, wanted=[(i,) for i in page_ids])
-    return {row.id: row for row in rows}
+    return {row[0]: LockedPage._make(row) for row in rows}
 
 
 def move_visits(
     connection: Connection, results: Sequence[Result], source_of: Mapping[str, int]
 ) -> list[Result]:
-    """End or postpone the visits; returns the results that count. Of several turns of one page, as
-    when it changed hands in between, one does."""
+    """Ends or postpones the visits; returns the results that count. If several results have the
+    same page, as after a change of owner, at most one counts."""
     ended = [r for r in results if r.again_at is None]
-    goes_on = [r for r in results if r.again_at is not None]
+    continued = [r for r in results if r.again_at is not None]
     over = _end_visits(connection, ended)
-    goes_on += [_once_more(r) for r in ended if _turn(r) not in over and not _is_enough(r)]
-    moved = {r.visit.source_id for r in goes_on if r.moved_to_host}
+    continued += [_visit_again(r) for r in ended if _turn(r) not in over and not _ends_for_all(r)]
+    moved = {r.visit.source_id for r in continued if r.moved_to_host}
     times = virtual_times(connection, {*source_of.values(), *moved}) if moved else {}
-    postponed = [_postponed(r, source_of, times) for r in goes_on]
+    postponed = [_postponed(r, source_of, times) for r in continued]
     moved_on = _POSTPONE_VISITS(connection, postponed=postponed) if postponed else ()
     later = {(row.page_id, row.turn) for row in moved_on}
-    return [r for r in ended if _turn(r) in over] + [r for r in goes_on if _turn(r) in later]
+    return [r for r in ended if _turn(r) in over] + [r for r in continued if _turn(r) in later]
 
 
 def _turn(result: Result) -> tuple[int, int]:
@@ -112,22 +130,22 @@ def _turn(result: Result) -> tuple[int, int]:
 
 
 def _end_visits(connection: Connection, ended: Sequence[Result]) -> set[tuple[int, int]]:
-    """The pages, and their turns, whose visits are over. One of which somebody wants to know where
-    it leads, and whose result does not say so since it was asked for later, stays."""
+    """Deletes the visits and returns their pages and turns. A visit stays if a job wants the links
+    of the page but the result has none, since the job joined after the request."""
     if not ended:
         return set()
     turns = [_turn(r) for r in ended]
-    followed = [_turn(r) for r in ended if _is_enough(r)]
+    followed = [_turn(r) for r in ended if _ends_for_all(r)]
     rows = _END_VISITS(connection, ended=turns, followed=followed)
     return {(row.page_id, row.turn) for row in rows}
 
 
-def _is_enough(result: Result) -> bool:
-    """Also for one who wants to know where the page leads."""
+def _ends_for_all(result: Result) -> bool:
+    """The result ends the visit also for jobs that follow links."""
     return result.links is not None or isinstance(result.outcome, Failed)
 
 
-def _once_more(result: Result) -> Result:
+def _visit_again(result: Result) -> Result:
     again = Again(result.ended_at, result.visit.progress)
     return replace(result, outcome=again, again_at=result.ended_at, document=None)
 
@@ -148,23 +166,24 @@ def _postponed(
 
 
 def store_documents(
-    connection: Connection, results: Sequence[Result], pages: Mapping[int, Any]
+    connection: Connection, results: Sequence[Result], pages: Mapping[int, LockedPage]
 ) -> dict[int, int]:
-    """A new version for each page whose content changed; returns every page's current version."""
+    """Inserts a new version for each page whose content changed; returns the current version of
+    every page."""
     versions = {page_id: page.document_version for page_id, page in pages.items()}
-    made = []
+    new = []
     for r in results:
         if r.document is None or not isinstance(r.outcome, Fetched):
             continue
         page = pages[r.visit.page_id]
         if page.document_hash != r.document.hash:
             versions[page.id] += 1
-            made.append((
+            new.append((
                 page.id, versions[page.id], r.document.content, r.document.hash,
                 r.document.content_type, r.document.charset, r.outcome.status, r.outcome.url,
                 r.document.bytes, r.ended_at,
             ))  # fmt: skip
-    insert_documents(connection, made)
+    insert_documents(connection, new)
     return versions
 
 
@@ -190,7 +209,7 @@ def update_pages(
 def record_attempts(connection: Connection, results: Sequence[Result], *, worker: str) -> None:
     rows = []
     for r in results:
-        if r.unasked:
+        if r.no_request:
             continue
         kind, error = _kind_and_error(r)
         fetched = r.outcome if isinstance(r.outcome, Fetched) else None
@@ -201,7 +220,7 @@ def record_attempts(connection: Connection, results: Sequence[Result], *, worker
             getattr(r.outcome, "traceback", None), r.started_at, r.ended_at,
         ))  # fmt: skip
     if rows:
-        _INSERT_ATTEMPTS(connection, made=rows, worker=worker)
+        _INSERT_ATTEMPTS(connection, new=rows, worker=worker)
 
 
 def _kind_and_error(result: Result) -> tuple[str | None, str | None]:
@@ -210,20 +229,7 @@ def _kind_and_error(result: Result) -> tuple[str | None, str | None]:
     return None, None
 
 
-_INSERT = Statement(
-    """
-    INSERT INTO documents (page_id, version, content, hash, content_type, charset, status, url,
-                           bytes, fetched_at)
-    SELECT page_id, version, content, hash, content_type, charset, status, url, bytes, fetched_at
-    FROM {made} WHERE true
-    """,
-    made={"page_id": "bigint", "version": "int", "content": "bytea", "hash": "text",
-          "content_type": "text", "charset": "text", "status": "smallint", "url": "text",
-          "bytes": "bigint", "fetched_at": "bigint"},
-)  # fmt: skip
-
-
 def insert_documents(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Rows with these columns, in this order."""
-    for start in range(0, len(rows), Sqlite.MOST_VALUES):  # bytes cannot travel in JSON
-        _INSERT(connection, made=rows[start : start + Sqlite.MOST_VALUES])
+    """Inserts rows with the columns of `_INSERT_DOCUMENTS`, in order."""
+    for start in range(0, len(rows), Sqlite.MOST_VALUES):  # JSON cannot carry bytes
+        _INSERT_DOCUMENTS(connection, new=rows[start : start + Sqlite.MOST_VALUES])

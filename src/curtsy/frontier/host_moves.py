@@ -1,8 +1,11 @@
-"""Visits that follow their hosts from source to source. Their pages are held first, as by everyone
-who changes visits: a submit that joins some of them would meet us half-way."""
+"""Moves visits after their hosts from source to source.
+
+The pages of the visits are locked first, as in every transaction that changes visits: without that,
+a submit that joins some of the visits could deadlock with the move.
+"""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import NamedTuple
 
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.ranks import carried_over, virtual_times
@@ -11,7 +14,7 @@ from curtsy.model.urls import canonical
 from curtsy.store import Connection, Statement
 
 SETTLING = 120_000
-"""So long after hosts moved, what a submit put into their old source is moved after them."""
+"""For so long after hosts moved, visits that a submit put into their old source are moved, too."""
 
 HOSTS = Statement(
     """
@@ -22,7 +25,7 @@ HOSTS = Statement(
     wanted={"host": "text"},
     sources={"id": "bigint"},
 )
-_VISITS = Statement(  # in halves, as the indexes have them
+_VISITS = Statement(  # in two halves, one for each partial index
     """
     SELECT v.page_id, v.source_id, v.priority, v.rank, coalesce(v.current_url, p.url) AS url
     FROM visits v JOIN pages p ON p.id = v.page_id
@@ -41,7 +44,7 @@ _MOVE = Statement(
     """,
     moved={"page_id": "bigint", "source_id": "bigint", "rank": "bigint"},
 )
-_HOLD_BACK = Statement(  # whoever holds one that must wait would not hear of it in time
+_HOLD_BACK = Statement(  # the owner of a source that must wait would not learn it in time
     """
     UPDATE sources SET unreported = true, band = {least}(sources.band, w.band),
         epoch = sources.epoch + CASE WHEN w.not_before > :now AND sources.owner IS NOT NULL
@@ -54,33 +57,43 @@ _HOLD_BACK = Statement(  # whoever holds one that must wait would not hear of it
     woken={"id": "bigint", "band": "smallint", "not_before": "bigint"},
 )
 _UNSETTLED = Statement("SELECT id FROM sources WHERE hosts_moved_at > :since")
-ALONE = Statement("SELECT version FROM clock {lock}")
-"""Nobody else describes sources, or moves their visits, until the transaction ends."""
-_LOCK = Statement(
+LOCK_DECLARATIONS = Statement("SELECT version FROM clock {lock}")
+"""No other transaction declares sources, sites or schedules, or moves visits, until this ends."""
+_LOCK_SOURCES = Statement(
     "SELECT id FROM sources WHERE id IN (SELECT id FROM {known}) ORDER BY id {lock}",
     known={"id": "bigint"},
 )
 
 
+class _Visit(NamedTuple):
+    page_id: int
+    source_id: int
+    priority: int
+    rank: int
+    url: str
+
+
 def move_late_visits(connection: Connection, *, now: int) -> int:
-    """What a submit that saw the old source of a host put there since; returns how many."""
+    """Moves visits that a submit, which saw the old source of a host, has put there since; returns
+    how many."""
     sources = list(_UNSETTLED(connection, since=now - SETTLING).scalars())
     if not sources or not (late := _misplaced(connection, sources)):
         return 0
-    ALONE(connection)
+    LOCK_DECLARATIONS(connection)
     involved = {*sources, *(to for _visit, to in late)}
-    _LOCK(connection, known=[(i,) for i in involved]).all()
-    follow_hosts(connection, sources, now, held=involved, not_before={})
+    _LOCK_SOURCES(connection, known=[(i,) for i in involved]).all()
+    follow_hosts(connection, sources, now, locked=involved, not_before={})
     return len(late)
 
 
 def follow_hosts(
-    connection: Connection, sources: Collection[int], now: int, *, held: Collection[int],
+    connection: Connection, sources: Collection[int], now: int, *, locked: Collection[int],
     not_before: Mapping[int, int],
 ) -> None:  # fmt: skip
-    """Of these sources, the visits whose host is another's by now; their new sources wake. What
-    belongs to one that this transaction does not hold is left for `move_late_visits`."""
-    moved = [(visit, to) for visit, to in _misplaced(connection, sources) if to in held]
+    """Moves those visits of these sources whose host belongs to another source by now, and wakes
+    their new sources. Visits of a source that this transaction has not locked are left to
+    `move_late_visits`. `not_before` is when sources with new hosts may start a request."""
+    moved = [(visit, to) for visit, to in _misplaced(connection, sources) if to in locked]
     if moved:
         lock_pages(connection, [visit.page_id for visit, _to in moved])
         times = virtual_times(connection, {*sources, *(to for _visit, to in moved)})
@@ -94,10 +107,10 @@ def follow_hosts(
         _HOLD_BACK(connection, woken=rows, now=now)
 
 
-def _misplaced(connection: Connection, sources: Collection[int]) -> list[tuple[Any, int]]:
-    """Visits, and where they belong."""
-    waiting = [(v, canonical(v.url).host) for v in
-               _VISITS(connection, sources=[(i,) for i in sources])]  # fmt: skip
+def _misplaced(connection: Connection, sources: Collection[int]) -> list[tuple[_Visit, int]]:
+    """Visits with the source that they belong to."""
+    rows = _VISITS(connection, sources=[(i,) for i in sources])
+    waiting = [(v, canonical(v.url).host) for v in map(_Visit._make, rows)]
     hosts = {host for _visit, host in waiting}
     source_of = {row.host: row.source_id for row in
                  HOSTS(connection, wanted=[(host,) for host in hosts], sources=[])}  # fmt: skip

@@ -1,70 +1,20 @@
-"""Jobs count their items; their events are numbered by the same UPDATE that counts.
+"""Updates the counts and the state of jobs, and inserts their events.
 
-So the numbers of a job's events have no gaps and follow the order of commits, and the item that
-ends last also ends the job.
+The UPDATE that changes the counts also numbers the events. The event numbers of a job therefore
+have no gaps and follow the order of commits, and the item that ends last also ends the job.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-import orjson
-
-from curtsy.events.stored_events import record_events
-from curtsy.events.webhooks import announce
+from curtsy.events.stored_events import EventRow, JobProgress, event_row, insert_events
+from curtsy.events.webhooks import insert_deliveries
 from curtsy.model.jobs import JobState, final_state
 from curtsy.store import Connection, Statement
 
 COUNTED_STATES = (JobState.QUEUED, JobState.RUNNING)
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A fact about a job, with what it adds to the job's counts."""
-
-    name: str
-    page_id: int | None = None
-    data: dict[str, Any] = field(default_factory=dict)
-    done: int = 0
-    failed: int = 0
-    cancelled: int = 0
-    total: int = 0
-
-
-Spent = tuple[int, int, int, int, int]
-"""Waiting for capacity, politeness, closed hours, backoff; and fetching."""
-NOTHING: Spent = (0, 0, 0, 0, 0)
-
-
-@dataclass(slots=True)
-class Change:
-    """What a transaction does to one job; its counts change by the sums of its events."""
-
-    links_waiting: int = 0
-    spent: Spent = NOTHING
-    """Milliseconds of its pages, by what they were spent on."""
-    reopened: bool = False
-    started: bool = False
-    called_off: bool = False
-    """It was to come in at its slot, and will not."""
-    cut_short: bool = False
-    """Links that it found are not followed any more."""
-    events: list[Event] = field(default_factory=list)
-
-    def add(self, event: Event, spent: Spent) -> None:
-        self.events.append(event)
-        a, b, c, d, e = self.spent
-        f, g, h, i, j = spent
-        self.spent = (a + f, b + g, c + h, d + i, e + j)
-
-
-class Changes(defaultdict[int, Change]):
-    """By job id."""
-
-    def __init__(self) -> None:
-        super().__init__(Change)
-
 
 _LOCK = Statement(
     """
@@ -97,62 +47,133 @@ _UPDATE = Statement(
              "capacity": "bigint", "politeness": "bigint", "closed": "bigint",
              "backoff": "bigint", "fetching": "bigint"},
 )  # fmt: skip
+_COUNT_CACHED = Statement("UPDATE jobs SET cached = cached + :cached WHERE id = :job_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of a job, with the changes of the job's counts."""
+
+    name: str
+    page_id: int | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    total: int = 0
+
+
+Spent = tuple[int, int, int, int, int]
+"""Milliseconds: waited for capacity, politeness, closed hours and backoff; and fetching."""
+NOTHING: Spent = (0, 0, 0, 0, 0)
+
+
+@dataclass(slots=True)
+class Change:
+    """The change of one job by a transaction; its counts change by the sums of its events."""
+
+    links_waiting: int = 0
+    spent: Spent = NOTHING
+    """Summed over its pages."""
+    reopened: bool = False
+    started: bool = False
+    called_off: bool = False
+    """The job was scheduled and is cancelled before its slot."""
+    cut_short: bool = False
+    """Links that the job found will not be followed."""
+    events: list[Event] = field(default_factory=list)
+
+    def add(self, event: Event, spent: Spent) -> None:
+        self.events.append(event)
+        a, b, c, d, e = self.spent
+        f, g, h, i, j = spent
+        self.spent = (a + f, b + g, c + h, d + i, e + j)
+
+
+class Changes(defaultdict[int, Change]):
+    """By job id."""
+
+    def __init__(self) -> None:
+        super().__init__(Change)
+
+
+class _Job(NamedTuple):
+    id: int
+    progress: JobProgress
+    links_waiting: int
+    last_event: int
+    round: int
+    webhook_url: str | None
 
 
 def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
-    """Apply the changes; returns the jobs that ended. The items were changed before this."""
+    """Applies the changes; returns the ids of the jobs that ended. The caller has changed the items
+    before."""
     if not changes:
         return []
-    rows = list(_LOCK(connection, wanted=[(job_id,) for job_id in sorted(changes)]))
-    changed, made, finished = [], [], []
-    announced: list[tuple[int, int, str]] = []
-    for row in rows:
-        change = changes[row.id]
-        after = _after(row, change)
+    changed, finished = [], []
+    events: list[EventRow] = []
+    deliveries: list[tuple[int, int, str]] = []
+    for job in _locked(connection, sorted(changes)):
+        change = changes[job.id]
+        after = _after(job, change)
         if after.finished:
-            finished.append(row.id)
-            if row.webhook_url:
-                announced.append((row.id, after.round, row.webhook_url))
-        made += _numbered(row, after, change.events)
+            finished.append(job.id)
+            if job.webhook_url:
+                deliveries.append((job.id, after.round, job.webhook_url))
+        events += _event_rows(job, after, change.events)
+        progress = after.progress
         changed.append((
-            row.id, after.state, after.done, after.failed, after.cancelled, after.total,
-            after.links_waiting, row.last_event + len(change.events), after.round, after.started,
-            after.finished, change.reopened, *change.spent,
+            job.id, progress.state, progress.done, progress.failed, progress.cancelled,
+            progress.total, after.links_waiting, job.last_event + len(change.events), after.round,
+            after.started, after.finished, change.reopened, *change.spent,
         ))  # fmt: skip
     _UPDATE(connection, changed=changed, now=now)
-    record_events(connection, made, now=now)
-    announce(connection, announced, now=now)
+    insert_events(connection, events, now=now)
+    insert_deliveries(connection, deliveries, now=now)
     return finished
+
+
+def count_cached(connection: Connection, job_id: int, cached: int) -> None:
+    """Adds pages that were served from the store to the job's `cached`."""
+    _COUNT_CACHED(connection, job_id=job_id, cached=cached)
 
 
 @dataclass(frozen=True, slots=True)
 class _After:
-    state: str
-    done: int
-    failed: int
-    cancelled: int
-    total: int
+    """A job after its change."""
+
+    progress: JobProgress
     links_waiting: int
     round: int
     started: bool
     finished: bool
 
 
-def _after(row: Any, change: Change) -> _After:
-    """How the job stands afterwards; its start and its end become events of their own."""
-    events = change.events
-    done, failed = row.done + _sum(events, "done"), row.failed + _sum(events, "failed")
-    cancelled, total = row.cancelled + _sum(events, "cancelled"), row.total + _sum(events, "total")
-    links_waiting = row.links_waiting + change.links_waiting
-    was_open = row.state in COUNTED_STATES
+def _locked(connection: Connection, job_ids: Iterable[int]) -> list[_Job]:
+    return [
+        _Job(row.id, JobProgress(row.state, row.done, row.failed, row.cancelled, row.total),
+             row.links_waiting, row.last_event, row.round, row.webhook_url)
+        for row in _LOCK(connection, wanted=[(job_id,) for job_id in job_ids])
+    ]  # fmt: skip
+
+
+def _after(job: _Job, change: Change) -> _After:
+    """The job after its change. Adds events for the start and the end of the job to the change."""
+    events, before = change.events, job.progress
+    done, failed = before.done + _sum(events, "done"), before.failed + _sum(events, "failed")
+    cancelled = before.cancelled + _sum(events, "cancelled")
+    total = before.total + _sum(events, "total")
+    links_waiting = job.links_waiting + change.links_waiting
+    was_open = before.state in COUNTED_STATES
     reopened = change.reopened and not was_open
     is_open = was_open or reopened
-    called_off = change.called_off and row.state == JobState.SCHEDULED
+    called_off = change.called_off and before.state == JobState.SCHEDULED
     finished = called_off or (is_open and done + failed + cancelled == total and not links_waiting)
     started = change.started or any(event.done or event.failed > 0 for event in events)
-    if started and row.state == JobState.QUEUED:
+    if started and before.state == JobState.QUEUED:
         events.insert(0, Event("job_started"))
-    number = row.round + 1 if reopened else row.round
+    number = job.round + 1 if reopened else job.round
     if finished:
         given_up = cancelled + called_off + change.cut_short
         state: str = final_state(total=total, failed=failed, cancelled=given_up)
@@ -162,46 +183,32 @@ def _after(row: Any, change: Change) -> _After:
     elif is_open and started:
         state = JobState.RUNNING
     else:
-        state = row.state
-    return _After(
-        state, done, failed, cancelled, total, links_waiting, number, started, finished
-    )  # fmt: skip
+        state = before.state
+    progress = JobProgress(state, done, failed, cancelled, total)
+    return _After(progress, links_waiting, number, started, finished)
 
 
 def _sum(events: Iterable[Event], count: str) -> int:
     return sum(getattr(event, count) for event in events)
 
 
-def _numbered(
-    row: Any, after: _After, events: Iterable[Event]
-) -> list[tuple[int, int, str, int | None, str | None]]:
-    """Each with the job's state and counts as it left them, so that a replay shows them again."""
-    made: list[tuple[int, int, str, int | None, str | None]] = []
-    state, done, failed = row.state, row.done, row.failed
-    cancelled, total = row.cancelled, row.total
-    for n, event in enumerate(events, row.last_event + 1):
+def _event_rows(job: _Job, after: _After, events: Iterable[Event]) -> Iterator[EventRow]:
+    """Numbers the events; each has the job's progress after it."""
+    state, done, failed, cancelled, total = job.progress
+    for n, event in enumerate(events, job.last_event + 1):
         done, failed = done + event.done, failed + event.failed
         cancelled, total = cancelled + event.cancelled, total + event.total
-        state = _state_after(event, state, after)
-        data = event.data | {"job": [state, done, failed, cancelled, total]}
-        made.append((row.id, n, event.name, event.page_id, orjson.dumps(data).decode()))
-    return made
+        state = _state_after(event, state, after.progress.state)
+        progress = JobProgress(state, done, failed, cancelled, total)
+        yield event_row(job.id, n, event.name, event.data, progress, event.page_id)
 
 
-def _state_after(event: Event, before: str, after: _After) -> str:
+def _state_after(event: Event, before: str, last: str) -> str:
     match event.name:
         case "job_started":
             return JobState.RUNNING
         case "job_finished":
-            return after.state
+            return last
         case "job_retried" if before not in COUNTED_STATES:
             return JobState.QUEUED
     return before
-
-
-_CACHED = Statement("UPDATE jobs SET cached = cached + :cached WHERE id = :job_id")
-
-
-def count_cached(connection: Connection, job_id: int, cached: int) -> None:
-    """So many more of the job's pages came from the store."""
-    _CACHED(connection, job_id=job_id, cached=cached)

@@ -1,4 +1,4 @@
-"""Take sources for a while: nobody else may start a request there until they are given back."""
+"""Leases sources: no other worker may start a request to a leased source until it is released."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,35 +13,7 @@ from curtsy.store import Connection, Lookup, Statement
 
 PROBE_EVERY = 5_000
 LATE_COMMIT = 60_000
-"""No transaction of ours that makes a source ready stays open for so long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    source_id: int
-    name: str
-    epoch: int
-    band: int
-    wait: int
-    """Milliseconds until the source may be asked again: a span, so no clocks are compared."""
-    ready_for: int
-    """Milliseconds in which it might have been asked and nobody had a hand free."""
-    paced: int | None
-    """How long ago the last request was: around it lie the spans of `pace`."""
-    delay_ms: int
-    unreported: bool
-    """Whoever had it before may have asked more than it told."""
-    policy: dict[str, Any]
-    control_version: int
-    ranks: dict[str, list[int]]
-    looks: int
-    fail_streak: int
-    crash_streak: int
-    failing_since: int | None
-    pace: dict[str, Any]
-    receipt: Receipt | None = None
-    """Of today, if there is one."""
-
+"""No transaction that makes a source ready stays open for so long (milliseconds)."""
 
 _PICK = Lookup(
     """
@@ -70,7 +42,6 @@ _LOWEST = Statement(
     ORDER BY ready_at LIMIT 1
     """
 )
-
 _NEXT_READY = Statement(
     """
     SELECT ready_at FROM sources
@@ -80,11 +51,38 @@ _NEXT_READY = Statement(
 )
 
 
-class LowWater:
-    """Where ready sources begin, so that a lease need not wade through dead index entries.
+@dataclass(frozen=True, slots=True)
+class Lease:
+    source_id: int
+    name: str
+    epoch: int
+    band: int
+    wait: int
+    """Milliseconds until the next request may start: a span, so that no clocks are compared."""
+    ready_for: int
+    """Milliseconds for which the source was ready and no worker was free."""
+    paced: int | None
+    """Milliseconds since the last request, to which the spans of `pace` refer."""
+    delay_ms: int
+    unreported: bool
+    """The last owner may have sent more requests than it reported."""
+    policy: dict[str, Any]
+    control_version: int
+    ranks: dict[str, list[int]]
+    looks: int
+    fail_streak: int
+    crash_streak: int
+    failing_since: int | None
+    pace: dict[str, Any]
+    receipt: Receipt | None = None
+    """The receipt of today, if there is one."""
 
-    Sound because `ready_at` is never written below the moment of writing: what is not visible
-    yet lies above `now - LATE_COMMIT`.
+
+class LowWater:
+    """The smallest `ready_at` of each band, so that a lease need not scan dead index entries.
+
+    This is sound because `ready_at` is never set before the instant of writing: rows that are not
+    visible yet lie above `now - LATE_COMMIT`.
     """
 
     def __init__(self) -> None:
@@ -114,16 +112,16 @@ def lease(
     now: int,
     doubt: int = 0,
 ) -> list[Lease]:
-    """At most so many ready sources of each band, the longest ready first.
+    """Leases at most `wants` ready sources of each band, the longest ready first.
 
-    None at all if this worker was declared dead or if time was shifted since it last looked.
-    `doubt` is by how much `now` may be late: sources wait that much longer.
+    Leases none if this worker was declared dead or if time was shifted since its last
+    synchronisation. `doubt` is by how much `now` may be late: sources wait that much longer.
     """
-    asked = [
+    requests = [
         (band, want, low_water.of(connection, band, now=now, clock_version=clock_version))
         for band, want in sorted(wants.items())
     ]
-    picked = _PICK(connection, asked, worker=worker, clock_version=clock_version, now=now)
+    picked = _PICK(connection, requests, worker=worker, clock_version=clock_version, now=now)
     if not picked:
         return []
     wanted = [(row.id,) for row in picked]
@@ -134,7 +132,7 @@ def lease(
 
 
 def next_ready(connection: Connection, *, now: int) -> int | None:
-    """When the next source becomes ready that is not so yet."""
+    """When the next source becomes ready; None: no source will."""
     found = [_NEXT_READY(connection, band=int(band), now=now).scalar() for band in Band]
     return min((at for at in found if at is not None), default=None)
 

@@ -1,4 +1,4 @@
-"""Places in a source's order, and how they are kept when a visit goes to another source."""
+"""Ranks: the fair order of the visits of a source, and the rank of a visit in another source."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -8,7 +8,7 @@ import orjson
 from curtsy.store import Connection, Statement
 
 VirtualTimes = Mapping[int, Mapping[str, list[int]]]
-"""By source and priority: the virtual time, and the floor below which nobody looks."""
+"""By source and priority: the virtual time, and the floor below which no visit is read."""
 
 _RANKS = Statement(
     "SELECT s.id, s.ranks FROM {wanted} JOIN sources s ON s.id = wanted.id",
@@ -17,7 +17,7 @@ _RANKS = Statement(
 
 
 def virtual_times(connection: Connection, sources: Collection[int]) -> VirtualTimes:
-    """Of those that have any; others stand at the beginning."""
+    """The virtual times of the sources that have any; the others start at 0."""
     if not sources:
         return {}
     rows = _RANKS(connection, wanted=[(i,) for i in sources])
@@ -25,7 +25,8 @@ def virtual_times(connection: Connection, sources: Collection[int]) -> VirtualTi
 
 
 def carried_over(rank: int, priority: int, times: VirtualTimes, *, here: int, there: int) -> int:
-    """As far from the virtual time there as it was here: below that, nobody would look for it."""
+    """The rank in source `there` that is as far from its virtual time as in source `here`: a visit
+    below the virtual time would not be read."""
     before, after = (times.get(i, {}).get(str(priority), [0, 0])[0] for i in (here, there))
     return after + max(1, rank - before)
 
@@ -33,8 +34,8 @@ def carried_over(rank: int, priority: int, times: VirtualTimes, *, here: int, th
 class Ranks:
     """Fair order: a page's rank is its source's virtual time plus its position in its job.
 
-    Two jobs on one source therefore take turns, whatever their sizes. Virtual time is kept for
-    each priority: the rank of the last page of that priority that was dealt with.
+    Two jobs on one source therefore take turns, whatever their sizes. Each priority has its own
+    virtual time: the rank of the last page of that priority that was visited.
     """
 
     def __init__(self, virtual_times: VirtualTimes) -> None:
@@ -45,11 +46,11 @@ class Ranks:
 
     @classmethod
     def read(cls, connection: Connection, source_ids: Collection[int]) -> "Ranks":
-        """Of a source that is not asked for, virtual time stands at its beginning."""
+        """The virtual time of a source that is not in `source_ids` is 0."""
         return cls(virtual_times(connection, source_ids))
 
-    def of_a_job(self, reached: Mapping[str, int] | None = None, priority: int = 0) -> "Ranks":
-        """Each job counts for itself: from the virtual times, or from where it got to before."""
+    def for_job(self, reached: Mapping[str, int] | None = None, priority: int = 0) -> "Ranks":
+        """The ranks of one job: from the virtual times, or from the ranks it has reached before."""
         ranks = Ranks({})
         ranks._next.update(self._next)
         for source_id, rank in (reached or {}).items():

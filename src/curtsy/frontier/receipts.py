@@ -1,4 +1,4 @@
-"""A row for each source and day: whoever holds the source says how it stands, in whole numbers."""
+"""Receipts: a row for each source and day. The owner of the source writes absolute counts."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,39 +24,40 @@ _OF_SOURCE = Statement(
 )
 _COUNTS = ("requests", "robots_requests", "robots_refusals", "rests_announced",
            "rests_of_our_own", "not_modified", "bytes", "bytes_saved")  # fmt: skip
-_WRITE = Statement(  # who comes back to a day, as when a clock was set back, takes nothing away
+_WRITE = Statement(  # a return to an earlier day, as after a clock was set back, reduces no count
     f"""
-    INSERT INTO receipts (source_id, {_COLUMNS}) SELECT source_id, {_COLUMNS} FROM {{told}}
+    INSERT INTO receipts (source_id, {_COLUMNS}) SELECT source_id, {_COLUMNS} FROM {{new}}
     WHERE true
     ON CONFLICT (source_id, day) DO UPDATE SET
         {", ".join(f"{name} = {{greatest}}(receipts.{name}, excluded.{name})" for name in _COUNTS)},
         smallest_gap_ms = coalesce({{least}}(receipts.smallest_gap_ms, excluded.smallest_gap_ms),
                                    excluded.smallest_gap_ms, receipts.smallest_gap_ms)
     """,  # noqa: S608
-    told={"source_id": "bigint", "day": "int", "requests": "int", "robots_requests": "int",
-          "robots_refusals": "int", "smallest_gap_ms": "bigint", "rests_announced": "int",
-          "rests_of_our_own": "int", "not_modified": "int", "bytes": "bigint",
-          "bytes_saved": "bigint"},
+    new={"source_id": "bigint", "day": "int", "requests": "int", "robots_requests": "int",
+         "robots_refusals": "int", "smallest_gap_ms": "bigint", "rests_announced": "int",
+         "rests_of_our_own": "int", "not_modified": "int", "bytes": "bigint",
+         "bytes_saved": "bigint"},
 )  # fmt: skip
 
 
 def receipts_of(
     connection: Connection, sources: Sequence[tuple[int]], *, day: int
 ) -> dict[int, Receipt]:
+    """The receipts of one day, by source id."""
     return {source_id: Receipt(*row) for source_id, *row in
             _OF_DAY(connection, wanted=sources, day=day)}  # fmt: skip
 
 
-def write_receipts(connection: Connection, told: Iterable[tuple[int, Receipt]]) -> None:
-    """Their whole numbers, so that telling them twice does no harm."""
-    rows = [(source_id, *receipt.row()) for source_id, receipt in told]
+def write_receipts(connection: Connection, receipts: Iterable[tuple[int, Receipt]]) -> None:
+    """Writes absolute counts: a repeated write does no harm."""
+    rows = [(source_id, *receipt.row()) for source_id, receipt in receipts]
     if rows:
-        _WRITE(connection, told=rows)
+        _WRITE(connection, new=rows)
 
 
 def receipts_since(
     connection: Connection, source_id: int, *, first: int, last: int
 ) -> list[Receipt]:
-    """Of the days on which it was asked at all, the newest first."""
+    """The receipts of the days with requests, the newest first."""
     return [Receipt(*row) for row in
             _OF_SOURCE(connection, source_id=source_id, first=first, last=last)]  # fmt: skip

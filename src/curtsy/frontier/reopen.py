@@ -1,11 +1,11 @@
-"""Items that failed wait again, and their pages are visited again; all else stays as it is."""
+"""Reopens failed items: they wait again, and their pages are visited again."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from curtsy.frontier.admit import ON_A_VISIT_THAT_WAITS
+from curtsy.frontier.admit import JOIN_WAITING_VISIT
 from curtsy.frontier.crawls import depths
 from curtsy.frontier.dead_letters import mark_retried
 from curtsy.frontier.flush_rows import lock_pages
@@ -28,7 +28,7 @@ _INSERT_VISITS = Statement(
     INSERT INTO visits (page_id, source_id, priority, rank, turn, links, created_at)
     SELECT w.page_id, w.source_id, w.priority, w.rank, p.turn + 1, w.links, :now
     FROM (SELECT * FROM {{wanted}}) w JOIN pages p ON p.id = w.page_id WHERE true
-    {ON_A_VISIT_THAT_WAITS}
+    {JOIN_WAITING_VISIT}
     """,  # noqa: S608
     wanted={"page_id": "bigint", "source_id": "bigint", "priority": "smallint", "rank": "bigint",
             "links": "bool"},
@@ -40,7 +40,7 @@ _PAUSED = Statement(
 
 
 class OldItem(NamedTuple):
-    """An item that is to wait again."""
+    """An ended or paused item that may wait again."""
 
     job_id: int
     position: int
@@ -58,7 +58,7 @@ class Reopened:
 
 
 def reopen(connection: Connection, failed: Sequence[OldItem], *, now: int) -> Reopened:
-    """Those of the items that still are failed when their pages are locked."""
+    """Reopens those of the items that are still failed after their pages were locked."""
     bands = wake_and_lock(connection, failed, now=now)
     places = [(item.job_id, item.position) for item in failed]
     opened = {tuple(row) for row in _REOPEN_ITEMS(connection, failed=places)} if places else set()
@@ -80,7 +80,7 @@ def reopen(connection: Connection, failed: Sequence[OldItem], *, now: int) -> Re
 
 
 def wake_and_lock(connection: Connection, items: Sequence[OldItem], *, now: int) -> dict[int, int]:
-    """The items' sources have work, and their pages are ours; returns the sources' bands."""
+    """Wakes the sources of the items and locks their pages; returns the bands of the sources."""
     bands: dict[int, int] = {}
     for item in items:
         bands[item.source_id] = min(bands.get(item.source_id, 3), band_of(item.priority))
@@ -92,9 +92,10 @@ def wake_and_lock(connection: Connection, items: Sequence[OldItem], *, now: int)
 def visit_again(
     connection: Connection, items: Sequence[OldItem], bands: Collection[int], *, now: int
 ) -> None:
-    """A visit for each of these pages, which are locked; `bands` names their sources."""
+    """Inserts a visit for each page of the items. The pages are locked; `bands` are their
+    sources."""
     best: dict[int, OldItem] = {}
-    for item in items:  # of several jobs, the one with the best priority
+    for item in items:  # the best priority of several jobs
         known = best.setdefault(item.page_id, item)
         if item.priority < known.priority:
             best[item.page_id] = item
@@ -112,5 +113,5 @@ def visit_again(
 
 
 def _paused(connection: Connection, jobs: Collection[int]) -> set[int]:
-    """Those of the jobs that are held: their pages wait aside."""
+    """The jobs that are paused: their pages get no visits."""
     return set(_PAUSED(connection, wanted=[(i,) for i in jobs]).scalars()) if jobs else set()

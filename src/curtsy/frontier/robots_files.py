@@ -1,4 +1,4 @@
-"""The robots.txt of each host, kept so that not every worker has to ask for it."""
+"""Stores the robots.txt of each host, so that not every worker has to fetch it."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ _READ = Statement(
     WHERE host = :host AND robots_expires_at > :now
     """
 )
-_KEEP = Statement(
+_STORE = Statement(
     """
     UPDATE hosts SET robots = :file, robots_status = :status, robots_expires_at = :expires_at
     WHERE host = :host
@@ -20,14 +20,15 @@ _KEEP = Statement(
 
 class RobotsFile(NamedTuple):
     file: bytes
-    """Compressed; empty where the host has none."""
+    """Compressed; empty if the host has none."""
     expires_at: int
 
 
-def kept_robots(connection: Connection, host: str, *, now: int) -> RobotsFile | None:
+def read_robots(connection: Connection, host: str, *, now: int) -> RobotsFile | None:
+    """None: no file is stored, or it has expired."""
     row = _READ(connection, host=host, now=now).first()
     return RobotsFile(bytes(row.file), row.expires_at) if row is not None else None
 
 
-def keep_robots(connection: Connection, host: str, kept: RobotsFile, *, status: int) -> None:
-    _KEEP(connection, host=host, file=kept.file, status=status, expires_at=kept.expires_at)
+def store_robots(connection: Connection, host: str, robots: RobotsFile, *, status: int) -> None:
+    _STORE(connection, host=host, file=robots.file, status=status, expires_at=robots.expires_at)

@@ -1,4 +1,4 @@
-"""Hosts and their sources: found or made, and woken when work arrives."""
+"""Finds and creates hosts and their sources, and wakes sources when work arrives."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _NAMED = Statement(
     "SELECT s.id, s.name FROM {wanted} JOIN sources s ON s.name = wanted.name",
     wanted={"name": "text"},
 )
-_MAKE_SOURCES = Statement(
+_INSERT_SOURCES = Statement(
     """
     INSERT INTO sources (name, delay_ms, band, ready_at, created_at)
     SELECT name, :delay_ms, band, :now, :now FROM {wanted}
@@ -24,7 +24,7 @@ _MAKE_SOURCES = Statement(
     """,
     wanted={"name": "text", "band": "smallint"},
 )
-_MAKE_HOSTS = Statement(
+_INSERT_HOSTS = Statement(
     """
     INSERT INTO hosts (host, source_id, created_at)
     SELECT wanted.host, coalesce(h.source_id, s.id), :now FROM {wanted}
@@ -35,7 +35,7 @@ _MAKE_HOSTS = Statement(
     """,
     wanted={"host": "text", "home": "text"},
 )
-_LOCK_NEWS = Statement(
+_LOCK_CHANGED = Statement(
     """
     SELECT id FROM sources WHERE id IN (
         SELECT s.id FROM {wanted} JOIN sources s ON s.id = wanted.id
@@ -62,14 +62,14 @@ _SET_READY = Statement(
 
 
 def known_hosts(connection: Connection, hosts: Iterable[str]) -> dict[str, int]:
-    """Source id of each host already seen."""
+    """The source id of each known host."""
     rows = _KNOWN(connection, wanted=[(host,) for host in hosts])
     return {row.host: row.source_id for row in rows}
 
 
 def expected_sources(connection: Connection, hosts: Iterable[str]) -> dict[str, int]:
-    """Source id of each host that has one or, if it were made now, would be given one that is
-    there: that of its home, or one of its home's name."""
+    """The source id of each host that has a source, or that would get an existing source: that of
+    its home, or the one with the name of its home."""
     homes = {host: home_of(host) for host in hosts}
     known = known_hosts(connection, {*homes, *homes.values()})
     rest = {home for host, home in homes.items() if host not in known and home not in known}
@@ -82,17 +82,17 @@ def expected_sources(connection: Connection, hosts: Iterable[str]) -> dict[str, 
 @dataclass(frozen=True, slots=True)
 class Sources:
     by_host: dict[str, int]
-    made: frozenset[int]
-    """New with this transaction, and ready as soon as it commits."""
+    created: frozenset[int]
+    """Sources that this transaction creates; they are ready as soon as it commits."""
 
 
 def sources_for(
     connection: Connection, bands: Mapping[str, int], *, delay_ms: int, now: int
 ) -> Sources:
-    """The source of each host (given with the band of its work), made where the host is new.
+    """The source of each host (`bands`: the band of its work by host); creates missing ones.
 
-    A host that nobody described belongs to the source of its home. One that another transaction
-    makes in the same moment is waited for and kept.
+    A host that nobody described belongs to the source of its home. If another transaction creates
+    the same source or host, this one waits for its commit and uses that row.
     """
     found = known_hosts(connection, bands)
     missing = sorted(bands.keys() - found.keys())
@@ -102,16 +102,16 @@ def sources_for(
     for host in missing:
         home, band = home_of(host), int(bands[host])
         homes[home] = min(homes.get(home, band), band)
-    made = _MAKE_SOURCES(connection, wanted=sorted(homes.items()), delay_ms=delay_ms, now=now)
-    new = frozenset(row.id for row in made)
-    _MAKE_HOSTS(connection, wanted=[(host, home_of(host)) for host in missing], now=now)
+    created = _INSERT_SOURCES(connection, wanted=sorted(homes.items()), delay_ms=delay_ms, now=now)
+    new = frozenset(row.id for row in created)
+    _INSERT_HOSTS(connection, wanted=[(host, home_of(host)) for host in missing], now=now)
     return Sources(found | known_hosts(connection, missing), new)
 
 
 def wake(connection: Connection, bands: Mapping[int, int], *, now: int) -> None:
-    """These sources have work of these bands. Writes, and so locks, only where that is news."""
+    """These sources have work of these bands. Writes, and so locks, only sources that change."""
     if not bands:
         return
-    news = _LOCK_NEWS(connection, wanted=list(bands.items()), now=now).scalars().all()
-    if news:
-        _SET_READY(connection, wanted=[(i, bands[i]) for i in news], now=now)
+    changed = _LOCK_CHANGED(connection, wanted=list(bands.items()), now=now).scalars().all()
+    if changed:
+        _SET_READY(connection, wanted=[(i, bands[i]) for i in changed], now=now)

@@ -1,4 +1,4 @@
-"""Read a source's next visits. Nothing is written: who holds the source holds its visits."""
+"""Reads the next visits of a source. Writes nothing: the owner of a source owns its visits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from curtsy.store import Connection, Lookup
 
 PRIORITIES = range(1, 11)
 Position = tuple[int, int]
-"""Rank and page: the place in a source's order within one priority."""
+"""Rank and page id: the position in a source's order within one priority."""
 START: Position = (-1, -1)
 
 
 class Visit(NamedTuple):
-    """A tuple, since lanes read them by the thousand; two of the same turn are equal."""
+    """A waiting visit. Two visits of the same turn are equal. (A tuple: lanes read thousands.)"""
 
     page_id: int
     turn: int
@@ -24,7 +24,7 @@ class Visit(NamedTuple):
     attempt: int
     hops: int
     url: str
-    """Where to ask now: the page's own URL, or where it moved to."""
+    """The URL of the next request: the page's own URL, or where it moved to."""
     progress: str | None
     crashes: int
     created_at: int
@@ -33,22 +33,23 @@ class Visit(NamedTuple):
     etag: str | None
     last_modified: str | None
     wire_bytes: int | None = None
-    """How large the answer was that we have."""
+    """The size of the response of the stored document."""
     links: bool = False
-    """Somebody wants to know where the page leads."""
+    """A job wants the links of the page."""
     refused: int = 0
-    """How often its host refused it, having just answered others."""
+    """How often the host refused this page, but had just answered others."""
 
 
 @dataclass(frozen=True, slots=True)
 class TakeRequest:
-    """What a lane wants to read: `want` visits of each priority after its cursor there."""
+    """Reads up to `want` visits of each priority after the lane's position in that priority."""
 
     source_id: int
     after: Mapping[int, Position]
     want: int
     priorities: frozenset[int] | None = None
-    """Only these, with nothing that is due: to go on reading. None: all, and what is due."""
+    """Continues to read only these priorities. None: all priorities, and postponed visits that are
+    due."""
 
 
 _VISIT = (
@@ -68,7 +69,7 @@ _READY = Lookup(
     + " UNION ALL ".join(_OF_ONE_PRIORITY.format(p=p) for p in PRIORITIES)
     + ") v JOIN pages p ON p.id = v.page_id",
     each={"source_id": "bigint", "want": "int"}
-    | {f"{what}_{p}": "bigint" for p in PRIORITIES for what in ("rank", "page")},
+    | {f"{column}_{p}": "bigint" for p in PRIORITIES for column in ("rank", "page")},
 )
 _MORE = Lookup(
     f"SELECT {_VISIT} "  # noqa: S608
@@ -97,30 +98,32 @@ _DUE = Lookup(
 
 
 def take(
-    connection: Connection, wishes: Sequence[TakeRequest], *, now: int
+    connection: Connection, requests: Sequence[TakeRequest], *, now: int
 ) -> dict[int, list[Visit]]:
-    """Each source's next visits, best first; more than wanted where several priorities wait."""
-    whole = [w for w in wishes if w.priorities is None]
+    """The next visits of each source, best first; more than `want` if several priorities wait."""
+    whole = [r for r in requests if r.priorities is None]
     more = [
-        (w.source_id, p, *w.after.get(p, START), w.want) for w in wishes for p in w.priorities or ()
+        (r.source_id, p, *r.after.get(p, START), r.want)
+        for r in requests
+        for p in r.priorities or ()
     ]
     rows: list[Any] = _MORE(connection, more) if more else []
     if whole:
-        rows += _READY(connection, [(w.source_id, w.want, *_places(w)) for w in whole])
-        rows += _DUE(connection, [(w.source_id, w.want) for w in whole], now=now)
-    taken: dict[int, list[Visit]] = {wish.source_id: [] for wish in wishes}
+        rows += _READY(connection, [(r.source_id, r.want, *_positions(r)) for r in whole])
+        rows += _DUE(connection, [(r.source_id, r.want) for r in whole], now=now)
+    taken: dict[int, list[Visit]] = {request.source_id: [] for request in requests}
     for row in rows:
         visit = Visit._make(row)
         taken[visit.source_id].append(visit)
     for visits in taken.values():
-        visits.sort(key=in_order)
+        visits.sort(key=order_of)
     return taken
 
 
-def in_order(visit: Visit) -> tuple[int, int, int]:
+def order_of(visit: Visit) -> tuple[int, int, int]:
     return visit.priority, visit.rank, visit.page_id
 
 
-def _places(wish: TakeRequest) -> Iterator[int]:
+def _positions(request: TakeRequest) -> Iterator[int]:
     for priority in PRIORITIES:
-        yield from wish.after.get(priority, START)
+        yield from request.after.get(priority, START)

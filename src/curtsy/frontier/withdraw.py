@@ -1,10 +1,10 @@
-"""Visits that nobody waits for any more leave the queue, and their turns are closed."""
+"""Cancels items, and deletes visits that no job waits for."""
 
 from collections.abc import Sequence
 
 from curtsy.store import Connection, Statement
 
-_END_VISITS = Statement(
+_DELETE_VISITS = Statement(
     """
     DELETE FROM visits WHERE page_id IN (SELECT page_id FROM {dropped}) AND NOT EXISTS (
         SELECT 1 FROM items i JOIN jobs j ON j.id = i.job_id
@@ -17,17 +17,6 @@ _CLOSE_TURNS = Statement(
     "UPDATE pages SET turn = c.turn FROM (SELECT * FROM {closed}) c WHERE pages.id = c.page_id",
     closed={"page_id": "bigint", "turn": "bigint"},
 )
-
-
-def drop_visits(connection: Connection, page_ids: Sequence[int]) -> None:
-    """Of these pages, which are locked; what jobs that are not paused wait for stays."""
-    if not page_ids:
-        return
-    ended = [tuple(row) for row in _END_VISITS(connection, dropped=[(i,) for i in page_ids])]
-    if ended:
-        _CLOSE_TURNS(connection, closed=ended)
-
-
 _CANCEL = Statement(
     """
     UPDATE items SET state = 3, kind = 'cancelled', ended_at = :now
@@ -36,6 +25,16 @@ _CANCEL = Statement(
     """,
     locked={"page_id": "bigint"},
 )
+
+
+def drop_visits(connection: Connection, page_ids: Sequence[int]) -> None:
+    """Deletes the visits of these pages, which are locked, and closes their turns. Visits that an
+    unpaused job waits for stay."""
+    if not page_ids:
+        return
+    deleted = [tuple(row) for row in _DELETE_VISITS(connection, dropped=[(i,) for i in page_ids])]
+    if deleted:
+        _CLOSE_TURNS(connection, closed=deleted)
 
 
 def cancel_items(

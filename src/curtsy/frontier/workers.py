@@ -1,7 +1,8 @@
-"""Worker rows: who is alive. A heartbeat writes its own row and nothing else.
+"""The table `workers`: heartbeats, and what happens to the sources of dead workers.
 
-Death is observed, not computed: a worker whose beat was not seen to grow for a whole lease, on the
-observer's own monotonic clock, is dead. No clock of one machine is compared with another's.
+A heartbeat writes only its own row. Death is observed, not computed: a worker is dead when an
+observer has not seen its beat grow for a whole lease, on the observer's own monotonic clock. No
+clock of one machine is compared with that of another.
 """
 
 from collections.abc import Sequence
@@ -11,16 +12,6 @@ import orjson
 
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.store import Connection, Statement
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerRow:
-    id: str
-    machine: str
-    pid: int
-    program: str
-    slots: int = 0
-
 
 _REGISTER = Statement(
     """
@@ -36,7 +27,7 @@ _BEAT = Statement(
     WHERE id = :id RETURNING beat
     """
 )
-_LEAVE = Statement("DELETE FROM workers WHERE id = :id")
+_DELETE = Statement("DELETE FROM workers WHERE id = :id")
 _BEATS = Statement("SELECT id, beat FROM workers")
 _HAS_ORPHANS = Statement(
     """
@@ -57,7 +48,7 @@ _LOCK_ORPHANS = Statement(
     ORDER BY id {lock}
     """
 )
-_FREE_ORPHANS = Statement(
+_RELEASE_ORPHANS = Statement(
     """
     UPDATE sources SET owner = NULL, epoch = epoch + 1, crash_streak = crash_streak + :crashed,
         suspect_page_id = NULL, unreported = true,
@@ -68,7 +59,7 @@ _FREE_ORPHANS = Statement(
     """,
     orphans={"id": "bigint"},
 )
-_BLAME = Statement(
+_COUNT_CRASHES = Statement(
     "UPDATE visits SET crashes = crashes + 1 WHERE page_id IN (SELECT page_id FROM {suspects})",
     suspects={"page_id": "bigint"},
 )
@@ -88,6 +79,15 @@ _WAKE_FORGOTTEN = Statement(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    id: str
+    machine: str
+    pid: int
+    program: str
+    slots: int = 0
+
+
 def register(connection: Connection, row: WorkerRow, *, lease_until: int, now: int) -> None:
     _REGISTER(connection, id=row.id, machine=row.machine, pid=row.pid, program=row.program,
               slots=row.slots, lease_until=lease_until, now=now)  # fmt: skip
@@ -101,16 +101,16 @@ def beat(
     in_flight: Sequence[int],
     draining: bool,
 ) -> bool:
-    """Show that we live. False: we were declared dead and must drop everything."""
-    row = _BEAT(connection, id=worker, lease_until=lease_until, draining=draining,
+    """Stores a heartbeat. False: this worker was declared dead and must drop everything."""
+    beaten = _BEAT(connection, id=worker, lease_until=lease_until, draining=draining,
                 in_flight=orjson.dumps(list(in_flight)).decode())  # fmt: skip
-    return row.scalar() is not None
+    return beaten.scalar() is not None
 
 
 def leave(connection: Connection, worker: str, *, now: int) -> None:
-    """End in order: what we still own is free, with its delay, and nobody is blamed."""
-    _LEAVE(connection, id=worker)
-    _free_orphans(connection, crashed=0, now=now)
+    """Ends a worker in order: releases its sources, with their delay. No crash is counted."""
+    _DELETE(connection, id=worker)
+    _release_orphans(connection, crashed=0, now=now)
 
 
 def beats(connection: Connection) -> dict[str, int]:
@@ -118,35 +118,37 @@ def beats(connection: Connection) -> dict[str, int]:
 
 
 def has_orphans(connection: Connection) -> bool:
-    """Some source belongs to a worker that is no more, as when it leased while it was buried."""
+    """Whether a source belongs to a worker that has no row, as after a lease during a reap."""
     return bool(_HAS_ORPHANS(connection).scalar())
 
 
 def reap(connection: Connection, dead: Sequence[tuple[str, int]], *, now: int) -> list[str]:
-    """Declare dead those whose beat is still the one observed; free the sources of the dead.
+    """Declares dead the workers whose beat is still the observed one, and releases the sources of
+    all dead workers. Returns the ids of the workers that this call declared dead.
 
-    A dead owner may have started a request until its trust ended, which was before now: so its
-    sources wait out their delay from now. Their visits were never marked; nothing is to repair.
+    A dead owner may have started a request until its trust ended, which was before now. Its sources
+    therefore wait for their delay from now. The visits need no repair, since a lease does not mark
+    them.
     """
-    buried = list(_DECLARE_DEAD(connection, dead=dead).scalars()) if dead else []
-    _free_orphans(connection, crashed=1, now=now)
-    return buried
+    reaped = list(_DECLARE_DEAD(connection, dead=dead).scalars()) if dead else []
+    _release_orphans(connection, crashed=1, now=now)
+    return reaped
 
 
 def wake_forgotten(connection: Connection, *, now: int) -> int:
-    """Wake parked sources that have visits after all, but for those that somebody is busy with."""
+    """Wakes parked sources that have visits, except those that another transaction has locked."""
     forgotten = list(_LOCK_FORGOTTEN(connection).scalars())
     if forgotten:
         _WAKE_FORGOTTEN(connection, forgotten=[(i,) for i in forgotten], now=now)
     return len(forgotten)
 
 
-def _free_orphans(connection: Connection, *, crashed: int, now: int) -> None:
+def _release_orphans(connection: Connection, *, crashed: int, now: int) -> None:
     orphans = list(_LOCK_ORPHANS(connection))
     if not orphans:
         return
-    _FREE_ORPHANS(connection, orphans=[(o.id,) for o in orphans], crashed=crashed, now=now)
+    _RELEASE_ORPHANS(connection, orphans=[(o.id,) for o in orphans], crashed=crashed, now=now)
     suspects = [(o.suspect_page_id,) for o in orphans if o.suspect_page_id is not None]
     if suspects and crashed:
         lock_pages(connection, [page_id for (page_id,) in suspects])
-        _BLAME(connection, suspects=suspects)
+        _COUNT_CRASHES(connection, suspects=suspects)

@@ -1,4 +1,4 @@
-"""The ways a job begins, is taken back and goes on: submit, cancel, retry of failures."""
+"""Jobs: submit, cancel, pause, retry, purge, and read them."""
 
 from curtsy.jobs.cancel import cancel
 from curtsy.jobs.dead_letters import (

@@ -1,28 +1,32 @@
-"""The transaction that takes jobs in: all of them, their items and the visits they need."""
+"""The transaction that admits submitted jobs: inserts the jobs, their items and their visits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
-
-import orjson
 
 from curtsy.access.quota import Quotas
 from curtsy.clock import Clock
 from curtsy.errors import BadRequest, OverLimit, StoreAway
-from curtsy.events.stored_events import record_events
-from curtsy.events.webhooks import announce
+from curtsy.events.stored_events import EventRow, JobProgress, event_row, insert_events
+from curtsy.events.webhooks import insert_deliveries
 from curtsy.frontier.admit import Admission, Wanted, admit, places_for
-from curtsy.frontier.crawls import begin_crawls
+from curtsy.frontier.crawls import insert_crawls
 from curtsy.frontier.sources import known_hosts
-from curtsy.jobs.idempotency import OtherHook, Submitted, adopt, give_back, keys_of, winner
+from curtsy.jobs.idempotency import (
+    OtherWebhook,
+    Submitted,
+    add_webhooks_and_tags,
+    claim_keys,
+    keys_of,
+    release_claims,
+)
 from curtsy.jobs.insert import NewJob, insert_jobs, insert_tags
 from curtsy.jobs.request import JobRequest, SubmitLimits
 from curtsy.model.jobs import JobState
 from curtsy.store import Connection, Statement
 
 LONGEST_SUBMIT = 45_000
-"""Lanes count on it that what a submit brings is visible so soon after it began (milliseconds)."""
+"""Milliseconds. Lanes rely on it: the visits of a submit are visible so soon after it began."""
 _COUNT_CACHED = Statement(
     """
     UPDATE jobs SET done = w.cached, cached = w.cached FROM (SELECT * FROM {wanted}) w
@@ -45,63 +49,66 @@ class Submission:
     request: JobRequest
     wanted: Sequence[Wanted]
     job: str
-    """The name it gets, if it is taken in."""
+    """The public id of the job, if the job is admitted."""
 
 
 Answers = dict[str, Submitted | Exception]
-"""By the names that the jobs get."""
+"""By public id of the submitted job."""
 
 
 def admit_jobs(
-    connection: Connection, asked: Sequence[Submission], limits: SubmitLimits,
+    connection: Connection, submissions: Sequence[Submission], limits: SubmitLimits,
     *, delay_ms: int, clock: Clock,
 ) -> Answers:  # fmt: skip
-    """No two of them claim the same key."""
+    """Admits the submissions, no two of which claim the same key."""
     now = clock.now()
-    key_ids = {one.request.key_id for one in asked if one.request.key_id is not None}
+    key_ids = {s.request.key_id for s in submissions if s.request.key_id is not None}
     quotas = Quotas(connection, key_ids, now=now)
     answers: Answers = {}
-    for one in sorted(asked, key=lambda one: keys_of(one.request)):  # one order for locks
-        if (answer := _answered(connection, one, limits, quotas, now)) is not None:
-            answers[one.job] = answer
+    for submission in sorted(submissions, key=lambda s: keys_of(s.request)):  # one order for locks
+        answer = _answer_without_job(connection, submission, limits, quotas, now)
+        if answer is not None:
+            answers[submission.job] = answer
     quotas.record(connection)
-    new = [one for one in asked if one.job not in answers]
+    new = [submission for submission in submissions if submission.job not in answers]
     if new:
-        answers |= _admitted(connection, new, delay_ms, now)
-    adopt(connection, [
-        (answer.job, one.request) for one in asked
-        if isinstance(answer := answers[one.job], Submitted) and answer.repeated
+        answers |= _admit_new(connection, new, delay_ms, now)
+    add_webhooks_and_tags(connection, [
+        (answer.job, submission.request) for submission in submissions
+        if isinstance(answer := answers[submission.job], Submitted) and answer.repeated
     ], now=now)  # fmt: skip
     if clock.now() - now > LONGEST_SUBMIT:
-        raise StoreAway("the submit took too long; nothing was kept")
+        raise StoreAway("the submit took too long; nothing was stored")
     return answers
 
 
-def _answered(
-    connection: Connection, one: Submission, limits: SubmitLimits, quotas: Quotas, now: int
+def _answer_without_job(
+    connection: Connection, submission: Submission, limits: SubmitLimits, quotas: Quotas, now: int
 ) -> Submitted | Exception | None:
-    """What needs no new job; None: it does."""
+    """The existing job of a repeated request, or why the request is refused; None: the submission
+    needs a new job."""
+    request, job = submission.request, submission.job
     try:
-        _limit_new_sources(connection, one.wanted, limits.new_sources)
-        first = winner(connection, one.request, one.job, lifetime=limits.key_lifetime, now=now)
+        _limit_new_sources(connection, submission.wanted, limits.new_sources)
+        first = claim_keys(connection, request, job, lifetime=limits.key_lifetime, now=now)
         if first is None:
-            _spend(quotas, one)
-    except (BadRequest, OtherHook, OverLimit) as refused:
-        give_back(connection, one.request, one.job)
+            _spend(quotas, submission)
+    except (BadRequest, OtherWebhook, OverLimit) as refused:
+        release_claims(connection, request, job)
         return refused
     return first
 
 
-def _spend(quotas: Quotas, one: Submission) -> None:
-    """A crawl counts with all the pages that it may come to."""
-    crawl, key_id = one.request.crawl, one.request.key_id
+def _spend(quotas: Quotas, submission: Submission) -> None:
+    """A crawl spends its `max_pages`."""
+    crawl, key_id = submission.request.crawl, submission.request.key_id
     if crawl is None or not crawl.depth:
-        quotas.spend(key_id, len(one.wanted))
+        quotas.spend(key_id, len(submission.wanted))
         return
     try:
         quotas.spend(key_id, crawl.max_pages)
     except BadRequest as refused:
-        raise BadRequest([f"{refused} Say fewer in params.max_pages."]) from None
+        raise BadRequest([f"{refused} Lower params.max_pages."]) from None
 
 
 def _limit_new_sources(connection: Connection, wanted: Sequence[Wanted], most: int) -> None:
@@ -115,55 +122,46 @@ def _limit_new_sources(connection: Connection, wanted: Sequence[Wanted], most: i
         )
 
 
-def _admitted(
+def _admit_new(
     connection: Connection, new: Sequence[Submission], delay_ms: int, now: int
 ) -> dict[str, Submitted]:
-    rows = insert_jobs(
-        connection, (NewJob(one.job, one.request, len(one.wanted)) for one in new), now=now
-    )
+    rows = insert_jobs(connection, (NewJob(s.job, s.request, len(s.wanted)) for s in new), now=now)
     ids = {job: row.id for job, row in rows.items()}
-    tags = [(tag, ids[one.job]) for one in new for tag in one.request.tags]
-    insert_tags(connection, tags)
-    admissions = [Admission(ids[one.job], one.wanted, one.request.max_age) for one in new]
-    begin_crawls(
-        connection,
-        [(ids[one.job], one.request.crawl, one.wanted) for one in new if one.request.crawl],
+    insert_tags(connection, [(tag, ids[s.job]) for s in new for tag in s.request.tags])
+    admissions = [Admission(ids[s.job], s.wanted, s.request.max_age) for s in new]
+    insert_crawls(
+        connection, [(ids[s.job], s.request.crawl, s.wanted) for s in new if s.request.crawl]
     )
-    every = chain.from_iterable(one.wanted for one in new)
-    places = places_for(connection, every, delay_ms=delay_ms, now=now)
+    pages = chain.from_iterable(s.wanted for s in new)
+    places = places_for(connection, pages, delay_ms=delay_ms, now=now)
     cached = admit(connection, admissions, places, now=now)
-    _begin(connection, admissions, cached, {row.id: row.last_event for row in rows.values()}, now)
-    announce(connection, [
-        (ids[one.job], 1, one.request.webhook_url) for one in new
-        if one.request.webhook_url and cached.get(ids[one.job]) == len(one.wanted)
+    numbers = {row.id: row.last_event for row in rows.values()}
+    _insert_first_events(connection, admissions, cached, numbers, now)
+    insert_deliveries(connection, [
+        (ids[s.job], 1, s.request.webhook_url) for s in new
+        if s.request.webhook_url and cached.get(ids[s.job]) == len(s.wanted)
     ], now=now)  # fmt: skip
-    return {
-        one.job: Submitted(one.job, len(one.wanted), cached.get(ids[one.job], 0)) for one in new
-    }
+    return {s.job: Submitted(s.job, len(s.wanted), cached.get(ids[s.job], 0)) for s in new}
 
 
-def _begin(
+def _insert_first_events(
     connection: Connection, admissions: Sequence[Admission], cached: dict[int, int],
     numbers: Mapping[int, int], now: int,
 ) -> None:  # fmt: skip
-    """Each job's first event, and its last when everything it wants is there already; `numbers`
-    are those of the first."""
-    made: list[tuple[Any, ...]] = []
+    """Inserts each job's first event. Also finishes the jobs whose pages were all fresh, with their
+    last event. `numbers` are the numbers of the first events, by job id."""
+    events: list[EventRow] = []
     finished: list[tuple[int]] = []
     for job_id, total in ((a.job_id, len(a.wanted)) for a in admissions):
-        copies = cached.get(job_id, 0)
-        queued = {"cached": copies, "job": [JobState.QUEUED, copies, 0, 0, total]}
-        made.append((job_id, numbers[job_id], "job_queued", None, _json(queued)))
+        n, copies = numbers[job_id], cached.get(job_id, 0)
+        queued = JobProgress(JobState.QUEUED, copies, 0, 0, total)
+        events.append(event_row(job_id, n, "job_queued", {"cached": copies}, queued))
         if copies == total:
             finished.append((job_id,))
-            end = {"round": 1, "job": [JobState.SUCCEEDED, total, 0, 0, total]}
-            made.append((job_id, numbers[job_id] + 1, "job_finished", None, _json(end)))
+            end = JobProgress(JobState.SUCCEEDED, total, 0, 0, total)
+            events.append(event_row(job_id, n + 1, "job_finished", {"round": 1}, end))
     if cached:
         _COUNT_CACHED(connection, wanted=list(cached.items()))
     if finished:
         _FINISH(connection, wanted=finished, now=now)
-    record_events(connection, made, now=now)
-
-
-def _json(facts: dict[str, object]) -> str:
-    return orjson.dumps(facts).decode()
+    insert_events(connection, events, now=now)

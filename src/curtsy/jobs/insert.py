@@ -1,40 +1,38 @@
-"""The one place that inserts jobs and their tags."""
+"""Inserts jobs and their tags. No other module does."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-import orjson
-
 from curtsy.clock import rfc3339
-from curtsy.events.stored_events import record_events
+from curtsy.events.stored_events import JobProgress, event_row, insert_events
 from curtsy.jobs.request import MANUAL, JobRequest
 from curtsy.model.jobs import JobState
 from curtsy.store import Connection, Statement
 
-_INSERT = Statement(  # the job of a first slot is there already, and becomes queued
+_INSERT = Statement(  # the job of a first slot exists already, and becomes queued
     """
     INSERT INTO jobs (public_id, door, user_id, name, scraper, params, webhook_url, finish_by,
                       schedule_id, trigger, site_id, search, state, total, due_at, last_event,
                       created_at, updated_at)
     SELECT public_id, door, user_id, name, scraper, params, webhook_url, finish_by,
            schedule_id, trigger, site_id, search, state, total, due_at, 1, :now, :now
-    FROM {made} WHERE true
+    FROM {new} WHERE true
     ON CONFLICT (public_id) DO UPDATE SET state = 'queued', total = excluded.total,
         last_event = jobs.last_event + 1, updated_at = :now
     WHERE jobs.state = 'scheduled'
     RETURNING id, public_id, last_event
     """,
-    made={"public_id": "text", "door": "text", "user_id": "text", "name": "text",
-          "scraper": "text", "params": "text", "webhook_url": "text", "finish_by": "bigint",
-          "schedule_id": "bigint", "trigger": "text", "site_id": "bigint", "search": "text",
-          "state": "text", "total": "int", "due_at": "bigint"},
+    new={"public_id": "text", "door": "text", "user_id": "text", "name": "text",
+         "scraper": "text", "params": "text", "webhook_url": "text", "finish_by": "bigint",
+         "schedule_id": "bigint", "trigger": "text", "site_id": "bigint", "search": "text",
+         "state": "text", "total": "int", "due_at": "bigint"},
 )  # fmt: skip
-_INSERT_TAGS = Statement(  # a job that was requested before may have them already
+_INSERT_TAGS = Statement(  # a job that is requested again may have them already
     """
-    INSERT INTO job_tags (tag, job_id) SELECT tag, job_id FROM {made} WHERE true
+    INSERT INTO job_tags (tag, job_id) SELECT tag, job_id FROM {new} WHERE true
     ON CONFLICT (tag, job_id) DO NOTHING
     """,
-    made={"tag": "text", "job_id": "bigint"},
+    new={"tag": "text", "job_id": "bigint"},
 )
 _SET_DUE = Statement("UPDATE jobs SET due_at = :at WHERE public_id = :job AND state = 'scheduled'")
 
@@ -45,7 +43,7 @@ class NewJob(NamedTuple):
     total: int
     state: JobState = JobState.QUEUED
     schedule_id: int | None = None
-    """None: as the request's origin says."""
+    """None: the schedule of the request's origin."""
     due_at: int | None = None
 
 
@@ -58,8 +56,32 @@ class Inserted(NamedTuple):
 def insert_jobs(
     connection: Connection, new: Iterable[NewJob], *, now: int
 ) -> Mapping[str, Inserted]:
-    rows = _INSERT(connection, made=[_columns(one) for one in new], now=now)
+    rows = _INSERT(connection, new=[_columns(job) for job in new], now=now)
     return {row.public_id: Inserted(row.id, row.last_event) for row in rows}
+
+
+def insert_tags(connection: Connection, tags: Sequence[tuple[str, int]]) -> None:
+    """Inserts pairs of a tag and a job id."""
+    if tags:
+        _INSERT_TAGS(connection, new=tags)
+
+
+def insert_scheduled(
+    connection: Connection, job: str, request: JobRequest, *, schedule_id: int, due_at: int,
+    now: int,
+) -> None:  # fmt: skip
+    """Inserts the job of a schedule's first slot. The job waits for that slot."""
+    new = NewJob(job, request, 0, JobState.SCHEDULED, schedule_id, due_at)
+    job_id = insert_jobs(connection, [new], now=now)[job].id
+    insert_tags(connection, [(tag, job_id) for tag in request.tags])
+    progress = JobProgress(JobState.SCHEDULED, 0, 0, 0, 0)
+    event = event_row(job_id, 1, "job_scheduled", {"due_at": rfc3339(due_at)}, progress)
+    insert_events(connection, [event], now=now)
+
+
+def set_due(connection: Connection, job: str, at: int | None) -> None:
+    """Sets when a scheduled job is due; jobs in other states stay unchanged."""
+    _SET_DUE(connection, job=job, at=at)
 
 
 def _columns(new: NewJob) -> tuple[object, ...]:
@@ -70,27 +92,3 @@ def _columns(new: NewJob) -> tuple[object, ...]:
     return (new.job, r.door, r.user_id, r.name, r.scraper, r.params, r.webhook_url, r.finish_by,
             schedule_id, trigger, of.site_id, of.search, new.state, new.total,
             new.due_at)  # fmt: skip
-
-
-def insert_tags(connection: Connection, tags: Sequence[tuple[str, int]]) -> None:
-    """Pairs of a tag and a job's id."""
-    if tags:
-        _INSERT_TAGS(connection, made=tags)
-
-
-def insert_scheduled(
-    connection: Connection, job: str, request: JobRequest, *, schedule_id: int, due_at: int,
-    now: int,
-) -> None:  # fmt: skip
-    """The job of a schedule's first slot, which waits for that slot."""
-    new = NewJob(job, request, 0, JobState.SCHEDULED, schedule_id, due_at)
-    job_id = insert_jobs(connection, [new], now=now)[job].id
-    insert_tags(connection, [(tag, job_id) for tag in request.tags])
-    data = {"due_at": rfc3339(due_at), "job": [JobState.SCHEDULED, 0, 0, 0, 0]}
-    event = (job_id, 1, "job_scheduled", None, orjson.dumps(data).decode())
-    record_events(connection, [event], now=now)
-
-
-def set_due(connection: Connection, job: str, at: int | None) -> None:
-    """When a job that waits for its slot is due; any other job stays as it is."""
-    _SET_DUE(connection, job=job, at=at)

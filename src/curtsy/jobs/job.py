@@ -1,13 +1,10 @@
-"""Jobs as their screens read them: a fixed number of statements, however many are asked for."""
+"""Reads jobs for the API, in a fixed number of statements whatever the number of jobs."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from curtsy.errors import NotFound
 from curtsy.store import Connection, Statement
-
-Tagged = tuple[Any, list[str]]
-"""A job and its tags."""
 
 _JOB = """
     SELECT j.id, j.public_id, j.door, j.state, j.total, j.done, j.failed, j.cancelled, j.cached,
@@ -24,12 +21,12 @@ _NAMED = Statement(
     _JOB.format(jobs="(SELECT job FROM {wanted}) w JOIN jobs j ON j.public_id = w.job"),
     wanted={"job": "text"},
 )
-_LISTED = _JOB.format(jobs="(SELECT id FROM {wanted}) w JOIN jobs j ON j.id = w.id")
-_SHOWN = Statement(
-    f"{_LISTED} ORDER BY j.created_at DESC, j.id DESC",
+_OF_IDS = _JOB.format(jobs="(SELECT id FROM {wanted}) w JOIN jobs j ON j.id = w.id")
+_NEWEST_FIRST = Statement(
+    f"{_OF_IDS} ORDER BY j.created_at DESC, j.id DESC",
     wanted={"id": "bigint"},
 )
-_CONTENT = Statement(
+_RESULT = Statement(
     """
     SELECT i.fetched_at, d.content, d.content_type, d.charset, d.bytes
     FROM items i LEFT JOIN documents d ON d.page_id = i.page_id AND d.version = i.document_version
@@ -41,22 +38,93 @@ _TAGS = Statement(
     wanted={"id": "bigint"},
 )
 _LIVE_WORKERS = Statement("SELECT count(*) FROM workers WHERE lease_until > :now")
+_MARK_GATHERED = Statement("UPDATE jobs SET gathered_at = :now, message = :message WHERE id = :id")
 
 
-def read_jobs(connection: Connection, jobs: Sequence[str]) -> Mapping[str, Tagged]:
-    """Those of the jobs that there are, each with its first item."""
-    rows = list(_NAMED(connection, wanted=[(job,) for job in set(jobs)]))
-    tags = tags_of(connection, [row.id for row in rows])
-    return {row.public_id: (row, tags[row.id]) for row in rows}
+class Job(NamedTuple):
+    """A job with its first item, its schedule and its tags."""
+
+    id: int
+    public_id: str
+    door: str
+    state: str
+    total: int
+    done: int
+    failed: int
+    cancelled: int
+    cached: int
+    name: str | None
+    paused_at: int | None
+    created_at: int
+    updated_at: int
+    finished_at: int | None
+    round: int
+    last_event: int
+    """The number of the job's last event."""
+    started_at: int | None
+    scraper: str
+    user_id: str | None
+    finish_by: int | None
+    due_at: int | None
+    trigger: str
+    message: str | None
+    schedule: str | None
+    """The public id of the job's schedule."""
+    next_fire_at: int | None
+    """The next slot of that schedule."""
+    max_pages: int | None
+    """The limit of a run of a site; None for jobs of other doors."""
+    url: str | None
+    """The URL of the first item; None: the job has no items yet."""
+    error: str | None
+    """Why the first item failed."""
+    tags: list[str]
 
 
-def read_whole(connection: Connection, job: str) -> tuple[Any, list[str], Any]:
-    """The job, its tags, and if it is of the fetch door the document of its one item."""
+class StoredDocument(NamedTuple):
+    content: bytes
+    """Compressed."""
+    content_type: str
+    charset: str | None
+    bytes: int
+    """The size of the content before compression."""
+
+    @classmethod
+    def of(cls, row: Any) -> "StoredDocument | None":
+        """The document in a row that has these columns; None: the item has no document."""
+        if row.content is None:
+            return None
+        return cls(row.content, row.content_type, row.charset, row.bytes)
+
+
+class FetchResult(NamedTuple):
+    """The result of a fetch job's only item."""
+
+    fetched_at: int | None
+    document: StoredDocument | None
+
+
+def read_jobs(connection: Connection, jobs: Sequence[str]) -> Mapping[str, Job]:
+    """Returns the jobs that exist, by public id."""
+    found = _with_tags(connection, _NAMED(connection, wanted=[(job,) for job in set(jobs)]))
+    return {job.public_id: job for job in found}
+
+
+def read_job_and_result(connection: Connection, job: str) -> tuple[Job, FetchResult | None]:
+    """Returns the job and, if it is of the fetch door, the result of its only item."""
     found = read_jobs(connection, [job]).get(job)
     if found is None:
         raise NotFound("job", job)
-    row, tags = found
-    return row, tags, _CONTENT(connection, job_id=row.id).one() if row.door == "fetch" else None
+    if found.door != "fetch":
+        return found, None
+    row = _RESULT(connection, job_id=found.id).one()
+    return found, FetchResult(row.fetched_at, StoredDocument.of(row))
+
+
+def read_newest_first(connection: Connection, job_ids: Sequence[int]) -> list[Job]:
+    if not job_ids:
+        return []
+    return _with_tags(connection, _NEWEST_FIRST(connection, wanted=[(i,) for i in job_ids]))
 
 
 def tags_of(connection: Connection, job_ids: Sequence[int]) -> dict[int, list[str]]:
@@ -66,20 +134,16 @@ def tags_of(connection: Connection, job_ids: Sequence[int]) -> dict[int, list[st
     return found
 
 
-def shown(connection: Connection, job_ids: Sequence[int]) -> list[Tagged]:
-    """Newest first."""
-    rows = list(_SHOWN(connection, wanted=[(i,) for i in job_ids])) if job_ids else []
-    tags = tags_of(connection, [row.id for row in rows])
-    return [(row, tags[row.id]) for row in rows]
-
-
 def live_workers(connection: Connection, *, now: int) -> int:
     return int(_LIVE_WORKERS(connection, now=now).scalar_one())
 
 
-_GATHERED = Statement("UPDATE jobs SET gathered_at = :now, message = :message WHERE id = :id")
-
-
 def mark_gathered(connection: Connection, job_id: int, message: str | None, *, now: int) -> None:
-    """The records of this run of a site were compared with those before."""
-    _GATHERED(connection, id=job_id, now=now, message=message)
+    """Records that the records of this run of a site were compared with those before."""
+    _MARK_GATHERED(connection, id=job_id, now=now, message=message)
+
+
+def _with_tags(connection: Connection, rows: Iterable[Any]) -> list[Job]:
+    found = list(rows)
+    tags = tags_of(connection, [row.id for row in found])
+    return [Job._make((*row, tags[row.id])) for row in found]

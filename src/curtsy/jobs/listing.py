@@ -1,30 +1,33 @@
-"""The list of jobs, newest first: found by their state, user or tag, whatever else there is."""
+"""Lists jobs, newest first, filtered by state, user, tag or name.
 
-from collections.abc import Sequence
+Indexes find jobs by one filter. With several filters a list searches a bounded number of jobs.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from curtsy.jobs.job import Tagged, shown, tags_of
+from curtsy.jobs.job import Job, read_newest_first, tags_of
 from curtsy.model.jobs import OPEN_STATES
 from curtsy.model.status_words import StatusFilter, in_states
 from curtsy.store import Connection, Lookup, Statement
 
 TOTAL_CAP = 1_000
-"""Counting further would cost more the more jobs there are."""
+"""Counts stop here, so that a list does not cost more the more jobs there are."""
 SEARCHED = 10_000
-"""Where no index finds all that is asked for, so many jobs are looked through at a time."""
+"""Jobs that one list reads at most where no index covers all filters."""
 Place = tuple[int, int]
-"""When a job was made, and its number: its place in the list."""
+"""The place of a job in the list: when it was created, and its id."""
 FIRST: Place = (2**62, 2**62)
 
 _BEFORE = "(j.created_at, j.id) < (CAST(:at AS bigint), CAST(:id AS bigint))"
 _NEWEST_FIRST = "ORDER BY j.created_at DESC, j.id DESC LIMIT :most"
-_FOUND = "j.id, j.created_at, j.name, j.state, j.door, j.done"
+_COLUMNS = "j.id, j.created_at, j.name, j.state, j.door, j.done"
 _NEWEST = Statement(
-    f"SELECT {_FOUND} FROM jobs j WHERE {_BEFORE} {_NEWEST_FIRST}"  # noqa: S608
+    f"SELECT {_COLUMNS} FROM jobs j WHERE {_BEFORE} {_NEWEST_FIRST}"  # noqa: S608
 )
-# Of one state and door only, but said as a range: of an equality PostgreSQL knows that it orders
-# nothing, and may then look for a rare state through all jobs by age.
+# One state and door, but written as a range: PostgreSQL knows that an equality orders nothing, and
+# may then search for a rare state through all jobs by age.
 _OF_STATE = """
     FROM jobs j WHERE (j.state, j.door) >= ({each_state}, {each_door})
       AND (j.state, j.door, j.created_at, j.id)
@@ -32,7 +35,7 @@ _OF_STATE = """
     ORDER BY j.state DESC, j.door DESC, j.created_at DESC, j.id DESC LIMIT :most
     """
 _OF_STATE_EACH = {"state": "text", "door": "text"}
-_IN_STATE = Lookup(f"SELECT {_FOUND} {_OF_STATE}", each=_OF_STATE_EACH)
+_IN_STATE = Lookup(f"SELECT {_COLUMNS} {_OF_STATE}", each=_OF_STATE_EACH)
 _COUNT_IN_STATE = Lookup(
     f"SELECT count(*) AS counted FROM (SELECT 1 {_OF_STATE}) AS found_jobs",  # noqa: S608
     each=_OF_STATE_EACH,
@@ -47,7 +50,7 @@ _OF_FAILED = {
     for with_success, done in {True: "j.done > 0", False: "j.done = 0"}.items()
 }
 _FAILED = {
-    with_success: Lookup(f"SELECT {_FOUND} {which}", each={"door": "text"})
+    with_success: Lookup(f"SELECT {_COLUMNS} {which}", each={"door": "text"})
     for with_success, which in _OF_FAILED.items()
 }
 _COUNT_FAILED = {
@@ -59,13 +62,13 @@ _COUNT_FAILED = {
 }
 _WITH_TAG = Statement(
     f"""
-    SELECT {_FOUND} FROM job_tags t JOIN jobs j ON j.id = t.job_id
+    SELECT {_COLUMNS} FROM job_tags t JOIN jobs j ON j.id = t.job_id
     WHERE t.tag = :tag AND t.job_id < CAST(:id AS bigint) ORDER BY t.job_id DESC LIMIT :most
     """  # noqa: S608
 )
 _OF_USER = Statement(
     f"""
-    SELECT {_FOUND} FROM jobs j
+    SELECT {_COLUMNS} FROM jobs j
     WHERE j.user_id = :user AND j.created_at <= CAST(:at AS bigint) AND {_BEFORE} {_NEWEST_FIRST}
     """  # noqa: S608
 )
@@ -92,98 +95,118 @@ _OPEN_OF_USER = Statement(
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which jobs are to be listed: those that fit everything that is said."""
+    """Selects the jobs that match all fields that are not None."""
 
     user: str | None = None
-    wanted: StatusFilter | None = None
+    status: StatusFilter | None = None
     tag: str | None = None
     q: str | None = None
     """A part of the name."""
 
     @property
-    def is_searched_for(self) -> bool:
-        """No index has them all together."""
-        said = sum(one is not None for one in (self.user, self.wanted, self.tag))
-        return self.q is not None or said > 1
+    def needs_search(self) -> bool:
+        """No single index covers the filter."""
+        given = sum(field is not None for field in (self.user, self.status, self.tag))
+        return self.q is not None or given > 1
 
-    def fits(self, row: Any) -> bool:
-        return (self.wanted is None or self.wanted.fits(row)) and (
-            self.q is None or self.q.lower() in (row.name or "").lower()
+    def fits(self, job: "_Candidate") -> bool:
+        return (self.status is None or self.status.fits(job)) and (
+            self.q is None or self.q.lower() in (job.name or "").lower()
         )
 
 
-class Listed(NamedTuple):
-    jobs: list[Tagged]
+class JobPage(NamedTuple):
+    jobs: list[Job]
     total: int
-    """Counted up to one over the cap; of what is searched for, what this search has found."""
+    """Counted up to one over the cap; in a search, the number that this search found."""
     onward: Place | None
-    """Where the next page begins. It may be empty, where much was looked through."""
+    """Where the next page begins. In a search the next page may be empty."""
+
+
+class _Candidate(NamedTuple):
+    """The columns of a job that filters need."""
+
+    id: int
+    created_at: int
+    name: str | None
+    state: str
+    door: str
+    done: int
+
+    @property
+    def place(self) -> Place:
+        return self.created_at, self.id
 
 
 def list_jobs(
-    connection: Connection, wish: JobFilter, *, after: Place, limit: int, skip: int
-) -> Listed:
-    most = SEARCHED if wish.is_searched_for else skip + limit + 1
-    looked_at = _candidates(connection, wish, after, most)
-    found = [row for row in looked_at if wish.fits(row)]
-    if wish.tag is not None and wish.user is not None:
-        tags = tags_of(connection, [row.id for row in found])
-        found = [row for row in found if wish.tag in tags[row.id]]
+    connection: Connection, wanted: JobFilter, *, after: Place, limit: int, skip: int
+) -> JobPage:
+    most = SEARCHED if wanted.needs_search else skip + limit + 1
+    candidates = _candidates(connection, wanted, after, most)
+    found = [job for job in candidates if wanted.fits(job)]
+    if wanted.tag is not None and wanted.user is not None:
+        tags = tags_of(connection, [job.id for job in found])
+        found = [job for job in found if wanted.tag in tags[job.id]]
     page = found[skip : skip + limit]
     onward = None
     if len(found) > skip + limit:
-        onward = _place(page[-1])
-    elif wish.is_searched_for and len(looked_at) == most:
-        onward = _place(looked_at[-1])
-    total = len(found) if wish.is_searched_for else _total(connection, wish)
-    return Listed(shown(connection, [row.id for row in page]), total, onward)
+        onward = page[-1].place
+    elif wanted.needs_search and len(candidates) == most:
+        onward = candidates[-1].place
+    total = len(found) if wanted.needs_search else _total(connection, wanted)
+    return JobPage(read_newest_first(connection, [job.id for job in page]), total, onward)
 
 
 def open_jobs(connection: Connection, user: str | None) -> int:
-    """That have not ended, counted up to one over the cap; with a user, of that one's alone."""
+    """Counts the jobs that have not ended, up to one over the cap. With a user, counts only that
+    user's jobs."""
     if user is not None:
         return int(_OPEN_OF_USER(connection, user=user, most=TOTAL_CAP + 1).scalar_one())
-    return _total(connection, JobFilter(wanted=in_states(*OPEN_STATES)))
+    return _total(connection, JobFilter(status=in_states(*OPEN_STATES)))
 
 
-def _place(row: Any) -> Place:
-    return row.created_at, row.id
-
-
-def _candidates(connection: Connection, wish: JobFilter, after: Place, most: int) -> Sequence[Any]:
-    """Newest first, by the one thing of what is said that an index finds."""
+def _candidates(
+    connection: Connection, wanted: JobFilter, after: Place, most: int
+) -> list[_Candidate]:
+    """Reads jobs, newest first, by the one filter that an index covers."""
     at, number = after
-    if wish.user is not None:
-        return _OF_USER(connection, user=wish.user, at=at, id=number, most=most).all()
-    if wish.tag is not None:
-        return _WITH_TAG(connection, tag=wish.tag, id=number, most=most).all()
-    if wish.wanted is None:
-        return _NEWEST(connection, at=at, id=number, most=most).all()
-    found = _IN_STATE(connection, sorted(wish.wanted.whole), at=at, id=number, most=most)
-    for with_success, doors in _failed(wish.wanted).items():
-        found += _FAILED[with_success](connection, doors, at=at, id=number, most=most)
-    return sorted(found, key=_place, reverse=True)[:most]
+    if wanted.user is not None:
+        return _candidates_of(_OF_USER(connection, user=wanted.user, at=at, id=number, most=most))
+    if wanted.tag is not None:
+        return _candidates_of(_WITH_TAG(connection, tag=wanted.tag, id=number, most=most))
+    status = wanted.status
+    if status is None:
+        return _candidates_of(_NEWEST(connection, at=at, id=number, most=most))
+    rows = _IN_STATE(connection, sorted(status.whole), at=at, id=number, most=most)
+    for with_success, doors in _failed(status).items():
+        rows += _FAILED[with_success](connection, doors, at=at, id=number, most=most)
+    return sorted(_candidates_of(rows), key=lambda job: job.place, reverse=True)[:most]
 
 
-def _total(connection: Connection, wish: JobFilter) -> int:
+def _candidates_of(rows: Iterable[Any]) -> list[_Candidate]:
+    return [_Candidate._make(row) for row in rows]
+
+
+def _total(connection: Connection, wanted: JobFilter) -> int:
     most = TOTAL_CAP + 1
-    if wish.user is not None:
-        return int(_COUNT_OF_USER(connection, user=wish.user, most=most).scalar_one())
-    if wish.tag is not None:
-        return int(_COUNT_WITH_TAG(connection, tag=wish.tag, most=most).scalar_one())
-    if wish.wanted is None:
+    if wanted.user is not None:
+        return int(_COUNT_OF_USER(connection, user=wanted.user, most=most).scalar_one())
+    if wanted.tag is not None:
+        return int(_COUNT_WITH_TAG(connection, tag=wanted.tag, most=most).scalar_one())
+    status = wanted.status
+    if status is None:
         return int(_COUNT(connection, most=most).scalar_one())
     at, number = FIRST
     bounds = {"at": at, "id": number, "most": most}
-    rows = _COUNT_IN_STATE(connection, sorted(wish.wanted.whole), **bounds)
-    for with_success, doors in _failed(wish.wanted).items():
+    rows = _COUNT_IN_STATE(connection, sorted(status.whole), **bounds)
+    for with_success, doors in _failed(status).items():
         rows += _COUNT_FAILED[with_success](connection, doors, **bounds)
     return sum(int(row.counted) for row in rows)
 
 
-def _failed(wanted: StatusFilter) -> dict[bool, list[tuple[str]]]:
-    """Doors of whose failed jobs only those with, or without, a success are meant."""
+def _failed(status: StatusFilter) -> dict[bool, list[tuple[str]]]:
+    """The doors whose failed jobs match only with, or only without, a success."""
     return {
-        with_success: sorted((door,) for door, which in wanted.failed if which == with_success)
+        with_success: sorted((door,) for door, which in status.failed if which == with_success)
         for with_success in (True, False)
     }

@@ -1,16 +1,16 @@
-"""Which pages and jobs a user has."""
+"""Finds the owner of a job, and the pages that a user has requested."""
 
 from curtsy.model.jobs import ItemState
 from curtsy.store import Connection, Statement
 
-ITEMS_LOOKED_THROUGH = 20_000
-"""Of a user's, the newest: there is no way from a page to all items that ever had it."""
+ITEMS_SEARCHED = 20_000
+"""The newest of a user: no index leads from a page to all items that ever had it."""
 
 _OWNER = Statement("SELECT user_id FROM jobs WHERE public_id = :job")
 
 
-def _looks(wanted: str, limit: str = "") -> tuple[Statement, ...]:
-    """By page, where items of that state are found by it; then by user."""
+def _searches(wanted: str, limit: str = "") -> tuple[Statement, ...]:
+    """Searches by page for the states of items that have an index by page; then by user."""
     by_page = [
         f"""
         SELECT {wanted} FROM (
@@ -26,11 +26,11 @@ def _looks(wanted: str, limit: str = "") -> tuple[Statement, ...]:
             WHERE j.user_id = :user_id ORDER BY j.created_at DESC LIMIT :most) AS newest
         WHERE page_id = :page_id {limit}
     """  # noqa: S608
-    return tuple(Statement(look) for look in (*by_page, by_user))
+    return tuple(Statement(sql) for sql in (*by_page, by_user))
 
 
-_ANY = _looks("1", "LIMIT 1")
-_FIRST = _looks("min(created_at)")
+_ANY = _searches("1", "LIMIT 1")
+_FIRST = _searches("min(created_at)")
 
 
 def owner_of(connection: Connection, job: str) -> str | None:
@@ -40,12 +40,13 @@ def owner_of(connection: Connection, job: str) -> str | None:
 
 def has_page(connection: Connection, user_id: str, page_id: int) -> bool:
     return any(
-        look(connection, user_id=user_id, page_id=page_id, most=ITEMS_LOOKED_THROUGH).scalar()
-        for look in _ANY
+        search(connection, user_id=user_id, page_id=page_id, most=ITEMS_SEARCHED).scalar()
+        for search in _ANY
     )
 
 
-def first_asked(connection: Connection, user_id: str, page_id: int) -> int | None:
-    known = {"user_id": user_id, "page_id": page_id, "most": ITEMS_LOOKED_THROUGH}
-    found = [look(connection, **known).scalar() for look in _FIRST]
+def first_requested(connection: Connection, user_id: str, page_id: int) -> int | None:
+    """When the first job of the user that wanted the page was created."""
+    known = {"user_id": user_id, "page_id": page_id, "most": ITEMS_SEARCHED}
+    found = [search(connection, **known).scalar() for search in _FIRST]
     return min((at for at in found if at is not None), default=None)

@@ -1,10 +1,11 @@
-"""Hold a job: its waiting pages leave the queue unless others wait for them, and come back."""
+"""Pauses and resumes a job. The waiting pages of a paused job leave the queue, unless other jobs
+wait for them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 from curtsy.errors import NotFound, WrongState
-from curtsy.frontier.crawls import hold_crawl
+from curtsy.frontier.crawls import lock_crawl
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count
 from curtsy.frontier.reopen import OldItem, visit_again, wake_and_lock
@@ -13,7 +14,7 @@ from curtsy.model.jobs import OPEN_STATES, JobState
 from curtsy.store import Connection, Statement
 
 _FIND = Statement("SELECT id, state, paused_at FROM jobs WHERE public_id = :job")
-# Those that failed as well: a retry makes them wait, and must not do so unseen.
+# Failed items as well: a concurrent retry makes them wait, and their pages must be locked.
 _UNSETTLED = Statement(
     """
     SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id, i.depth FROM items i
@@ -36,45 +37,52 @@ _RESUME = Statement(
 )
 
 
+class _Job(NamedTuple):
+    id: int
+    state: str
+    paused_at: int | None
+
+
 def pause(connection: Connection, job: str, *, now: int) -> int:
-    """How many pages wait aside. What is in flight is dropped within a second."""
-    found = _found(connection, job)
-    hold_crawl(connection, found.id)
+    """Pauses the job and returns how many of its pages are held back. Workers drop requests in
+    flight within a second."""
+    found = _find(connection, job)
+    lock_crawl(connection, found.id)
     unsettled = _unsettled(connection, found.id)
     lock_pages(connection, sorted({item.page_id for item in unsettled}))
     if _PAUSE(connection, id=found.id, now=now).rowcount == 0:
         raise _wrong_state(connection, job, "paused")
     waiting = _still_waiting(connection, found.id, unsettled)
     drop_visits(connection, [item.page_id for item in waiting])
-    _tell(connection, found.id, "job_paused", len(waiting), now=now)
+    _record(connection, found.id, "job_paused", len(waiting), now=now)
     return len(waiting)
 
 
 def resume(connection: Connection, job: str, *, now: int) -> int:
-    """How many pages wait again."""
-    found = _found(connection, job)
+    """Resumes the job and returns how many of its pages are queued again."""
+    found = _find(connection, job)
     unsettled = _unsettled(connection, found.id)
     bands = wake_and_lock(connection, unsettled, now=now)
     if _RESUME(connection, id=found.id, now=now).rowcount == 0:
         raise _wrong_state(connection, job, "resumed")
     waiting = _still_waiting(connection, found.id, unsettled)
     visit_again(connection, waiting, bands, now=now)
-    _tell(connection, found.id, "job_resumed", len(waiting), now=now)
+    _record(connection, found.id, "job_resumed", len(waiting), now=now)
     return len(waiting)
 
 
-def _found(connection: Connection, job: str) -> Any:
-    found = _FIND(connection, job=job).one_or_none()
-    if found is None:
+def _find(connection: Connection, job: str) -> _Job:
+    row = _FIND(connection, job=job).one_or_none()
+    if row is None:
         raise NotFound("job", job)
-    return found
+    return _Job._make(row)
 
 
-def _wrong_state(connection: Connection, job: str, asked: str) -> WrongState:
-    found = _found(connection, job)
+def _wrong_state(connection: Connection, job: str, action: str) -> WrongState:
+    found = _find(connection, job)
     if found.state in OPEN_STATES and found.state != JobState.SCHEDULED:
-        return WrongState(f"Job {job}", "paused" if found.paused_at else "not paused", asked)
-    return WrongState(f"Job {job}", found.state, asked)
+        return WrongState(f"Job {job}", "paused" if found.paused_at else "not paused", action)
+    return WrongState(f"Job {job}", found.state, action)
 
 
 def _unsettled(connection: Connection, job_id: int) -> list[OldItem]:
@@ -82,12 +90,13 @@ def _unsettled(connection: Connection, job_id: int) -> list[OldItem]:
 
 
 def _still_waiting(connection: Connection, job_id: int, locked: Sequence[OldItem]) -> list[OldItem]:
-    """Asked under the pages' locks: until then some may have ended, or begun to wait."""
+    """The items that wait, read after their pages were locked: until then items may have ended or
+    begun to wait."""
     places = set(_WAITING(connection, job_id=job_id).scalars())
     return [item for item in locked if item.position in places]
 
 
-def _tell(connection: Connection, job_id: int, name: str, pages: int, *, now: int) -> None:
+def _record(connection: Connection, job_id: int, name: str, pages: int, *, now: int) -> None:
     changes = Changes()
     changes[job_id].events.append(Event(name, data={"pages": pages}))
     count(connection, changes, now=now)

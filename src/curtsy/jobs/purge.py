@@ -1,7 +1,7 @@
-"""Forget a job: its items, its events, and what no other job has of its pages.
+"""Purges jobs: deletes a job, its items and events, and the pages that no other job has.
 
-A batch in each transaction. One that is not finished leaves a job with fewer items, which the next
-call goes on with.
+Each transaction deletes one batch of items. After an interruption the job has fewer items, and the
+next call continues with them.
 """
 
 from curtsy.errors import NotFound
@@ -22,12 +22,12 @@ _DELETE_ITEMS = Statement(
     """,
     gone={"position": "int"},
 )
-_LET_GO = Statement(
+_RELEASE_PAGES = Statement(
     """
     UPDATE pages SET reference_count = reference_count - 1
-    WHERE id IN (SELECT page_id FROM {let_go}) RETURNING id, reference_count
+    WHERE id IN (SELECT page_id FROM {released}) RETURNING id, reference_count
     """,
-    let_go={"page_id": "bigint"},
+    released={"page_id": "bigint"},
 )
 _OF_PAGE = tuple(
     Statement(
@@ -55,18 +55,19 @@ _OF_JOB = tuple(
 
 
 def purge_some(connection: Connection, job: str) -> int:
-    """Returns how many items went; fewer than a batch: the job is gone."""
+    """Deletes a batch of the job's items and returns how many; fewer than `BATCH`: the job is
+    deleted, too."""
     found = _FIND(connection, job=job).one_or_none()
     if found is None:
         raise NotFound("job", job)
     items = list(_ITEMS(connection, job_id=found.id, most=BATCH))
     lock_pages(connection, [item.page_id for item in items])
     gone = [(item.position,) for item in items]
-    # those that somebody else did not forget meanwhile: each counts for its page once
+    # only items that no concurrent purge deleted: each item releases its page once
     pages = list(_DELETE_ITEMS(connection, job_id=found.id, gone=gone).scalars()) if gone else []
     if pages:
         drop_visits(connection, pages)
-        counts = list(_LET_GO(connection, let_go=[(page_id,) for page_id in pages]))
+        counts = list(_RELEASE_PAGES(connection, released=[(page_id,) for page_id in pages]))
         unwanted = [(row.id,) for row in counts if row.reference_count <= 0]
         for statement in _OF_PAGE if unwanted else ():
             statement(connection, unwanted=unwanted)
@@ -95,4 +96,6 @@ _OLD_JOBS = Statement(
 
 
 def old_jobs(connection: Connection, *, keep: int, now: int, most: int) -> list[str]:
+    """Returns the oldest jobs that ended more than `keep` milliseconds ago, except the last runs of
+    a site, with which later runs are compared."""
     return list(_OLD_JOBS(connection, before=now - keep, keep=keep, most=most).scalars())

@@ -1,4 +1,4 @@
-"""What a door asks for, and the check that finds all its problems at once."""
+"""Job requests as all doors build them, and the check that finds all their problems at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,26 +27,26 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A key under which a request is known again for so long."""
+    """A key that identifies a request for `lifetime` milliseconds."""
 
     key: str
     lifetime: int
     request_hash: str = ""
     succeeds: bool = False
-    """A job that failed or was cancelled gives the key up."""
+    """The claim wins the key of a job that failed or was cancelled."""
     renews: bool = False
-    """Whatever job has the key gives it up."""
+    """The claim wins the key of any job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A schedule whose slot it is; a site that it is a run of."""
+    """The schedule or the site that a job comes from."""
 
     schedule_id: int | None = None
     trigger: str = "manual"
     site_id: int | None = None
     search: str | None = None
-    """What the run looks for, as a hash: by it runs are compared."""
+    """A hash of the search parameters of a run: only runs with the same hash are compared."""
 
 
 MANUAL = Origin()
@@ -58,60 +58,60 @@ class JobRequest:
     pages: Sequence[PageRequest]
     scraper: str = "raw"
     max_age: int = 0
-    """A stored document no older than this will do (milliseconds)."""
+    """A stored document no older than this is fresh enough (milliseconds)."""
     user_id: str | None = None
     key_id: int | None = None
-    """Of the key whose quotas count."""
+    """The API key whose quotas count."""
     name: str | None = None
     tags: tuple[str, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     """Sent with every request to the pages' own hosts."""
     params: str = "{}"
-    """As the door was told them, for people."""
+    """JSON: the parameters as the client sent them, for people."""
     scraper_params: Mapping[str, Any] = field(default_factory=dict)
-    """What the scraper is told with every page."""
+    """The parameters of the scraper, the same for every page."""
     webhook_url: str | None = None
-    """Is told when the job ends; kept and called as it was given."""
+    """Called when the job ends; stored and called as the client spelled it."""
     finish_by: int | None = None
-    """As is wished: it moves nothing, but is told beside what may be expected."""
+    """The client's deadline. It changes no order; it is reported next to the expected end."""
     crawl: Crawl | None = None
-    """It follows links; `pages` are where it starts."""
+    """The job follows links, starting at `pages`."""
     idempotency_key: str | None = None
     request_hash: str = ""
-    """Of what was asked: the same key with another request is a mistake."""
+    """A hash of the request: the same key with another request is an error."""
     same_as: Claim | None = None
-    """Known again by what it asks for, without a key of the client's."""
+    """Identifies a repeated request by its content, without a key of the client."""
     origin: "Origin | None" = None
-    """Where it comes from, if nobody asked for it just so."""
+    """None: a client requested the job directly."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitLimits:
-    """Every limit has a default."""
+    """Limits of a submit."""
 
     urls: int = MAX_URLS
     new_sources: int = 10_000
-    """That one job may bring."""
+    """Hosts of one job that were never seen before."""
     pending: int = 20_000_000
-    """Visits that may wait in all."""
+    """Pages that may wait, of all users."""
     pending_of_user: int = 5_000_000
     key_lifetime: int = 24 * 3_600_000
     allow: tuple[Network, ...] = ()
-    """Addresses that may be fetched from although they are not public."""
+    """Networks that may be fetched from although they are not public."""
     scrapers: frozenset[str] = NAMES
-    """That jobs may name: those built in, and those of your own that were found at the start."""
+    """The scrapers that jobs may name: built-in ones, and custom ones found at startup."""
 
 
 class _Guarded(BadUrl):
-    """It leads to an address that nothing is fetched from."""
+    """The URL leads to an address that may not be fetched from."""
 
 
 def check(
     request: JobRequest, limits: SubmitLimits, *, guarded: list[str] | None = None
 ) -> list[Wanted]:
-    """The pages that the request wants, in its order; raises with every problem found.
+    """Returns the pages of the request, in order; raises with every problem found.
 
-    With `guarded`, a URL that leads to an address we may not connect to is put there instead.
+    With `guarded`, a URL that leads to a forbidden address is no problem but added to that list.
     """
     if not request.pages:
         raise BadRequest(["The job has no URLs."])
@@ -141,7 +141,7 @@ def check(
         if problem is not None:
             problems.append(f"URL {position + 1} ({page.url[:200]}) {problem}.")
     if request.webhook_url is not None:
-        problems += _problems_of_webhook(request.webhook_url, limits)
+        problems += _webhook_problems(request.webhook_url, limits)
     if problems:
         more = len(problems) - PROBLEMS_SHOWN
         raise BadRequest(
@@ -158,7 +158,7 @@ def _check_params(request: JobRequest) -> None:
     check_params(request.scraper, request.scraper_params)
 
 
-def _problems_of_webhook(text: str, limits: SubmitLimits) -> list[str]:
+def _webhook_problems(text: str, limits: SubmitLimits) -> list[str]:
     try:
         url = as_given(text)
     except BadUrl as error:

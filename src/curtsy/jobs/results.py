@@ -1,14 +1,14 @@
-"""A job's results: what its items ended with, in their order, read piece by piece."""
+"""Reads a job's results, which are its ended items in order, in pieces of bounded size."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
+from curtsy.jobs.job import StoredDocument
 from curtsy.model.jobs import ItemState
 from curtsy.store import Connection, Statement
 
 AT_ONCE = 200
 BYTES_AT_ONCE = 16 * 2**20
-"""In one reading: at most so many items, and none behind contents of so many bytes."""
+"""A piece has at most so many items, and no item after contents of so many bytes."""
 LIGHT_BYTES = 64 * 2**10
 
 _ITEMS = Statement(
@@ -31,31 +31,55 @@ _ITEMS = Statement(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Some items that ended, in order, with the contents of those that were scraped."""
+class EndedItem(NamedTuple):
+    position: int
+    page_id: int
+    state: int
+    url: str
+    source_label: str | None
+    category: str | None
+    cached: bool
+    kind: str | None
+    error: str | None
+    fetched_at: int | None
+    ended_at: int
+    scraper: str
+    found_at: str | None
+    """The URL of the document, after redirects."""
+    document: StoredDocument | None
 
-    rows: list[Any]
+    @property
+    def is_success(self) -> bool:
+        return self.state == ItemState.DONE
+
+
+class Piece(NamedTuple):
+    """Some ended items, in order, with the documents of those that were scraped."""
+
+    items: list[EndedItem]
     more: bool
-    """There are, or may be, others behind these."""
+    """There are, or may be, more items after these."""
 
     @property
     def is_light(self) -> bool:
-        """Made into an answer in no time, so that the event loop may do it."""
-        return sum(row.bytes or 0 for row in self.rows) <= LIGHT_BYTES
+        """Small enough for the event loop to build the response."""
+        documents = (item.document for item in self.items)
+        return sum(found.bytes for found in documents if found is not None) <= LIGHT_BYTES
 
     @property
     def last(self) -> int:
-        position: int = self.rows[-1].position
-        return position
+        return self.items[-1].position
 
 
 def ended_items(connection: Connection, job_id: int, *, after: int, most: int) -> Piece:
     found = _ITEMS(connection, job_id=job_id, after=after, most=most + 1,
                    most_bytes=BYTES_AT_ONCE).all()  # fmt: skip
-    rows = [row for row in found[:most] if row.bytes_before < BYTES_AT_ONCE]
-    return Piece(rows, more=len(found) > len(rows))
-
-
-def is_success(row: Any) -> bool:
-    return bool(row.state == ItemState.DONE)
+    items = [
+        EndedItem(
+            row.position, row.page_id, row.state, row.url, row.source_label, row.category,
+            bool(row.cached), row.kind, row.error, row.fetched_at, row.ended_at, row.scraper,
+            row.found_at, StoredDocument.of(row),
+        )
+        for row in found[:most] if row.bytes_before < BYTES_AT_ONCE
+    ]  # fmt: skip
+    return Piece(items, more=len(found) > len(items))

@@ -1,4 +1,4 @@
-"""Only a job's failures, again: it opens for another round, its other results stay as they are."""
+"""Retries the failures of a job: the job begins another round, and its other results stay."""
 
 from curtsy.access.quota import Quotas
 from curtsy.errors import NotFound, WrongState
@@ -17,8 +17,8 @@ _FAILED = Statement(
 
 
 def retry_failures(connection: Connection, job: str, *, now: int, key_id: int | None = None) -> int:
-    """How many pages wait again; they count in the quotas of the key. Raises when the job has no
-    failures."""
+    """Retries the failed pages and returns how many; they count in the quotas of the key. Raises
+    when the job has no failures."""
     quotas = Quotas(connection, [] if key_id is None else [key_id], now=now)
     found = _FIND(connection, job=job).one_or_none()
     if found is None:

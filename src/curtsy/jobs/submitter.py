@@ -1,4 +1,4 @@
-"""Jobs come in. Small ones that arrive together are one transaction; each has its own answer."""
+"""Submits jobs. Small jobs that arrive together share a transaction; each has its own answer."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,12 +14,12 @@ from curtsy.model.jobs import new_job_id
 from curtsy.store import Connection, Store
 
 TOGETHER = 64
-"""Jobs in one transaction, and the pages that one of them may have; larger ones go alone."""
+"""Jobs in one transaction, and the most pages of each; a larger job has its own transaction."""
 TRANSACTIONS_AT_ONCE = 2
 
 
 class Submitter:
-    """Takes jobs in. `on_submitted` is told afterwards, as a hint to whoever waits for work."""
+    """Submits jobs. Calls `on_submitted` after each transaction, as a hint that there is work."""
 
     def __init__(
         self,
@@ -34,46 +34,47 @@ class Submitter:
         self.delay_ms = delay_ms
         self._on_submitted = on_submitted
         self.pending = Backlog(clock)
-        self._together = Batcher(self._take_in, most=TOGETHER, at_once=TRANSACTIONS_AT_ONCE)
+        self._together = Batcher(self._admit, most=TOGETHER, at_once=TRANSACTIONS_AT_ONCE)
 
     def check(self, request: JobRequest, guarded: list[str] | None = None) -> list[Wanted]:
-        """The pages that it wants; raises with every problem found."""
+        """Returns the pages of the request; raises with every problem found."""
         return check(request, self.limits, guarded=guarded)
 
     async def submit(self, request: JobRequest) -> Submitted:
         wanted = self.check(request)
         await self.pending.count(self._store)
         self.pending.add(request.user_id, len(wanted), self.limits)
-        asked = Submission(request, wanted, new_job_id())
+        submission = Submission(request, wanted, new_job_id())
         if len(wanted) <= TOGETHER:
-            return await self._together.ask(asked)
-        (answer,) = await self._take_in([asked])
+            return await self._together.ask(submission)
+        (answer,) = await self._admit([submission])
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    async def _take_in(self, asked: Sequence[Submission]) -> Sequence[Submitted | Exception]:
-        first, again = _apart(asked)
+    async def _admit(self, submissions: Sequence[Submission]) -> Sequence[Submitted | Exception]:
+        first, later = _split_by_key(submissions)
         answers: Answers = {}
-        for part in await isolate(first, self._acknowledged, _own_error):
+        for part in await isolate(first, self._admit_durably, _own_error):
             answers |= part
-        if again:
+        if later:
             answers |= {
-                one.job: answer
-                for one, answer in zip(again, await self._take_in(again), strict=True)
+                submission.job: answer
+                for submission, answer in zip(later, await self._admit(later), strict=True)
             }
         self._on_submitted()
-        return [answers[one.job] for one in asked]
+        return [answers[submission.job] for submission in submissions]
 
-    async def _acknowledged(self, asked: Sequence[Submission]) -> Answers:
-        """A commit whose answer was lost is asked for again, not repeated."""
-        asked_before = False
+    async def _admit_durably(self, submissions: Sequence[Submission]) -> Answers:
+        """Tries twice. After a commit whose answer was lost, the second try reads the jobs that
+        exist instead of admitting them again."""
+        is_retry = False
 
         def work(connection: Connection) -> Answers:
-            nonlocal asked_before
-            done = existing(connection, [one.job for one in asked]) if asked_before else {}
-            asked_before = True
-            rest = [one for one in asked if one.job not in done]
+            nonlocal is_retry
+            done = existing(connection, [s.job for s in submissions]) if is_retry else {}
+            is_retry = True
+            rest = [submission for submission in submissions if submission.job not in done]
             return done | admit_jobs(connection, rest, self.limits, delay_ms=self.delay_ms,
                                   clock=self._clock)  # fmt: skip
 
@@ -83,17 +84,19 @@ class Submitter:
             return await self._store.write(work, durable=True)
 
 
-async def _own_error(one: Submission, error: Exception) -> Answers:
-    return {one.job: error}
+async def _own_error(submission: Submission, error: Exception) -> Answers:
+    return {submission.job: error}
 
 
-def _apart(asked: Sequence[Submission]) -> tuple[list[Submission], list[Submission]]:
-    """Those that claim no key that one before them claims, and the others."""
+def _split_by_key(
+    submissions: Sequence[Submission],
+) -> tuple[list[Submission], list[Submission]]:
+    """Separates the submissions that claim no key of an earlier one from the others."""
     first: list[Submission] = []
-    again: list[Submission] = []
+    later: list[Submission] = []
     claimed: set[str] = set()
-    for one in asked:
-        keys = keys_of(one.request)
-        (first if claimed.isdisjoint(keys) else again).append(one)
+    for submission in submissions:
+        keys = keys_of(submission.request)
+        (first if claimed.isdisjoint(keys) else later).append(submission)
         claimed.update(keys)
-    return first, again
+    return first, later

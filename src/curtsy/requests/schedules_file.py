@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from curtsy.errors import WrongState
-from curtsy.frontier.host_moves import ALONE
+from curtsy.frontier.host_moves import LOCK_DECLARATIONS
 from curtsy.model.roles import OPEN
 from curtsy.requests.schedule_specs import CheckPayload, new_spec
 from curtsy.requests.schedules import ScheduleRequest
@@ -23,7 +23,7 @@ def apply_schedules(
 ) -> Applied:
     """A section that is not as it was last time counts anew; one that is leaves alone what was
     changed since. What the file declared and has no section any more is removed."""
-    ALONE(connection)
+    LOCK_DECLARATIONS(connection)
     known = {row.name: row for row in nobodys(connection)}
     removed = [name for name, row in known.items() if row.described_as and name not in sections]
     for name in removed:

@@ -7,7 +7,7 @@ import orjson
 
 from curtsy.errors import NotFound
 from curtsy.jobs import JobRequest, SubmitLimits
-from curtsy.jobs.idempotency import adopt, release_keys, winner
+from curtsy.jobs.idempotency import add_webhooks_and_tags, claim_keys, release_keys
 from curtsy.jobs.insert import insert_scheduled
 from curtsy.model.jobs import new_job_id
 from curtsy.schedules.lookup import locked
@@ -63,17 +63,17 @@ def make(
     """Or the one that was made when the same was asked for a short while ago."""
     job, name = new_job_id(), new_schedule_id()
     former = _former(connection, spec, request, now)
-    first = winner(connection, request, job, lifetime=limits.key_lifetime, now=now)
+    first = claim_keys(connection, request, job, lifetime=limits.key_lifetime, now=now)
     if first is not None:
         row: Any = _OF_JOB(connection, job=first.job).one()
         if row.schedule is not None:
             _tell_later_slots(connection, row, request)
-            adopt(connection, [(row.job, request)], now=now)
+            add_webhooks_and_tags(connection, [(row.job, request)], now=now)
             return ScheduledJob(
                 row.job, row.schedule, row.next_fire_at, row.created_at, first.replayed
             )
         release_keys(connection, first.job)  # its schedule was removed: this is another
-        winner(connection, request, job, lifetime=limits.key_lifetime, now=now)
+        claim_keys(connection, request, job, lifetime=limits.key_lifetime, now=now)
     row = _as_before(connection, former, spec) if former is not None else None
     if row is not None:
         _TAKES(connection, id=row.id, job=job)

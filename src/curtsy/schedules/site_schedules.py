@@ -9,7 +9,7 @@ import orjson
 
 from curtsy.clock import Clock
 from curtsy.errors import BadRequest, WrongState
-from curtsy.frontier.host_moves import ALONE
+from curtsy.frontier.host_moves import LOCK_DECLARATIONS
 from curtsy.frontier.source_policy import PolicyContext
 from curtsy.jobs import SubmitLimits, Submitted
 from curtsy.jobs.admission import Submission, admit_jobs
@@ -55,7 +55,7 @@ def declare(
     """The site is so from now on, with its schedule; its host is paced as it says unless somebody
     described that host otherwise. Of a schedule that somebody changed, only what the words say of
     it changes again."""
-    ALONE(connection)
+    LOCK_DECLARATIONS(connection)
     known = _SCHEDULE(connection, name=name).one_or_none()
     before = known_site(connection, name)
     if before is not None and isinstance(before.said, BadRequest):
@@ -184,7 +184,7 @@ def apply_sites(
 ) -> Applied:
     """A section that is not as it was last time counts anew; what the file declared and has no
     section any more goes."""
-    ALONE(connection)
+    LOCK_DECLARATIONS(connection)
     known = {row.name: row.described_as for row in _OF_THE_FILE(connection)}
     removed = [name for name in sorted(known) if name not in sections]
     for name in removed:

@@ -13,9 +13,17 @@ from typing import Protocol
 from curtsy.batcher import isolate
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
-from curtsy.frontier.batch import Batch, Flushed, Release, Result, SourceReport, in_time_of, shifted
+from curtsy.frontier.batch import (
+    Batch,
+    Flushed,
+    Release,
+    Result,
+    SourceReport,
+    shift_batch,
+    shift_result,
+)
 from curtsy.frontier.clock_sync import synchronise
-from curtsy.frontier.control import suspect
+from curtsy.frontier.control import store_suspect
 from curtsy.frontier.fence import TimeShifted
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease
@@ -107,7 +115,7 @@ class Flusher:
         """Name the page before it is visited, on a source whose owners keep dying."""
         try:
             return await self._store.write(
-                lambda c: suspect(c, source_id=lane.lease.source_id, page_id=visit.page_id,
+                lambda c: store_suspect(c, source_id=lane.lease.source_id, page_id=visit.page_id,
                                   worker=self._worker, epoch=lane.lease.epoch)
             )  # fmt: skip
         except (StoreAway, StoreFull) as away:
@@ -177,7 +185,7 @@ class Flusher:
         offsets, self._offsets = self._offsets[:number], self._offsets[number:]
         self._unsaid_bytes -= room
         return [
-            (lane, in_time_of(result, self._clock.offset - offset))
+            (lane, shift_result(result, self._clock.offset - offset))
             for (lane, result), offset in zip(results, offsets, strict=True)
         ]
 
@@ -220,7 +228,7 @@ class Flusher:
                 return await self._store.write(work)
             except TimeShifted:
                 await synchronise(self._store, self._clock)
-                batch = shifted(batch, self._clock.offset - offset)
+                batch = shift_batch(batch, self._clock.offset - offset)
                 offset = self._clock.offset
             except (StoreAway, StoreFull) as away:
                 log.warning("flush_waits_for_store", results=len(batch.results), reason=str(away))

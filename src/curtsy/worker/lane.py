@@ -164,7 +164,7 @@ class Lane:
                 await self._news.wait(1.0)
             elif (refusal := self._refusal(visit)) is not None:
                 now = self._context.clock.now()
-                self._tell(Result(visit, refusal, started_at=now, ended_at=now, unasked=True))
+                self._tell(Result(visit, refusal, started_at=now, ended_at=now, no_request=True))
             elif (wait := self._pace.wait(self._monotonic())) == 0:
                 return visit
             else:
@@ -241,13 +241,13 @@ class Lane:
             self._view.outdate()  # robots.txt is known: the page is read again, in its place
             return
         outcome = done.outcome
-        unasked = isinstance(outcome, Failed) and outcome.kind is Kind.ROBOTS_DENIED
+        no_request = isinstance(outcome, Failed) and outcome.kind is Kind.ROBOTS_DENIED
         result = Result(
             visit, outcome, started_at, self._context.clock.now(), document=done.document,
-            links=done.links, lines=done.lines, unasked=unasked, waited=waited,
-            asked_robots=self._pace.policy.robots,
+            links=done.links, lines=done.lines, no_request=no_request, waited=waited,
+            robots_allowed=self._pace.policy.robots,
         )  # fmt: skip
-        self._tell(result if unasked else self._source_state.judge(result, began))
+        self._tell(result if no_request else self._source_state.judge(result, began))
 
     def _tell(self, result: Result) -> None:
         if isinstance(result.outcome, Failed) and result.outcome.kind is Kind.ROBOTS_DENIED:

@@ -37,7 +37,9 @@ class VisitTaker:
     async def _read(self, wishes: Sequence[TakeRequest]) -> list[list[Visit] | Exception]:
         while True:
             try:
-                taken = await self._store.read(partial(take, wishes=wishes, now=self._clock.now()))
+                taken = await self._store.read(
+                    partial(take, requests=wishes, now=self._clock.now())
+                )
             except (StoreAway, StoreFull) as away:
                 log.warning("take_waits_for_store", reason=str(away))
                 await asyncio.sleep(AFTER_FAILURE_SECONDS)

@@ -15,7 +15,7 @@ import zstandard
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.fetch import Fetcher, Request
-from curtsy.frontier.robots_files import RobotsFile, keep_robots, kept_robots
+from curtsy.frontier.robots_files import RobotsFile, read_robots, store_robots
 from curtsy.logs import logger
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Moved, Reply
@@ -111,7 +111,7 @@ class RobotsCache:
         while self._store is not None:
             try:
                 return await self._store.read(
-                    partial(kept_robots, host=host, now=self._clock.now())
+                    partial(read_robots, host=host, now=self._clock.now())
                 )
             except (StoreAway, StoreFull) as away:
                 log.warning("robots_wait_for_store", host=host, reason=str(away))
@@ -125,7 +125,7 @@ class RobotsCache:
             return
         kept = RobotsFile(zstandard.compress(file) if file else b"", expires_at)
         try:
-            await self._store.write(lambda c: keep_robots(c, host, kept, status=reply.status))
+            await self._store.write(lambda c: store_robots(c, host, kept, status=reply.status))
         except (StoreAway, StoreFull) as away:
             log.warning("robots_not_kept", host=host, reason=str(away))
 

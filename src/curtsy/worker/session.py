@@ -15,7 +15,7 @@ from functools import partial
 from curtsy import __version__, periodic
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
-from curtsy.frontier.control import Turn, give_back, gone, news, owned
+from curtsy.frontier.control import Turn, lost_visits, owned_sources, release_strays, source_news
 from curtsy.frontier.lease import LowWater, lease, next_ready
 from curtsy.frontier.workers import WorkerRow, leave
 from curtsy.logs import logger
@@ -186,8 +186,10 @@ class Session:
         lanes = dict(self._lanes)
         if lanes:
             held = [pair for lane in lanes.values() for pair in lane.holding()]
-            of_sources = await self._store.read(lambda c: news(c, list(lanes)))
-            vanished, moved = await self._store.read(lambda c: gone(c, held)) if held else _NONE
+            of_sources = await self._store.read(lambda c: source_news(c, list(lanes)))
+            vanished, moved = (
+                await self._store.read(lambda c: lost_visits(c, held)) if held else _NONE
+            )
             for source_id, lane in lanes.items():
                 lane.hear(of_sources.get(source_id), self.id)
                 lane.drop(vanished, moved)
@@ -198,10 +200,12 @@ class Session:
         """A lease whose answer was lost left us sources that we do not know of."""
         if self._leasing:
             return
-        ours = await self._store.read(lambda c: owned(c, self.id))
+        ours = await self._store.read(lambda c: owned_sources(c, self.id))
         strays = [(i, epoch) for i, epoch in ours.items() if i not in self._lanes]
         if strays and not self._leasing:
             now = self._clock.now()
-            freed = await self._store.write(lambda c: give_back(c, strays, worker=self.id, now=now))
+            freed = await self._store.write(
+                lambda c: release_strays(c, strays, worker=self.id, now=now)
+            )
             if freed:
                 log.warning("strays_given_back", sources=freed, why="a lease's answer was lost")

@@ -10,7 +10,7 @@ from collections import Counter, deque
 
 import orjson
 
-from curtsy.frontier.take import Position, TakeRequest, Visit, in_order
+from curtsy.frontier.take import Position, TakeRequest, Visit, order_of
 
 SETTLED_AFTER = 60_000
 """A submit that saw an older virtual time has become visible or failed by then (milliseconds)."""
@@ -61,7 +61,7 @@ class VisitBuffer:
                     self._cursor[visit.priority] = place
             if visit.page_id not in self.held and (visit.page_id, visit.turn) not in self._told:
                 self.held[visit.page_id] = visit
-                heapq.heappush(self._heap, (in_order(visit), -visit.turn, visit))
+                heapq.heappush(self._heap, (order_of(visit), -visit.turn, visit))
                 new += 1
         return new
 
@@ -76,7 +76,7 @@ class VisitBuffer:
         return None
 
     def put_back(self, visit: Visit) -> None:
-        heapq.heappush(self._heap, (in_order(visit), -visit.turn, visit))
+        heapq.heappush(self._heap, (order_of(visit), -visit.turn, visit))
 
     def best(self) -> Visit | None:
         while self._heap and self.held.get(self._heap[0][2].page_id) is not self._heap[0][2]:

@@ -43,7 +43,7 @@ async def test_a_follower_of_a_busy_job_reads_what_was_and_then_listens(
             heard.append((await anext(facts)).n)
         last = busy.n + 3
         for n in range(has, last + 1):  # as the feed tells it, from where it was
-            live._tell(fact(n), live._topics[JOB].followers)
+            live._deliver(fact(n), live._topics[JOB].followers)
         while heard[-1] < last:
             heard.append((await anext(facts)).n)
     assert heard == list(range(1, last + 1))

@@ -9,7 +9,7 @@ import zstandard
 from curtsy.clock import HOUR, MINUTE
 from curtsy.explain.outlook import job_outlook
 from curtsy.explain.plan import Plan, look_for_plan, make_plan
-from curtsy.frontier.robots_files import RobotsFile, keep_robots
+from curtsy.frontier.robots_files import RobotsFile, store_robots
 from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.jobs import JobRequest, PageRequest, SubmitLimits
 from curtsy.jobs.request import check
@@ -58,7 +58,7 @@ async def test_new_joined_cached_and_refused(bench: Bench) -> None:
     await bench.submit(f"{SITE}/joined")
     rules = zstandard.compress(b"User-agent: *\nDisallow: /private\n")
     kept = RobotsFile(rules, bench.time() + HOUR)
-    await bench.store.write(lambda c: keep_robots(c, "site.com", kept, status=200))
+    await bench.store.write(lambda c: store_robots(c, "site.com", kept, status=200))
     urls = [f"{SITE}/{page}" for page in ("cached", "joined", "new", "private/1", "private/2")]
     plan = await planned(bench, *urls, max_age=LONG)
     assert (plan.total, plan.cached, plan.joined, plan.new, plan.refused) == (5, 1, 1, 1, 2)
@@ -187,7 +187,7 @@ async def test_whoever_joins_all_its_pages_is_advised_too(bench: Bench) -> None:
     await bench.submit(*(f"{SITE}/{n}" for n in range(6)), priority=9)
     await bench.worker()
     robots = RobotsFile(b"", bench.time() + HOUR)
-    await bench.store.write(lambda c: keep_robots(c, "site.com", robots, status=404))
+    await bench.store.write(lambda c: store_robots(c, "site.com", robots, status=404))
     late = await planned(bench, f"{SITE}/5", priority=8, finish_by=bench.time() - 1)
     assert late.advice is not None
     assert late.advice.pages_in_time == 0

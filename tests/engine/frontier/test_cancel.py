@@ -3,7 +3,7 @@
 import pytest
 
 from curtsy.errors import NotFound, WrongState
-from curtsy.frontier.control import gone, news
+from curtsy.frontier.control import lost_visits, source_news
 from curtsy.jobs import purge_some
 from support.frontier import Bench, failed, fetched, retried
 
@@ -114,11 +114,17 @@ async def test_a_worker_hears_which_of_its_visits_are_gone(bench: Bench) -> None
     worker = await bench.worker()
     own, other = await worker.lease_and_take()
     held = [(v.page_id, v.turn, v.source_id) for v in (own, other)]
-    assert await bench.store.read(lambda c: gone(c, held)) == (set(), set())
+    assert await bench.store.read(lambda c: lost_visits(c, held)) == (set(), set())
     await bench.cancel(job)
-    assert await bench.store.read(lambda c: gone(c, held)) == ({(own.page_id, own.turn)}, set())
+    assert await bench.store.read(lambda c: lost_visits(c, held)) == (
+        {(own.page_id, own.turn)},
+        set(),
+    )
     await bench.submit(f"{SITE}/own")
-    assert await bench.store.read(lambda c: gone(c, held)) == ({(own.page_id, own.turn)}, set())
+    assert await bench.store.read(lambda c: lost_visits(c, held)) == (
+        {(own.page_id, own.turn)},
+        set(),
+    )
 
 
 async def test_a_worker_hears_what_changed_for_its_sources(bench: Bench) -> None:
@@ -130,7 +136,7 @@ async def test_a_worker_hears_what_changed_for_its_sources(bench: Bench) -> None
         "UPDATE sources SET paused = true, control_version = 4, policy = :policy",
         policy='{"concurrency":2}',
     )
-    heard = (await bench.store.read(lambda c: news(c, [leased.source_id])))[leased.source_id]
+    heard = (await bench.store.read(lambda c: source_news(c, [leased.source_id])))[leased.source_id]
     assert (heard.owner, heard.epoch, heard.band) == (worker.name, leased.epoch, 1)
     assert (heard.paused, heard.control_version, heard.policy) == (True, 4, {"concurrency": 2})
 

@@ -13,10 +13,10 @@ from support.frontier import (
     failed,
     fetched,
     moved,
+    no_request,
     not_modified,
     rested,
     retried,
-    unasked,
 )
 
 PAGE = "https://site.example/page"
@@ -197,7 +197,7 @@ async def test_a_page_that_moves_keeps_its_place_relative_to_others(bench: Bench
 
 async def test_a_page_given_up_unasked_fails_without_an_attempt(bench: Bench) -> None:
     job, worker, [visit] = await taken(bench, PAGE)
-    await worker.flush(unasked(visit))
+    await worker.flush(no_request(visit))
     assert (await bench.counts(job)).failed == 1
     assert await bench.rows("SELECT * FROM attempts") == []
     letter = await bench.row("SELECT kind, attempts FROM dead_letters")

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from curtsy.frontier.batch import Release
-from curtsy.frontier.control import gone, news
+from curtsy.frontier.control import lost_visits, source_news
 from curtsy.frontier.host_moves import move_late_visits
 from curtsy.frontier.source_policy import (
     Description,
@@ -104,7 +104,7 @@ async def test_the_new_source_waits_until_the_old_one_has_let_go(bench: Bench) -
     await described(bench, "first", hosts=["one.com"])
     held = [(v.page_id, v.turn, v.source_id) for v in visits]
     turns = {(v.page_id, v.turn) for v in visits}
-    assert await bench.store.read(lambda c: gone(c, held)) == (set(), turns)
+    assert await bench.store.read(lambda c: lost_visits(c, held)) == (set(), turns)
     other = await bench.worker("w2")
     bench.time.moves(TTL - 1)
     assert [lease.name for lease in await other.lease()] == []
@@ -128,7 +128,7 @@ async def test_a_rest_goes_with_its_host_also_into_a_source_that_is_held(bench: 
     later = bench.time() + 600_000
     await bench.execute("UPDATE sources SET next_fetch_at = :t WHERE name = 'one.com'", t=later)
     await described(bench, "group", hosts=["one.com", "two.com"])
-    heard = await bench.store.read(lambda c: news(c, [held["group"].source_id]))
+    heard = await bench.store.read(lambda c: source_news(c, [held["group"].source_id]))
     assert heard[held["group"].source_id].owner is None, "its lane hears that it is no longer its"
     assert (await worker.flush(fetched(visits["http://two.com/1"]))).recorded == 0
     other = await bench.worker("w2")
@@ -191,7 +191,7 @@ async def test_a_paused_source_keeps_what_waits(bench: Bench, paused: bool) -> N
     await bench.store.write(lambda c: pause(c, i, by="ann"))
     if not paused:
         await bench.store.write(lambda c: resume(c, i, now=bench.time()))
-    heard = await bench.store.read(lambda c: news(c, [i]))
+    heard = await bench.store.read(lambda c: source_news(c, [i]))
     assert heard[i].paused == paused
     assert heard[i].control_version > leased.control_version
     await worker.leave()

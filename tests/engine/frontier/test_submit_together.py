@@ -35,7 +35,7 @@ def transactions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.append(len(jobs))
         return admit_jobs(connection, jobs, *rest, **more)
 
-    monkeypatch.setattr(submit_module, "take_in", counted)
+    monkeypatch.setattr(submit_module, "admit_jobs", counted)
     return sizes
 
 
@@ -130,7 +130,7 @@ async def test_one_that_the_database_refuses_takes_no_other_with_it(
             raise ArithmeticError("of one's own")
         return admit_jobs(connection, jobs, *rest, **more)
 
-    monkeypatch.setattr(submit_module, "take_in", picky)
+    monkeypatch.setattr(submit_module, "admit_jobs", picky)
     first, poison, last = await together(
         bench, asked("/first"), asked("/poison", name="poison"), asked("/last")
     )

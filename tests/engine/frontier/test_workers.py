@@ -101,7 +101,7 @@ async def test_the_page_named_before_a_crash_is_blamed_for_it(bench: Bench) -> N
     epoch = worker.leases[bad.source_id].epoch
 
     def name_it(c):  # type: ignore[no-untyped-def]
-        return control.suspect(
+        return control.store_suspect(
             c, source_id=bad.source_id, page_id=bad.page_id, worker=worker.name, epoch=epoch
         )
 

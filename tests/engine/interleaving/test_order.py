@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.util import await_only
 
-from curtsy.frontier.control import give_back
+from curtsy.frontier.control import release_strays
 from curtsy.frontier.workers import reap, wake_forgotten
 from curtsy.store import Connection
 from support.frontier import START, Bench
@@ -44,7 +44,7 @@ def reaps(connection: Connection) -> Any:
 
 def gives_back(connection: Connection) -> Any:
     ours = connection.execute(text("SELECT id, epoch FROM sources ORDER BY id DESC")).all()
-    return give_back(connection, [tuple(row) for row in ours], worker="w_gone", now=START)
+    return release_strays(connection, [tuple(row) for row in ours], worker="w_gone", now=START)
 
 
 @pytest.mark.parametrize(

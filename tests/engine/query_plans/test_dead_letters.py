@@ -7,7 +7,7 @@ import pytest
 from curtsy.clock import Clock
 from curtsy.jobs import LetterSelection, retry_letters
 from curtsy.jobs.dead_letters import groups, letters
-from curtsy.jobs.pages import page_story
+from curtsy.jobs.pages import read_page
 from curtsy.store import Store
 from support.engine import Engine, engine
 from support.explaining import explained
@@ -81,7 +81,7 @@ async def test_a_page_is_shown_by_its_own_rows(
     failed: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with explained(monkeypatch) as plans:
-        story = await failed.store.write(lambda c: page_story(c, 777, "art_309"))
+        story = await failed.store.write(lambda c: read_page(c, 777, "art_309"))
     assert len(story.attempts) == 1
     assert plans.scanned <= {"sources", "hosts", "workers"}
     assert plans.buffers <= 60

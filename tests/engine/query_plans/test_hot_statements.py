@@ -13,7 +13,7 @@ from sqlalchemy import text
 from curtsy.clock import Clock
 from curtsy.frontier.batch import Batch, Document, Release, Result, SourceReport
 from curtsy.frontier.clock_sync import synchronise
-from curtsy.frontier.control import gone, news
+from curtsy.frontier.control import lost_visits, source_news
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease, LowWater, lease
 from curtsy.frontier.take import Visit, take
@@ -147,8 +147,8 @@ async def test_control_reads_only_what_is_held(
     leases = await lease_some(full, 20)
     held = [(page, 1, 1) for page in range(1, 201)]
     with explained(monkeypatch) as plans:
-        await full.store.write(lambda c: news(c, [leased.source_id for leased in leases]))
-        await full.store.write(lambda c: gone(c, held))
+        await full.store.write(lambda c: source_news(c, [leased.source_id for leased in leases]))
+        await full.store.write(lambda c: lost_visits(c, held))
     assert plans.scanned - {"sources"} == set()
     assert plans.buffers <= 200 * 5 + 20 * 10
 

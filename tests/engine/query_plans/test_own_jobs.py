@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from curtsy.access.keys import NewKey, make_key
+from curtsy.access.keys import NewKey, create_key
 from curtsy.access.quota import Quotas
 from curtsy.clock import Clock
 from curtsy.jobs.listing import FIRST, SEARCHED, JobFilter, list_jobs
-from curtsy.jobs.ownership import ITEMS_LOOKED_THROUGH, has_page
+from curtsy.jobs.ownership import ITEMS_SEARCHED, has_page
 from curtsy.model.roles import Role
 from curtsy.model.status_words import FILTERS
 from curtsy.store import Connection, Store
@@ -86,7 +86,7 @@ async def test_whether_a_page_is_ones_own_is_found_among_ones_own(
         assert plans.scanned == set()
         if user == "ann":
             assert plans.buffers <= HERS * 8
-    assert ITEMS_LOOKED_THROUGH > HERS
+    assert ITEMS_SEARCHED > HERS
 
 
 async def test_open_jobs_are_counted_without_a_look_at_those_that_ended(
@@ -94,7 +94,7 @@ async def test_open_jobs_are_counted_without_a_look_at_those_that_ended(
 ) -> None:
     now = crowded.clock.now()
     wish = NewKey("bob1", Role.SUBMIT, open_jobs=3)
-    key, _ = await crowded.store.write(lambda c: make_key(c, wish, now=now))
+    key, _ = await crowded.store.write(lambda c: create_key(c, wish, now=now))
     _, plans = await plans_of(crowded, monkeypatch, lambda c: Quotas(c, [key.id], now=now))
     assert plans.scanned == set()
     assert plans.of("finished_at IS NULL").buffers <= 10
@@ -106,7 +106,7 @@ async def test_jobs_that_show_a_word_are_found_without_the_others(
     crowded: Engine, monkeypatch: pytest.MonkeyPatch, word: str, of: str | None
 ) -> None:
     """40,000 of the fetch door have succeeded: a rare word and a rare door cost no look at them."""
-    wish = JobFilter(wanted=FILTERS[word] if of is None else FILTERS[word].of(of))
+    wish = JobFilter(status=FILTERS[word] if of is None else FILTERS[word].of(of))
     (rows, total, _), plans = await plans_of(
         crowded, monkeypatch, lambda c: list_jobs(c, wish, after=FIRST, limit=50, skip=0)
     )

@@ -8,7 +8,7 @@ import pytest
 
 from curtsy.demo.site import PracticeSite
 from curtsy.fetch import Limits
-from curtsy.frontier.control import gone
+from curtsy.frontier.control import lost_visits
 from curtsy.jobs import cancel, retry_failures
 from curtsy.politeness.policy import Policy
 from curtsy.store import Connection
@@ -64,9 +64,9 @@ async def test_news_of_an_earlier_turn_of_a_page_does_not_abort_the_one_that_is_
 
     def of_the_turn_before(connection: Connection, held: list[tuple[int, int, int]]) -> Any:
         asked.extend(held)
-        return gone(connection, [(page, turn - 1, source) for page, turn, source in held])
+        return lost_visits(connection, [(page, turn - 1, source) for page, turn, source in held])
 
-    monkeypatch.setattr(session, "gone", of_the_turn_before)
+    monkeypatch.setattr(session, "lost_visits", of_the_turn_before)
     async with curtsy.worker():
         job = await curtsy.submit(site.url(0, "/slow/2500/1"))
         assert (await curtsy.ended(job)).state == "succeeded"

@@ -95,7 +95,7 @@ async def test_a_retry_that_waits_for_its_host_says_for_how_long(
         job = await curtsy.submit(busy.url)
         assert (await curtsy.ended(job, 60)).state == "succeeded"
     [told] = [msg for level, msg in await lines_of(curtsy, job) if level == "WARNING"]
-    found = re.match(r"Retry when its host may be asked again, in (\d) s: http", told)
+    found = re.match(r"Retry when its source allows the next request, in (\d) s: http", told)
     assert found is not None, told
     assert int(found[1]) > 0, "of three seconds some may have passed"
     assert "(rate_limited, 429, " in told

@@ -10,7 +10,7 @@ from sqlalchemy import event
 
 from api.front import Front, assert_problem, front
 from api.visitors import MovableClock, Visitor, revoke, rotate, visitor
-from curtsy.access.keys import NewKey, list_keys, make_key
+from curtsy.access.keys import NewKey, create_key, list_keys
 from curtsy.api.auth.access_rules import AccessRules
 from curtsy.clock import HOUR, SECOND
 from curtsy.errors import BadRequest, WrongState
@@ -208,7 +208,7 @@ async def test_when_a_key_was_used_is_known_to_the_hour(
 )  # fmt: skip
 async def test_a_key_that_makes_no_sense_is_not_made(guarded: Front, wrong: NewKey) -> None:
     with pytest.raises(BadRequest):
-        await guarded.engine.store.write(lambda c: make_key(c, wrong, now=SECOND))
+        await guarded.engine.store.write(lambda c: create_key(c, wrong, now=SECOND))
     assert await guarded.engine.store.read(list_keys) == []
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.front import Answer, Front
-from curtsy.access.keys import NewKey, make_key, revoke_key, rotate_key
+from curtsy.access.keys import NewKey, create_key, revoke_key, rotate_key
 from curtsy.clock import Clock, boot_time
 from curtsy.model.roles import Role
 
@@ -57,7 +57,7 @@ async def visitor(
     """With a key of her own."""
     wish = NewKey(user, role, **limits)
     clock = front.engine.clock
-    _, text = await front.engine.store.write(lambda c: make_key(c, wish, now=clock.now()))
+    _, text = await front.engine.store.write(lambda c: create_key(c, wish, now=clock.now()))
     return Visitor(front, text)
 
 

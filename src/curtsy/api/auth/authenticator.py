@@ -1,6 +1,6 @@
 """The porter knows whose key or cookie it is, and whether one must be shown at all."""
 
-from curtsy.access.keys import USES_NOTED_EVERY, Key, Presented, keys_exist, presented, recognised
+from curtsy.access.keys import USE_STORED_EVERY, Key, Presented, keys_exist, presented, valid_keys
 from curtsy.access.sessions import Session, cookie_hash, sessions_of
 from curtsy.api.auth.access_rules import AccessRules
 from curtsy.api.auth.cache import ReadCache
@@ -16,7 +16,7 @@ class Authenticator:
     def __init__(self, backend: Backend, access_rules: AccessRules) -> None:
         self._backend, self._entrance = backend, access_rules
         self._keys: ReadCache[Presented, Key] = ReadCache(
-            backend, lambda c, given, now: recognised(c, given, now=now)
+            backend, lambda c, given, now: valid_keys(c, given, now=now)
         )
         self._sessions: ReadCache[str, Session] = ReadCache(
             backend, lambda c, hashes, now: sessions_of(c, hashes, now=now)
@@ -52,6 +52,6 @@ class Authenticator:
 
     def _note_use(self, key: Key) -> None:
         now = self._backend.clock.now()
-        if now - max(key.used_at or 0, self._noted.get(key.id, 0)) > USES_NOTED_EVERY:
+        if now - max(key.used_at or 0, self._noted.get(key.id, 0)) > USE_STORED_EVERY:
             self._noted[key.id] = now
-            self._backend.note_use(key.id)
+            self._backend.store_use(key.id)

@@ -5,7 +5,7 @@ from starlette.requests import HTTPConnection
 from curtsy.api.auth.middleware import caller_of
 from curtsy.api.backend import Backend
 from curtsy.errors import NotFound
-from curtsy.jobs.ownership import first_asked, has_page, owner_of
+from curtsy.jobs.ownership import first_requested, has_page, owner_of
 
 
 async def require_own_job(connection: HTTPConnection, backend: Backend, job: str) -> None:
@@ -29,7 +29,7 @@ async def page_is_theirs_since(
     user_id = caller_of(connection).confined_to
     if user_id is None:
         return None
-    since = await backend.read(lambda c: first_asked(c, user_id, page_id))
+    since = await backend.read(lambda c: first_requested(c, user_id, page_id))
     if since is None:
         raise NotFound("page", name)
     return since

@@ -23,7 +23,7 @@ from curtsy.api.schemas.dead_letters import (
 )
 from curtsy.errors import NotFound
 from curtsy.jobs import LetterSelection, Settled
-from curtsy.jobs.dead_letters import groups, letter, letters, open_among
+from curtsy.jobs.dead_letters import count_open, groups, letter, letters
 from curtsy.jobs.pages import attempts_of
 from curtsy.model.failure_kinds import Kind
 
@@ -105,7 +105,7 @@ async def resolve_dead_letter(number: LetterId, backend: TheBackend) -> SettledL
 
 async def _preview(backend: Backend, asked: LetterSelection) -> SettledLetters:
     if asked.ids is not None:
-        number = await backend.read(lambda c: open_among(c, asked.ids or ()))
+        number = await backend.read(lambda c: count_open(c, asked.ids or ()))
         return SettledLetters(preview=True, letters=number)
     found = await backend.read(lambda c: groups(c, kind=asked.kind, source=asked.source))
     return SettledLetters(

@@ -33,7 +33,7 @@ from curtsy.api.schemas.jobs import (
 )
 from curtsy.api.schemas.results import as_answer, as_lines
 from curtsy.errors import BadRequest, NotFound, WrongState
-from curtsy.jobs.job import read_whole
+from curtsy.jobs.job import read_job_and_result
 from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, Place
 from curtsy.jobs.listing import list_jobs as listed
 from curtsy.jobs.results import AT_ONCE, ended_items
@@ -105,7 +105,7 @@ async def list_jobs(
         lambda c: listed(c, wish, after=after, limit=limit, skip=skip)
     )
     return JobList(
-        jobs=[summary(row, tags) for row, tags in rows],
+        jobs=[summary(row) for row in rows],
         total=min(total, TOTAL_CAP), total_is_capped=total > TOTAL_CAP, limit=limit, skip=skip,
         next_cursor=f"{onward[0]}-{onward[1]}" if onward else None,
     )  # fmt: skip
@@ -118,11 +118,11 @@ async def list_jobs(
 )
 async def get_job(job: JobId, backend: TheBackend) -> Response:
     """A job and, if it is of the fetch door and completed, the content."""
-    row, tags, content = await backend.read(lambda c: read_whole(c, job))
-    shape = summary(row, tags)
-    if content is None:
+    row, result = await backend.read(lambda c: read_job_and_result(c, job))
+    shape = summary(row)
+    if result is None:
         return _json(shape)
-    body = await asyncio.to_thread(with_content, shape, content)
+    body = await asyncio.to_thread(with_content, shape, result)
     return Response(body, media_type="application/json")
 
 
@@ -130,9 +130,9 @@ async def get_job(job: JobId, backend: TheBackend) -> Response:
             responses=problems(404))  # fmt: skip
 async def get_job_status(request: Request, job: JobId, backend: TheBackend) -> Response:
     """How far the job is, and when it may be expected to end."""
-    row, tags = await backend.job(job)
+    row = await backend.job(job)
     etas: EtaCache = request.app.state.etas
-    return _json(summary(row, tags, await etas.of(row)))
+    return _json(summary(row, await etas.of(row)))
 
 
 @router.get("/jobs/{job_id}/results", response_model=ArticleResults,
@@ -145,7 +145,7 @@ async def get_job_results(
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}$")] = None,
 ) -> Response:
     """What there is so far. With `Accept: application/x-ndjson` all of it, a line for each page."""
-    row, _tags = await backend.job(job)
+    row = await backend.job(job)
     after = int(cursor) if cursor is not None else -1
     if NDJSON in request.headers.get("accept", ""):
         return StreamingResponse(_stream(backend, row.id, after), media_type=NDJSON)
@@ -183,14 +183,15 @@ async def cancel_job(
 
 
 async def _unscheduled(backend: Backend, job: str) -> Cancelled:
-    row, _tags = await backend.job(job)
-    if row.schedule is None:
+    row = await backend.job(job)
+    schedule = row.schedule
+    if schedule is None:
         raise BadState(WrongState(f"Job {job}", "of no schedule", "unscheduled"))
-    await backend.schedules.change(lambda c: remove(c, row.schedule, now=backend.clock.now()))
+    await backend.schedules.change(lambda c: remove(c, schedule, now=backend.clock.now()))
     removed = 0
     with suppress(WrongState):
         removed = await backend.cancel(job)
-    message = f"Schedule {row.schedule} removed. Removed {removed} pending tasks."
+    message = f"Schedule {schedule} removed. Removed {removed} pending tasks."
     return Cancelled(job_id=job, status=await _word(backend, job), message=message)
 
 
@@ -232,7 +233,7 @@ def _json(shape: Job) -> Response:
 
 
 async def _word(backend: Backend, job: str) -> str:
-    row, _tags = await backend.job(job)
+    row = await backend.job(job)
     return word(row.door, JobState(row.state), row.done)
 
 
@@ -242,7 +243,7 @@ async def _stream(backend: Backend, job_id: int, after: int) -> AsyncIterator[by
     while more:
         at = after
         piece = await backend.read(lambda c: ended_items(c, job_id, after=at, most=AT_ONCE))  # noqa: B023
-        if piece.rows:
+        if piece.items:
             yield await asyncio.to_thread(as_lines, piece)
             after = piece.last
         more = piece.more

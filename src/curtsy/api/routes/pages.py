@@ -11,7 +11,7 @@ from curtsy.api.backend import TheBackend
 from curtsy.api.problems import problems
 from curtsy.api.schemas.pages import Page, own_page_of, page_of
 from curtsy.errors import NotFound
-from curtsy.jobs.pages import page_story
+from curtsy.jobs.pages import read_page
 
 router = APIRouter(prefix="/pages", generate_unique_id_function=attrgetter("name"))
 
@@ -30,5 +30,5 @@ async def get_page(request: Request, page: PageId, backend: TheBackend) -> Page:
     """A page, how it stands, and its history."""
     number = int(page.removeprefix("art_"), 16)
     since = await page_is_theirs_since(request, backend, number, page)
-    story = await backend.read(lambda c: page_story(c, number, page))
-    return page_of(story) if since is None else own_page_of(story, since)
+    history = await backend.read(lambda c: read_page(c, number, page))
+    return page_of(history) if since is None else own_page_of(history, since)

@@ -31,6 +31,7 @@ from curtsy.api.streams.sse import MEDIA_TYPE, EventStream, sse, sse_place
 from curtsy.api.streams.websockets import BAD_PLACE, UNKNOWN_JOB, refuse, speak
 from curtsy.errors import BadRequest, NotFound
 from curtsy.events import BadPlace, Followed, JobGone, Place, StoredEvent, end_of_all
+from curtsy.jobs.job import Job
 from curtsy.jobs.listing import open_jobs
 from curtsy.model.jobs import OPEN_STATES, JobState
 from curtsy.model.roles import Caller
@@ -79,7 +80,7 @@ async def job_updates(
     try:
         require_name(job_id)
         await require_own_job(socket, backend, job_id)
-        row, _tags = await backend.job(job_id)
+        row = await backend.job(job_id)
     except NotFound as error:
         await refuse(socket, UNKNOWN_JOB, str(error))
         return
@@ -114,7 +115,7 @@ async def follow_job_log(
 ) -> Response:
     """The job's log, live: `log` events `{ts, level, msg}`, then one `end`."""
     after, line, ended = _line_after(last_event_id)
-    row, _tags = await backend.job(job)
+    row = await backend.job(job)
     if wants_page(request):
         return await log_page(backend, row, after, line)
     if ended and row.state not in OPEN_STATES and after >= row.last_event:
@@ -147,7 +148,7 @@ async def _after(first: bytes, messages: AsyncGenerator[bytes]) -> AsyncGenerato
             yield message
 
 
-def _followed(row: Any) -> Followed:
+def _followed(row: Job) -> Followed:
     return Followed(row.id, row.public_id, row.last_event)
 
 
@@ -157,7 +158,7 @@ async def _as_sse(facts: AsyncGenerator[StoredEvent]) -> AsyncGenerator[bytes]:
             yield sse(update_of_all(fact), id=str(fact.place))
 
 
-async def _log(backend: Backend, row: Any, after: int, line: int) -> AsyncGenerator[bytes]:
+async def _log(backend: Backend, row: Job, after: int, line: int) -> AsyncGenerator[bytes]:
     """From behind that line of that event on, until the job has ended or is no more."""
     try:
         async with aclosing(_lines(backend, row, after, line)) as pieces:
@@ -167,7 +168,7 @@ async def _log(backend: Backend, row: Any, after: int, line: int) -> AsyncGenera
         yield _end(row.public_id, row.last_event, PURGED)
 
 
-async def _lines(backend: Backend, row: Any, after: int, line: int) -> AsyncGenerator[bytes]:
+async def _lines(backend: Backend, row: Job, after: int, line: int) -> AsyncGenerator[bytes]:
     if after >= row.last_event and row.state not in OPEN_STATES:
         yield _end(row.public_id, row.last_event, word(row.door, JobState(row.state), row.done))
         return
@@ -177,7 +178,7 @@ async def _lines(backend: Backend, row: Any, after: int, line: int) -> AsyncGene
             for number, entry in lines_behind(fact, after, line):
                 yield sse(orjson.dumps(entry._asdict()), id=f"{fact.n}.{number}", event="log")
             if fact.name == "job_finished" and await _is_last(backend, fact):
-                state, done, *_rest = fact.stands
+                state, done, *_rest = fact.job_progress
                 yield _end(fact.job, fact.n, word(fact.door, JobState(state), done))
                 return
 
@@ -185,7 +186,7 @@ async def _lines(backend: Backend, row: Any, after: int, line: int) -> AsyncGene
 async def _is_last(backend: Backend, fact: StoredEvent) -> bool:
     """A job whose failures are tried again goes on behind its end; one that is purged does not."""
     try:
-        row, _tags = await backend.job(fact.job)
+        row = await backend.job(fact.job)
     except NotFound:
         return True
     return bool(row.last_event == fact.n)

@@ -1,7 +1,7 @@
 """What became of a job's webhooks, and once more on demand."""
 
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel
@@ -10,8 +10,8 @@ from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.api.routes.jobs import JobId
-from curtsy.clock import rfc3339
-from curtsy.events.webhooks import deliveries_of
+from curtsy.clock import rfc3339, rfc3339_or_none
+from curtsy.events.webhooks import StoredDelivery, deliveries_of
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
@@ -72,10 +72,10 @@ async def get_webhook_secret(backend: TheBackend) -> SigningSecret:
     return SigningSecret(secret=await backend.signing_secret())
 
 
-def _delivery(row: Any) -> Delivery:
+def _delivery(row: StoredDelivery) -> Delivery:
     return Delivery(
         id=row.id, url=row.url, state=row.state, round=row.round, attempts=row.attempts,
         status=row.status, error=row.error, created_at=rfc3339(row.created_at),
-        next_attempt_at=rfc3339(row.next_at) if row.state == "waiting" else None,
+        next_attempt_at=rfc3339_or_none(row.next_at if row.state == "waiting" else None),
         ended_at=rfc3339(row.ended_at) if row.ended_at else None,
     )  # fmt: skip

@@ -9,6 +9,8 @@ from curtsy.clock import rfc3339
 from curtsy.errors import BadRequest
 from curtsy.jobs import LetterSelection, Settled
 from curtsy.jobs.dead_letters import Group
+from curtsy.jobs.dead_letters import Letter as StoredLetter
+from curtsy.jobs.pages import Attempt as StoredAttempt
 from curtsy.model.failure_kinds import RULES, Family, Kind
 from curtsy.model.jobs import page_name
 from curtsy.requests import examples
@@ -111,11 +113,11 @@ def settled(done: Settled, left: int = 0) -> SettledLetters:
                           left=left)  # fmt: skip
 
 
-def shown(row: Any) -> Letter:
+def shown(row: StoredLetter) -> Letter:
     return Letter(**_fields(row))
 
 
-def story_of(row: Any, attempts: list[Any]) -> LetterStory:
+def story_of(row: StoredLetter, attempts: list[StoredAttempt]) -> LetterStory:
     history = [attempt_of(attempt) for attempt in attempts]
     return LetterStory(**_fields(row), traceback=row.traceback, history=history)
 
@@ -128,7 +130,7 @@ def group_of(group: Group) -> LetterGroup:
     )  # fmt: skip
 
 
-def _fields(row: Any) -> dict[str, Any]:
+def _fields(row: StoredLetter) -> dict[str, Any]:
     return {
         "id": row.id, "page_id": page_name(row.page_id), "url": row.url, "source": row.source,
         "kind": row.kind, "family": row.family, "error": row.error, "attempts": row.attempts,

@@ -11,6 +11,7 @@ from curtsy.api.schemas.idempotency import REPLAYED
 from curtsy.api.schemas.jobs import Job
 from curtsy.clock import rfc3339
 from curtsy.jobs import Submitted
+from curtsy.jobs.job import FetchResult, StoredDocument
 from curtsy.model.jobs import JobState
 from curtsy.model.status_words import FETCH
 from curtsy.requests import examples
@@ -34,20 +35,20 @@ def created(asked: FetchRequest, submitted: Submitted) -> Response:
     return Response(orjson.dumps(body), 201, headers, "application/json")
 
 
-def with_content(job: Job, row: Any) -> bytes:
+def with_content(job: Job, result: FetchResult) -> bytes:
     """The job as JSON. Large contents make it slow: not for the event loop."""
     body = job.model_dump(exclude_none=True, exclude={"created_at"})
-    if row.content is not None:
-        body |= _content(row)
-    if row.fetched_at is not None:
-        body["fetched_at"] = rfc3339(row.fetched_at)
+    if result.document is not None:
+        body |= _content(result.document)
+    if result.fetched_at is not None:
+        body["fetched_at"] = rfc3339(result.fetched_at)
     return orjson.dumps(body)
 
 
-def _content(row: Any) -> dict[str, Any]:
-    content = unpacked(row.content, row.bytes)
-    text = as_text(content, row.content_type, row.charset)
+def _content(document: StoredDocument) -> dict[str, Any]:
+    content = unpacked(document.content, document.bytes)
+    text = as_text(content, document.content_type, document.charset)
     if text is not None:
-        return {"content": text, "content_type": row.content_type}
+        return {"content": text, "content_type": document.content_type}
     return {"content": as_base64(content), "content_encoding": "base64",
-            "content_type": row.content_type}  # fmt: skip
+            "content_type": document.content_type}  # fmt: skip

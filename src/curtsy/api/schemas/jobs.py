@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from curtsy.clock import rfc3339
+from curtsy.jobs.job import Job as StoredJob
 from curtsy.model.jobs import JobState
 from curtsy.model.status_words import word
 from curtsy.requests import examples
@@ -138,7 +139,7 @@ class Changed(BaseModel):
     pages: int
 
 
-def summary(row: Any, tags: list[str] | None = None, eta: int | None = None) -> Job:
+def summary(row: StoredJob, eta: int | None = None) -> Job:
     state = JobState(row.state)
     common: dict[str, Any] = {
         "door": row.door, "state": state, "status": word(row.door, state, row.done),
@@ -155,7 +156,7 @@ def summary(row: Any, tags: list[str] | None = None, eta: int | None = None) -> 
     if row.door == "fetch":
         return FetchSummary(id=row.public_id, url=row.url or "", error=row.error, **common)
     if row.door == "crawl":
-        return _crawl(row, tags or [], common)
+        return _crawl(row, common)
     if row.door == "runs":
         return _run(row, common)
     return ArticlesJob(
@@ -163,11 +164,11 @@ def summary(row: Any, tags: list[str] | None = None, eta: int | None = None) -> 
         cancelled=row.cancelled, pending=row.total - row.done - row.failed - row.cancelled,
         cached_articles=row.cached, updated_at=rfc3339(row.updated_at),
         completed_at=rfc3339(row.finished_at) if row.finished_at else None, name=row.name,
-        tags=tags or [], **common,
+        tags=row.tags, **common,
     )  # fmt: skip
 
 
-def _run(row: Any, common: dict[str, Any]) -> RunJob:
+def _run(row: StoredJob, common: dict[str, Any]) -> RunJob:
     return RunJob(
         run_id=row.public_id, task_id=task_id(row.public_id), site_name=row.name,
         trigger=row.trigger, requested_pages=row.max_pages or row.total, completed_pages=row.done,
@@ -177,12 +178,12 @@ def _run(row: Any, common: dict[str, Any]) -> RunJob:
     )  # fmt: skip
 
 
-def _crawl(row: Any, tags: list[str], common: dict[str, Any]) -> CrawlJob:
+def _crawl(row: StoredJob, common: dict[str, Any]) -> CrawlJob:
     return CrawlJob(
         job_id=row.public_id, spider=row.scraper, spider_job_id=row.public_id,
         total_pages=row.total, completed=row.done, failed=row.failed, cancelled=row.cancelled,
         pending=row.total - row.done - row.failed - row.cancelled,
-        updated_at=rfc3339(row.updated_at), user_id=row.user_id, name=row.name, tags=tags,
+        updated_at=rfc3339(row.updated_at), user_id=row.user_id, name=row.name, tags=row.tags,
         started_at=rfc3339(row.started_at) if row.started_at else None,
         finished_at=rfc3339(row.finished_at) if row.finished_at else None, **common,
     )  # fmt: skip

@@ -1,12 +1,12 @@
 """A page, as it is shown."""
 
-from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel
 
 from curtsy.clock import rfc3339, rfc3339_or_none
-from curtsy.jobs.pages import PageStory
+from curtsy.jobs.pages import Attempt as StoredAttempt
+from curtsy.jobs.pages import PageHistory
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.jobs import page_name
 
@@ -73,8 +73,8 @@ class Page(BaseModel):
     """The newest first, at most 200; for those who see only their own, since they asked."""
 
 
-def page_of(story: PageStory) -> Page:
-    page, state = story.page, _state(story)
+def page_of(found: PageHistory) -> Page:
+    page, state = found.page, _state(found)
     return Page(
         id=page_name(page.id), url=page.url, host=page.host, source=page.source,
         scraper=page.scraper, status=STATUS[state], state=state, error_message=page.error,
@@ -82,20 +82,20 @@ def page_of(story: PageStory) -> Page:
         etag=page.etag, last_modified=page.last_modified, document_version=page.document_version,
         created_at=rfc3339(page.created_at), checked_at=rfc3339_or_none(page.checked_at),
         fetched_at=rfc3339_or_none(page.fetched_at), due_at=rfc3339_or_none(page.due_at),
-        current_url=page.current_url, history=[attempt_of(a) for a in story.attempts],
+        current_url=page.current_url, history=[attempt_of(a) for a in found.attempts],
     )  # fmt: skip
 
 
-def own_page_of(story: PageStory, since: int) -> Page:
+def own_page_of(found: PageHistory, since: int) -> Page:
     """As one sees it who asked for it then: nothing of what it is to others."""
-    theirs = [attempt for attempt in story.attempts if attempt.ended_at >= since]
-    page = page_of(replace(story, attempts=theirs))
+    theirs = [attempt for attempt in found.attempts if attempt.ended_at >= since]
+    page = page_of(found._replace(attempts=theirs))
     bare = [attempt.model_copy(update={"worker": None, "traceback": None})
             for attempt in page.history]  # fmt: skip
     return page.model_copy(update={"reference_count": None, "history": bare})
 
 
-def attempt_of(row: Any) -> Attempt:
+def attempt_of(row: StoredAttempt) -> Attempt:
     return Attempt(
         turn=row.turn, attempt=row.attempt, url=row.url, outcome=row.outcome, kind=row.kind,
         status=row.status, bytes=row.bytes, memory=row.memory, error=row.error,
@@ -104,10 +104,10 @@ def attempt_of(row: Any) -> Attempt:
     )  # fmt: skip
 
 
-def _state(story: PageStory) -> PageState:
-    page = story.page
-    if page.visit is not None:
-        if story.in_flight:
+def _state(found: PageHistory) -> PageState:
+    page = found.page
+    if page.waits:
+        if found.in_flight:
             return "started"
         return "retry" if page.attempt else "pending"
     if page.outcome is None:

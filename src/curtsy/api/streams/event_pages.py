@@ -11,6 +11,7 @@ from curtsy.api.backend import Backend
 from curtsy.api.streams.messages import update_of_all
 from curtsy.events import LogLine, Place, StoredEvent, end_of_all, log_lines, read_job_after
 from curtsy.events.stored_events import read_all_after
+from curtsy.jobs.job import Job
 from curtsy.model.jobs import OPEN_STATES
 from curtsy.model.roles import Caller
 
@@ -55,7 +56,7 @@ def lines_behind(fact: StoredEvent, after: int, line: int) -> Iterator[tuple[int
             yield number, entry
 
 
-async def log_page(backend: Backend, row: Any, after: int, line: int) -> Response:
+async def log_page(backend: Backend, row: Job, after: int, line: int) -> Response:
     first = event_before(after, line)
     facts = await backend.read(lambda c: read_job_after(c, row.id, first, most=AT_ONCE))
     last = facts[-1].n if facts else after

@@ -6,6 +6,7 @@ import orjson
 
 from curtsy.clock import rfc3339
 from curtsy.events import Place, StoredEvent
+from curtsy.jobs.job import Job
 from curtsy.jobs.listing import TOTAL_CAP
 from curtsy.model.jobs import JobState, page_name
 from curtsy.model.status_words import word
@@ -34,7 +35,7 @@ def update_of_all(fact: StoredEvent) -> bytes:
     return fact.rendered["of_all"]
 
 
-def state_now(row: Any, *, seq: int) -> bytes:
+def state_now(row: Job, *, seq: int) -> bytes:
     """How the job stands, for one who has just come."""
     state = JobState(row.state)
     return orjson.dumps({
@@ -56,7 +57,7 @@ def state_of_all(open_jobs: int, *, place: Place) -> bytes:
 
 
 def _message(fact: StoredEvent) -> dict[str, Any]:
-    state, done, failed, _cancelled, total = fact.stands
+    state, done, failed, _cancelled, total = fact.job_progress
     message: dict[str, Any] = {
         "type": "job_update", "job_id": fact.job,
         "article_id": page_name(fact.page_id) if fact.page_id is not None else None,

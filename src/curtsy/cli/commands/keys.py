@@ -67,13 +67,13 @@ def add(
 
     From the first key on, the API lets nobody in without one.
     """
-    from curtsy.access.keys import NewKey, make_key
+    from curtsy.access.keys import NewKey, create_key
 
     def work(connection: "Connection", now: int) -> "tuple[Key, str]":
         until = now + days * DAY if days is not None else None
         wish = NewKey(in_utf8(user), ROLES[role], in_utf8(name) if name else None, pages_per_hour,
                       open_jobs, until)  # fmt: skip
-        return make_key(connection, wish, now=now)
+        return create_key(connection, wish, now=now)
 
     _show_once(*_done(work, makes=True), as_json=as_json)
 
