@@ -197,7 +197,7 @@ def test_it_is_shown_to_read(curtsy: Curtsy) -> None:
 def test_a_duty_tells_what_it_did(curtsy: Curtsy) -> None:
     curtsy("schedules", "add", "tidy", "--cron", "@daily", "--duty", "cleanup")
     told = curtsy("schedules", "run", "tidy").out
-    assert told.startswith("0 jobs older than 30 days were forgotten, and 0 records")
+    assert told.startswith("0 jobs older than 30 days were deleted, and 0 records")
     assert curtsy("schedules", "show", "tidy").out.endswith(f"  done          {told}")
     assert curtsy("schedules", "list").out.endswith(", done  on\n")
 
