@@ -110,7 +110,7 @@ def _check_name(name: str) -> None:
     if ID.fullmatch(name):
         raise BadRequest([f"{name!r} looks like the id of a schedule: choose another name."])
     if name in (".", ".."):
-        raise BadRequest([f"{name!r} cannot be a name: URLs with this path segment are rewritten."])
+        raise BadRequest([f"{name!r} cannot be a name: it would vanish from the path of a URL."])
 
 
 def _check_size(spec: ScheduleSpec) -> None:

@@ -51,7 +51,8 @@ async def test_a_run_that_lasts_too_long_is_ended_and_keeps_what_it_has(
 async def test_pages_that_other_jobs_wait_for_stay(bench: Bench, board: Board) -> None:
     run = await board.run()
     await board.fetch("ab")
-    same = replace(await bench.store.read(lambda c: run_request(find_site(c, "board"), {})), origin=None)
+    site = await bench.store.read(lambda c: find_site(c, "board"))
+    same = replace(run_request(site, {}), origin=None)
     other = (await bench.submitter.submit(same)).job
     bench.time.moves(LIMIT)
     await overdue(bench).step()
@@ -165,7 +166,7 @@ async def test_a_scheduler_ends_it_and_says_so(bench: Bench, board: Board) -> No
     running = asyncio.create_task(scheduler.run())
 
     async def told() -> bool:
-        return "ended after 900 seconds" in ((await board.told(run)).message or "")
+        return "cancelled after 900 seconds" in ((await board.told(run)).message or "")
 
     await until(told, 20, lambda: "the run goes on")
     await scheduler.stop()

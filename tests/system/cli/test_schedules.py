@@ -124,10 +124,13 @@ def test_what_makes_no_sense_is_wrong_usage(
     [
         (("--cron", "0 9 * *", "--fetch", PAGE), "has 4 fields, but must have five"),
         (("--every", "0", "--fetch", PAGE), "The interval is 0"),
-        (("--at", "2020-01-01T00:00:00Z", "--fetch", PAGE), "is past"),
+        (("--at", "2020-01-01T00:00:00Z", "--fetch", PAGE), "is in the past"),
         (("--cron", "@daily", "--timezone", "Mars/X", "--fetch", PAGE), "no time zone 'Mars/X'"),
         (("--every", "2h", "--overlap", "maybe", "--fetch", PAGE), "'queue_one'"),
-        (("--cron", "@daily", "--no-jitter", "--fetch", PAGE), "belong to every_minutes"),
+        (
+            ("--cron", "@daily", "--no-jitter", "--fetch", PAGE),
+            "can only be used with every_minutes",
+        ),
         (("--every", "2h", "--duty", "peace"), "'cleanup'"),
         (("--every", "2h", "--fetch", "a.example"), "is https://a.example meant?"),
         (("--every", "2h", "--payload", "nowhere.json"), "nowhere.json cannot be read"),

@@ -57,9 +57,7 @@ def test_no_file_is_needed_but_one_that_is_named_is(monkeypatch: pytest.MonkeyPa
     Path("sources.toml").write_text("")
     assert read_sources(load()) == {}, "an empty file says something: that there are none"
     monkeypatch.setenv("CURTSY_SOURCES_FILE", "mine.toml")
-    with pytest.raises(
-        BadSetting, match=r"There is no file /.*/mine\.toml .* CURTSY_SOURCES_FILE"
-    ):
+    with pytest.raises(BadSetting, match=r"There is no file /.*/mine\.toml .* CURTSY_SOURCES_FILE"):
         read_sources(load())
 
 
