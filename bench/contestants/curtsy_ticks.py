@@ -33,7 +33,7 @@ def ticker(store: Store, clock: Clock) -> Ticker:
     firer = Firer(clock=clock, limits=SubmitLimits(), delay_ms=1_000, task_of=tasks,
                   pending=Backlog(clock))  # fmt: skip
     duties = MaintenanceTasks(store=store, clock=clock, keep_days=30)
-    tasks = TaskQueue(store=store, duties=duties.by_name())
+    tasks = TaskQueue(store=store, tasks=duties.by_name())
     return Ticker(store=store, clock=clock, firer=firer, tasks=tasks, on_work=lambda: None)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.children import contestant
 from curtsy.clock import DAY
-from curtsy.schedules.due import standing
+from curtsy.schedules.due import schedule_state
 from curtsy.schedules.verdict import DEFAULT_WINDOW, first_slot, judge
 from curtsy.timetable import Cron, Every, Rule, from_json, slots, to_json
 
@@ -50,7 +50,7 @@ def measure(schedules: int, days: int) -> dict[str, Any]:
     while waiting[0][0] <= until:
         now, number = waiting[0]
         row = rows[number]
-        verdict = judge(standing(row, is_busy=False, ended_at=None), now)
+        verdict = judge(schedule_state(row, is_busy=False, ended_at=None), now)
         fired += verdict.fire is not None
         row.next_fire_at, row.last_fire_at = verdict.next_fire_at, verdict.fire
         heapq.heapreplace(waiting, (verdict.look_at, number))

@@ -11,6 +11,7 @@ from curtsy.politeness.policy import Policy
 from curtsy.processes.builders import build_scheduler
 from curtsy.requests.payloads import PayloadParser
 from curtsy.schedules.firer import Firer
+from curtsy.schedules.lookup import Schedule
 from curtsy.schedules.schedule import ScheduleSpec, create
 from curtsy.schedules.scheduler import Scheduler
 from curtsy.schedules.task_queue import TaskQueue
@@ -37,7 +38,7 @@ def scheduler(store: Store, clock: Clock, submitter: Submitter) -> Scheduler:
 
 def ticker(store: Store, clock: Clock, limits: SubmitLimits = LIMITS) -> Ticker:
     duties = MaintenanceTasks(store=store, clock=clock, keep_days=30)
-    tasks = TaskQueue(store=store, duties=duties.by_name())
+    tasks = TaskQueue(store=store, tasks=duties.by_name())
     return Ticker(store=store, clock=clock, firer=firer(clock, limits), tasks=tasks,
                   on_work=lambda: None)  # fmt: skip
 
@@ -57,8 +58,7 @@ class Hand:
         self.at += by
 
 
-async def made(store: Store, clock: Clock, rule: Rule, **terms: Any) -> Any:
-    """A schedule's row."""
+async def made(store: Store, clock: Clock, rule: Rule, **terms: Any) -> Schedule:
     terms.setdefault("name", f"schedule {clock.now()} {len(repr(rule))}")
     terms.setdefault("payload", fetching())
     spec = ScheduleSpec(rule=rule, **terms)

@@ -32,7 +32,7 @@ class Board:
             "recipe": RECIPE | ({"next": "a"} if follows else {}),
         })  # fmt: skip
         await bench.store.write(
-            lambda c: put_site(c, name, words, as_in_file=None, now=bench.time()) and None
+            lambda c: put_site(c, name, words, described_as=None, now=bench.time()) and None
         )
         return cls(bench, await bench.worker(f"w_{name}"), name)
 

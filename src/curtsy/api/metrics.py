@@ -6,14 +6,14 @@ All of it comes from the store, so any API process tells of the whole: ask one o
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
 from curtsy import __version__
 from curtsy.clock import SECOND
 from curtsy.politeness.policy import Policy
 from curtsy.reports.queue import QueueReport, queue_report
 from curtsy.reports.throughput import PERCENTILES, percentile
-from curtsy.schedules.listing import newest_lags, read_status
+from curtsy.schedules.listing import ScheduleCounts, newest_lags, read_status
 from curtsy.schedules.ticker import ALIVE, LATE
 from curtsy.sources.source import Source, list_sources
 from curtsy.store import Connection
@@ -42,7 +42,7 @@ class Family:
 @dataclass(frozen=True, slots=True)
 class Measures:
     report: QueueReport
-    schedules: dict[str, Any]
+    schedules: ScheduleCounts
     lags: Sequence[int]
     """Milliseconds, in order of size."""
     sources: Sequence[Source]
@@ -108,13 +108,13 @@ def _of_workers(report: QueueReport) -> Iterator[Family]:
 
 def _of_schedules(found: Measures) -> Iterator[Family]:
     status, lags = found.schedules, found.lags
-    yield Family("curtsy_schedulers", "Schedulers that live.").add(status["schedulers"])
+    yield Family("curtsy_schedulers", "Schedulers that live.").add(status.schedulers)
     schedules = Family("curtsy_schedules", "Schedules, by whether they are enabled.")
-    schedules.add(status["enabled"], enabled="true")
-    yield schedules.add(status["schedules"] - status["enabled"], enabled="false")
-    yield Family("curtsy_slots_fired", "Slots that fired in the last hour.").add(status["fired"])
+    schedules.add(status.enabled, enabled="true")
+    yield schedules.add(status.schedules - status.enabled, enabled="false")
+    yield Family("curtsy_slots_fired", "Slots that fired in the last hour.").add(status.fired)
     yield Family("curtsy_slots_late", "Of those, the ones late by more than a second.").add(
-        status["late"]
+        status.late
     )
     lag = Family("curtsy_schedule_lag_seconds",
                  f"From a slot to its firing, by quantile, of the newest {LAGS_READ} "

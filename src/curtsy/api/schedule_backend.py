@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from curtsy import periodic
 from curtsy.api.schemas.runs import Run, run_shown
@@ -15,15 +15,15 @@ from curtsy.jobs import JobRequest, Submitter
 from curtsy.model.roles import Caller
 from curtsy.requests.runs import Mode, ScrapeRequest
 from curtsy.schedules.firer import Fired
-from curtsy.schedules.first_job import ScheduledJob, make
-from curtsy.schedules.overlap import replace_by_hand
+from curtsy.schedules.first_job import ScheduledJob, create_with_job
+from curtsy.schedules.overlap import replace_manually
 from curtsy.schedules.preview.simulation import Preview, preview
 from curtsy.schedules.preview.survey import Survey
 from curtsy.schedules.schedule import ScheduleSpec, run_now
 from curtsy.schedules.scheduler import Scheduler
 from curtsy.schedules.site_schedules import start_run
 from curtsy.sites.records import gather_next
-from curtsy.sites.runs import log_run, run_row
+from curtsy.sites.runs import SiteRun, find_run, log_run
 from curtsy.store import Connection
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class ScheduleBackend:
 
         def work(connection: Connection) -> ScheduledJob:
             self.check_payload(connection, spec.payload, spec, now)
-            return make(connection, spec, request, limits, now=now)
+            return create_with_job(connection, spec, request, limits, now=now)
 
         return await self.change(work)
 
@@ -68,8 +68,8 @@ class ScheduleBackend:
         """Now, by hand."""
         await self._count_pending()
         fired = await self._run(name, self._clock.now())
-        self.ticker.tell(fired)
-        return fired if fired.duty is None else await self._begun(fired)
+        self.ticker.announce(fired)
+        return fired if fired.task is None else await self._begun(fired)
 
     async def _begun(self, fired: Fired) -> Fired:
         """What the duty came to, if that is soon; if not, it goes on by itself."""
@@ -95,7 +95,7 @@ class ScheduleBackend:
                 return await self._store.write(lambda c: run_now(c, name, self._firer, now=now))
             except WrongState:
                 if not await self._store.write(
-                    lambda c: replace_by_hand(c, name, self._firer, now=now)
+                    lambda c: replace_manually(c, name, self._firer, now=now)
                 ):
                     raise
         return await self._store.write(lambda c: run_now(c, name, self._firer, now=now))
@@ -118,7 +118,7 @@ class ScheduleBackend:
 
     async def has_ended(self, run: str, *, within: float) -> bool:
         until = asyncio.get_running_loop().time() + within
-        while (await self._store.read(lambda c: run_row(c, run))).finished_at is None:
+        while (await self._store.read(lambda c: find_run(c, run))).finished_at is None:
             if asyncio.get_running_loop().time() >= until:
                 return False
             await asyncio.sleep(LOOK_EVERY_SECONDS)
@@ -157,7 +157,7 @@ class ScheduleBackend:
         """What the schedules will do, of everybody or of one user; nothing is written."""
         async with self._previewing:
             ahead = await self._store.read(
-                lambda c: self._scheduler.surveyor.look_ahead(c, user=user, now=now),
+                lambda c: self._scheduler.surveyor.survey(c, user=user, now=now),
                 SECONDS_TO_LOOK_AHEAD,
             )
             found = await asyncio.to_thread(
@@ -166,7 +166,7 @@ class ScheduleBackend:
         return ahead, found
 
 
-def _shown(connection: Connection, run: str) -> tuple[Any, Run]:
+def _shown(connection: Connection, run: str) -> tuple[SiteRun, Run]:
     """The run's row, and all of it as it stood at that same moment."""
-    row = run_row(connection, run)
+    row = find_run(connection, run)
     return row, run_shown(connection, row)

@@ -1,4 +1,4 @@
-"""Settings: environment variables and `curtsy.toml`, checked once at the start."""
+"""Settings from environment variables and `curtsy.toml`, checked once at the start."""
 
 from curtsy.config.conversions import milliseconds, whole_policy, worker_settings
 from curtsy.config.loader import load

@@ -1,4 +1,4 @@
-"""From settings as people write them (seconds) to what the rooms work with (milliseconds)."""
+"""Converts settings, in seconds, to the values that the rooms use, in milliseconds."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from curtsy.scrapers.registry import OwnScrapers
 from curtsy.worker import WorkerSettings
 
 LANES_PER_SLOT = 20
-"""Most of the sources that a worker holds wait for their delay, and take no slot meanwhile."""
+"""Most sources that a worker owns wait for their delay, without using a slot."""
 DRAIN_MARGIN_SECONDS = 10
 
 
@@ -19,7 +19,7 @@ def milliseconds(seconds: float) -> int:
 
 
 def policy(settings: Settings) -> Policy:
-    """For sources that nobody described."""
+    """The policy of sources that are not described."""
     return Policy(
         min_delay=milliseconds(settings.min_delay_seconds),
         concurrency=settings.source_concurrency,
@@ -34,13 +34,13 @@ def policy(settings: Settings) -> Policy:
 
 
 def whole_policy(settings: Settings) -> Policy:
-    """The same, with what a worker adds to it."""
+    """The same, with the timeout and the user agent of a worker."""
     timeout = milliseconds(settings.scrape_timeout)
     return replace(policy(settings), timeout=timeout, user_agent=settings.user_agent)
 
 
 def worker_settings(settings: Settings, own: OwnScrapers | None = None) -> WorkerSettings:
-    """`own` are the scrapers that SCRAPERS and installed packages were found to have."""
+    """`own` are the scrapers of SCRAPERS and of installed packages."""
     return WorkerSettings(
         slots=settings.worker_slots,
         lanes=settings.worker_slots * LANES_PER_SLOT,

@@ -1,4 +1,4 @@
-"""The files of sites and of schedules. Every mistake is a sentence, and all are told at once."""
+"""Reads the files of sites and of schedules, and reports all their problems at once."""
 
 import difflib
 from collections.abc import Mapping
@@ -19,20 +19,20 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def read_sites(settings: Settings) -> Mapping[str, SiteSpec] | None:
-    """None: there is no file, and none was named."""
+    """Returns None if the file does not exist and no setting names it."""
     found = _sections(settings, "sites_file", "sites", SiteSpec)
     for name in found or ():
         if not NAME.fullmatch(name):
-            raise BadSetting(f"In {settings.sites_file}, {name[:100]!r} is no name for a site: "
+            raise BadSetting(f"In {settings.sites_file}, {name[:100]!r} is not a valid site name: "
                              "use a-z, 0-9, '.', '_', '-'.")  # fmt: skip
     return found
 
 
 def read_schedules(settings: Settings) -> Mapping[str, ScheduleRequest] | None:
     found = _sections(settings, "schedules_file", "schedules", ScheduleRequest)
-    for name, said in (found or {}).items():
+    for name, section in (found or {}).items():
         try:
-            rule_of(said)
+            rule_of(section)
         except BadRequest as wrong:
             raise BadSetting(f"In {settings.schedules_file}, [{name}]: {wrong}") from None
     return found
@@ -44,12 +44,12 @@ def _sections(settings: Settings, setting: str, what: str, model: type[M]) -> di
         return None
     sections: dict[str, M] = {}
     problems: list[str] = []
-    for name, said in read_toml(path, what, setting.upper()).items():
-        if not isinstance(said, dict):
-            problems.append(f"{name[:100]!r} stands before any table: begin with [name_of_one]")
+    for name, section in read_toml(path, what, setting.upper()).items():
+        if not isinstance(section, dict):
+            problems.append(f"{name[:100]!r} is outside of any table: start with a [name]")
             continue
         try:
-            sections[name] = model.model_validate(_as_json(said))
+            sections[name] = model.model_validate(_as_json(section))
         except ValidationError as wrong:
             problems += [f"[{name[:100]}] {_problem(error, model)}" for error in wrong.errors()]
     if problems:
@@ -57,13 +57,13 @@ def _sections(settings: Settings, setting: str, what: str, model: type[M]) -> di
     return sections
 
 
-def _as_json(said: Any) -> Any:
-    """Moments as JSON would have them."""
-    if isinstance(said, dict):
-        return {name: _as_json(value) for name, value in said.items()}
-    if isinstance(said, list):
-        return [_as_json(value) for value in said]
-    return said.isoformat() if isinstance(said, datetime) else said
+def _as_json(value: Any) -> Any:
+    """Replaces the dates of TOML by text, as JSON has them."""
+    if isinstance(value, dict):
+        return {name: _as_json(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_as_json(one) for one in value]
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _problem(found: Any, model: type[BaseModel]) -> str:
@@ -71,5 +71,5 @@ def _problem(found: Any, model: type[BaseModel]) -> str:
     if found["type"] == "extra_forbidden":
         known = difflib.get_close_matches(field, model.model_fields, 1)
         return f"has no field {field!r}" + (f" (did you mean {known[0]!r}?)" if known else "")
-    said = found["msg"].removeprefix("Value error, ").rstrip(".")
-    return f"{field}: {said}" if field else f"makes no sense: {said}"
+    message = found["msg"].removeprefix("Value error, ").rstrip(".")
+    return f"{field}: {message}" if field else f"is not valid: {message}"

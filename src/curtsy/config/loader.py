@@ -1,4 +1,4 @@
-"""Read the settings; what is wrong is refused with a sentence that says what is allowed."""
+"""Loads the settings. The errors of wrong values say which values are allowed."""
 
 import difflib
 import os
@@ -14,11 +14,11 @@ from curtsy.config.settings import FILE, PREFIX, UNPREFIXED, Settings
 from curtsy.errors import BadSetting
 
 OF_THE_CLIENT = ("url", "key")
-"""Which API commands talk to, and with what; the services have no use for it."""
+"""Variables of commands that call an API: its URL and key. Processes ignore them."""
 
 
 def load(**flags: Any) -> Settings:
-    """The settings of this process: flags, environment, `curtsy.toml`, defaults, in this order."""
+    """Loads the settings from flags, environment, `curtsy.toml` and defaults, in this order."""
     given = {name: value for name, value in flags.items() if value is not None}
     try:
         settings = Settings(**given)
@@ -36,7 +36,7 @@ def load(**flags: Any) -> Settings:
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
-    """Variables with our prefix that name no setting: most likely misspelt."""
+    """Returns variables with our prefix that name no setting: most likely misspelt."""
     known = {f"{PREFIX}{name.upper()}" for name in (*Settings.model_fields, *OF_THE_CLIENT)}
     return sorted(
         name for name in environment if name.startswith(PREFIX) and name.upper() not in known
@@ -44,7 +44,7 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
 
 
 def origins() -> dict[str, str]:
-    """For each setting: where its value came from, as the person who set it would name it."""
+    """Returns where the value of each setting came from: a variable, the file or the default."""
     in_file = tomllib.loads(Path(FILE).read_text()) if Path(FILE).exists() else {}
     found = {}
     for name in Settings.model_fields:
@@ -54,7 +54,7 @@ def origins() -> dict[str, str]:
 
 
 def shown(name: str, value: object) -> str:
-    """Without secrets."""
+    """Formats a value without its secrets."""
     if name == "database_url":
         return _hide_password(value)
     return f"{value:.12g}" if isinstance(value, float) else str(value)
@@ -75,14 +75,14 @@ def _meant(name: str) -> str:
 
 
 def _origin(name: str, flags: Mapping[str, Any]) -> str:
-    """Where the value came from, as the person who set it would name it."""
+    """Returns where the value came from: a flag, a variable or the file."""
     if name in flags:
         return f"--{name.removeprefix('api_').removeprefix('worker_').replace('_', '-')}"
     return _variable(name) or f"{name} in {Path(FILE).absolute()}"
 
 
 def _variable(name: str) -> str | None:
-    """The variable of the environment that sets it."""
+    """Returns the environment variable that sets it."""
     environment = {variable.upper(): variable for variable in os.environ}
     candidates = [f"{PREFIX}{name.upper()}", *([name.upper()] if name in UNPREFIXED else [])]
     for candidate in candidates:

@@ -1,4 +1,4 @@
-"""Variables of the systems that curtsy takes the place of: they mean nothing here."""
+"""Variables of the systems that curtsy replaces; curtsy ignores them."""
 
 from collections.abc import Mapping
 
@@ -10,11 +10,11 @@ REPLACED_BY: Mapping[str, str] = {
     "CELERY_": "nothing: workers are `curtsy worker`",
     "RQ_": "nothing: workers are `curtsy worker`",
 }
-"""A name that ends in _ stands for all that begin with it."""
+"""A name that ends in _ is a prefix."""
 
 
 def obsolete_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Those that are set, and what takes their place."""
+    """Returns the variables that are set, each with its replacement."""
     found = {}
     for name in sorted(environment):
         for old, instead in REPLACED_BY.items():

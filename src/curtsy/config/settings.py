@@ -1,4 +1,4 @@
-"""Every setting with its default and its bounds. The table is the reference."""
+"""Every setting with its default and bounds; docs/reference/settings.md describes each."""
 
 import os
 from typing import Annotated, Literal, get_args
@@ -25,7 +25,7 @@ from curtsy.config.validators import (
 PREFIX = "CURTSY_"
 FILE = "curtsy.toml"
 UNPREFIXED = ("api_port", "max_retry_attempts", "scrape_timeout", "log_level", "database_url")
-"""Settings that the documents name without our prefix; those names work too."""
+"""Settings whose names also work without our prefix, as the API documents use them."""
 
 DatabaseUrl = Annotated[str, AfterValidator(database_url)]
 HeaderValue = Annotated[str, AfterValidator(header_value)]
@@ -40,7 +40,7 @@ LogLevel = Annotated[
 
 
 class Settings(BaseSettings):
-    """Spans are seconds here, as people write them."""
+    """Durations are in seconds."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True, toml_file=FILE
@@ -50,19 +50,19 @@ class Settings(BaseSettings):
     db_pool_size: int = Field(10, ge=1, le=500)
     api_host: str = Field("127.0.0.1", min_length=1, max_length=253)
     api_port: int = Field(8000, ge=0, le=65_535)
-    """0 takes any free port."""
+    """0: any free port."""
     open_access: Literal["off", "on"] = "off"
     allowed_hosts: HostNames = ""
-    """Empty: `api_host`, and what the machine is called."""
+    """Empty: `api_host` and the names of this machine."""
     cors_origins: Origins = ""
     worker_slots: int = Field(100, ge=1, le=10_000)
     extract_processes: int = Field(os.cpu_count() or 1, ge=1, le=1_000)
     extract_seconds: float = Field(20, gt=0, le=600)
     extract_memory_bytes: int = Field(512 * 2**20, ge=64 * 2**20, le=64 * 2**30)
     scrapers: PythonFiles = ""
-    """Scrapers of your own; those of installed packages are known without it."""
+    """Files of custom scrapers; scrapers of installed packages are found without it."""
     sources_file: str = Field("sources.toml", min_length=1, max_length=1_000)
-    """One that is named must be there; the default need not."""
+    """A file that is set must exist; the default file need not."""
     lease_seconds: float = Field(15, ge=1, le=600)
     min_delay_seconds: float = Field(1.0, ge=0, le=86_400)
     source_concurrency: int = Field(1, ge=1, le=1_000)
@@ -100,7 +100,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as pydantic calls it
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """A flag wins over the environment, and that over the file."""
+        """Flags override the environment, which overrides the file."""
         unprefixed = _Unprefixed(settings_cls, env_prefix="")
         return init_settings, env_settings, unprefixed, TomlConfigSettingsSource(settings_cls)
 

@@ -1,4 +1,4 @@
-"""The file of sources: a table for each, in the words of a policy. Every mistake is a sentence."""
+"""Reads the sources file: a table of policy fields per source. Reports all problems at once."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ Sections = Mapping[str, PolicyFields]
 
 
 def read_sources(settings: Settings) -> Sections | None:
-    """None: there is no file, and none was named."""
+    """Returns None if the file does not exist and no setting names it."""
     path = Path(settings.sources_file)
     if "sources_file" not in settings.model_fields_set and not path.exists():
         return None
@@ -27,13 +27,13 @@ def read_sources(settings: Settings) -> Sections | None:
 
 
 def sections_of(path: Path, defaults: Policy) -> Sections:
-    """With those it must make sense."""
+    """Parses the file; each section must be valid together with the defaults."""
     found = read_toml(path, "sources", "SOURCES_FILE")
     sections: dict[str, PolicyFields] = {}
     problems: list[str] = []
-    for name, said in found.items():
+    for name, section in found.items():
         try:
-            sections[name] = _words(name, said, defaults)
+            sections[name] = _parse(name, section, defaults)
         except BadRequest as refused:
             problems += refused.problems
     problems += _claimed_twice(sections)
@@ -42,28 +42,28 @@ def sections_of(path: Path, defaults: Policy) -> Sections:
     return sections
 
 
-def _words(name: str, said: Any, defaults: Policy) -> PolicyFields:
-    if not isinstance(said, dict):
-        raise BadRequest([f"{name[:100]!r} stands before any source: begin with [name_of_one]"])
+def _parse(name: str, section: Any, defaults: Policy) -> PolicyFields:
+    if not isinstance(section, dict):
+        raise BadRequest([f"{name[:100]!r} is outside of any table: start with a [name]"])
     try:
-        words = PolicyFields.model_validate(said)
+        fields = PolicyFields.model_validate(section)
     except ValidationError as error:
         raise BadRequest(
             [f"[{name[:100]}] {_problem(name, found)}" for found in error.errors()]
         ) from None
     try:
-        check_name(name, words.hosts)
-        check_hosts(name, words.hosts)
-        check_whole(defaults.with_overrides(words.overrides()))
+        check_name(name, fields.hosts)
+        check_hosts(name, fields.hosts)
+        check_whole(defaults.with_overrides(fields.overrides()))
     except BadRequest as refused:
         raise BadRequest(
             [f"[{name[:100]}]: {one.rstrip('.')}" for one in refused.problems]
         ) from None
-    return words
+    return fields
 
 
 def _problem(name: str, found: Any) -> str:
-    """Without what stands there: it may be a password."""
+    """Describes a problem without the value: it may be a password."""
     field = ".".join(str(part) for part in found["loc"])
     if found["type"] == "extra_forbidden":
         if isinstance(found["input"], dict) and len(found["loc"]) == 1:
@@ -71,12 +71,12 @@ def _problem(name: str, found: Any) -> str:
             return f'has a part {field!r}: a name with dots needs quotes, as ["{whole}"]'
         known = difflib.get_close_matches(field, PolicyFields.model_fields, 1)
         return f"has no field {field!r}" + (f" (did you mean {known[0]!r}?)" if known else "")
-    said = found["msg"].removeprefix("Value error, ").rstrip(".")
-    return f"{field}: {said}" if field else f"makes no sense: {said}"
+    message = found["msg"].removeprefix("Value error, ").rstrip(".")
+    return f"{field}: {message}" if field else f"is not valid: {message}"
 
 
 def _below(part: dict[str, Any]) -> Iterator[str]:
-    """The rest of a name that was taken for tables within tables."""
+    """Returns the rest of a dotted name that TOML parsed as nested tables."""
     while len(part) == 1:
         [(word, within)] = part.items()
         if not isinstance(within, dict) or word in PolicyFields.model_fields:
@@ -87,8 +87,8 @@ def _below(part: dict[str, Any]) -> Iterator[str]:
 
 def _claimed_twice(sections: Sections) -> Iterator[str]:
     claimed: dict[str, str] = {}
-    for name, words in sections.items():
-        for host in dict.fromkeys(words.hosts if words.hosts is not None else [name]):
+    for name, fields in sections.items():
+        for host in dict.fromkeys(fields.hosts if fields.hosts is not None else [name]):
             if host in claimed:
                 yield f"[{claimed[host]}] and [{name}] both have the host {host}"
             claimed.setdefault(host, name)

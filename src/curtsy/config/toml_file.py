@@ -1,4 +1,4 @@
-"""Files of the operator's, in TOML: a table for each thing that they declare."""
+"""Reads the TOML files of the operator: a table for each source, site or schedule."""
 
 import tomllib
 from pathlib import Path
@@ -10,15 +10,15 @@ LARGEST_BYTES = 10 * 2**20
 
 
 def read_toml(path: Path, what: str, setting: str) -> dict[str, Any]:
-    """All of it; whatever keeps it from being read is told in a sentence."""
+    """Raises `BadSetting` if the file cannot be read."""
     try:
         if path.stat().st_size > LARGEST_BYTES:
             raise BadSetting(f"{path} has more than {LARGEST_BYTES // 2**20} MiB.")
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BadSetting(
-            f"There is no file {path.absolute()}, which is to describe the {what}: write it, or "
-            f"leave CURTSY_{setting} out."
+            f"There is no file {path.absolute()} to describe the {what}: create it, or unset "
+            f"CURTSY_{setting}."
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadSetting(f"{path} cannot be read as TOML: {error}.") from None

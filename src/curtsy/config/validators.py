@@ -1,4 +1,4 @@
-"""Checks of settings that are more than a number. The text of an error says what is allowed."""
+"""Validators of settings that are not plain numbers. Each error says which values are allowed."""
 
 import re
 from urllib.parse import urlsplit
@@ -15,10 +15,10 @@ _ORIGIN = re.compile(r"https?://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 
 
 def database_url(url: str) -> str:
-    """One spelling for each engine: `postgresql://…` or `sqlite:///…`."""
+    """Returns the URL with the one scheme of its engine: `postgresql://…` or `sqlite:///…`."""
     scheme, _, rest = url.partition("://")
     if scheme in SQLITE and "?" in rest:
-        raise ValueError(f"it must be {DATABASE_URLS}; a file takes no options")
+        raise ValueError(f"it must be {DATABASE_URLS}; a SQLite file takes no options")
     if scheme in SQLITE and rest.startswith("/") and rest not in ("/", "/:memory:"):
         return f"sqlite://{rest}"
     if scheme in POSTGRES and _names_a_server(url):
@@ -58,14 +58,14 @@ def origins(text: str) -> str:
 
 
 def python_files(text: str) -> str:
-    given = [one.strip() for one in text.split(",") if one.strip()]
-    if len(given) > MOST_FILES or not all(one.endswith(".py") for one in given):
+    files = [one.strip() for one in text.split(",") if one.strip()]
+    if len(files) > MOST_FILES or not all(one.endswith(".py") for one in files):
         raise ValueError(f"it must be up to {MOST_FILES} Python files, separated by commas")
-    return ",".join(dict.fromkeys(given))
+    return ",".join(dict.fromkeys(files))
 
 
 def _list(text: str, form: re.Pattern[str], what: str) -> str:
-    given = [one for one in re.split(r"[,\s]+", text.lower()) if one]
-    if not all(form.fullmatch(one) for one in given):
+    values = [one for one in re.split(r"[,\s]+", text.lower()) if one]
+    if not all(form.fullmatch(one) for one in values):
         raise ValueError(f"it must be {what}, separated by commas")
-    return ",".join(given)
+    return ",".join(values)

@@ -1,1 +1,1 @@
-"""Maintenance tasks: what curtsy does for itself on a schedule."""
+"""Maintenance tasks that curtsy runs on a schedule."""

@@ -1,4 +1,4 @@
-"""What curtsy does for itself on a schedule, by name. Each may run anywhere, and more than once."""
+"""The maintenance tasks, by name. Any process may run each of them, any number of times."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,20 +12,21 @@ from curtsy.jobs.purge import old_jobs
 from curtsy.model.failure_kinds import RULES
 from curtsy.schedules.firings import delete_old
 from curtsy.sites.retention import (
-    forget_records,
-    forget_sightings,
-    runs_gone,
+    delete_records,
+    delete_sightings,
+    deleted_runs,
     sites_with_old_records,
 )
 from curtsy.store import Connection, Statement, Store
 
 NOT_BUILT: Mapping[str, str] = {"health": "monitoring", "reports": "monitoring"}
-"""Named in the contract; the part that brings each."""
+"""Tasks that the API documents name, each with the part of curtsy that will add it."""
 NAMES = ("health", "reports", "dead_letters", "cleanup")
+BATCH = 1_000
 MOST_RETRIES = 3
-"""Of one page, without anybody asking for it."""
+"""Automatic retries of one page."""
 MOST_JOBS = 1_000
-"""That one cleanup forgets; the next goes on."""
+"""Jobs that one cleanup deletes; the next cleanup continues."""
 
 _RECOVERED = Statement(
     """
@@ -43,7 +44,7 @@ _RECOVERED = Statement(
     """,
     retried={"kind": "text"},
 )
-_HOLD_SITES = Statement(
+_LOCK_SITES = Statement(
     """
     SELECT s.id FROM sites s WHERE s.id IN (
         SELECT j.site_id FROM {wanted} JOIN dead_letters d ON d.id = wanted.id
@@ -60,65 +61,67 @@ class MaintenanceTasks:
         self._store, self._clock, self._keep_days = store, clock, keep_days
 
     def by_name(self) -> Mapping[str, Callable[[], Awaitable[str]]]:
-        """Those that are built; each returns a sentence about what it did."""
+        """Returns the tasks that are built; each returns a sentence about what it did."""
         return {"dead_letters": self._dead_letters, "cleanup": self._cleanup}
 
     async def _dead_letters(self) -> str:
-        """Pages that were given up for a passing reason are tried again, once their source answers
-        as it should; but no run of a site goes on anew beside another, or after a newer one."""
+        """Retries pages that failed for a temporary reason, once their source works again. Never
+        reopens a run of a site while another run is open, or after a newer one."""
         letters, after = 0, 0
         while ids := await self._store.read(lambda c: _recovered(c, after)):  # noqa: B023
             now = self._clock.now()
             settled = await self._store.write(lambda c: _retry(c, ids, now=now))  # noqa: B023
             letters, after = letters + settled.pages, ids[-1]
-        return f"{letters} pages that were given up are tried again."
+        return f"{letters} failed pages are retried."
 
     async def _cleanup(self) -> str:
-        """What has expired, jobs that ended longer ago than results are kept, and what runs of
-        sites found and nobody will compare with any more."""
+        """Deletes expired keys and sessions, old firings and jobs, and records and sightings of
+        sites that no run will be compared with."""
         now, keep = self._clock.now(), self._keep_days * DAY
         await self._in_batches(lambda c: prune_some(c, now=now))
         await self._in_batches(lambda c: delete_old(c, before=now - keep, most=BATCH))
         old = await self._store.read(lambda c: old_jobs(c, keep=keep, now=now, most=MOST_JOBS))
         for job in old:
-            with suppress(NotFound):  # somebody else has just forgotten it
+            with suppress(NotFound):  # another process has just deleted it
                 while await self._store.write(lambda c: purge_some(c, job)) == PURGE_BATCH:  # noqa: B023
                     pass
-        await self._forget_sightings()
-        # runs that the next cleanup forgets still hold what they saw, and asking them takes long
-        records = await self._forget_records(keep) if len(old) < MOST_JOBS else 0
+        await self._delete_sightings()
+        # Sightings of runs that only the next cleanup deletes make this query slow.
+        records = await self._delete_records(keep) if len(old) < MOST_JOBS else 0
         return (
-            f"{len(old)} jobs older than {self._keep_days} days were forgotten, and {records} "
-            "records that their sites did not have for as long."
+            f"{len(old)} jobs older than {self._keep_days} days were deleted, and {records} "
+            "records that their sites have not had for as long."
         )
 
-    async def _forget_sightings(self) -> None:
+    async def _delete_sightings(self) -> None:
         after: int | None = 0
         while after is not None:
             begin = after
-            gone, after = await self._store.read(lambda c: runs_gone(c, begin))  # noqa: B023
+            gone, after = await self._store.read(lambda c: deleted_runs(c, begin))  # noqa: B023
             for run in gone:
-                await self._in_batches(lambda c: forget_sightings(c, run))  # noqa: B023
+                await self._in_batches(lambda c: delete_sightings(c, run))  # noqa: B023
 
-    async def _forget_records(self, keep: int) -> int:
-        forgotten = 0
+    async def _delete_records(self, keep: int) -> int:
+        deleted = 0
         sites = await self._store.read(lambda c: sites_with_old_records(c, keep=keep))
         for site in sites:
-            forgotten += await self._in_batches(lambda c: forget_records(c, site))  # noqa: B023
-        return forgotten
+            deleted += await self._in_batches(lambda c: delete_records(c, site))  # noqa: B023
+        return deleted
 
     async def _in_batches(self, work: Callable[[Connection], int]) -> int:
-        """One transaction after the other, until one finds less than a batch; all they found."""
-        found = some = await self._store.write(work)
-        while some >= BATCH:
-            some = await self._store.write(work)
-            found += some
-        return found
+        """Repeats a transaction until it deletes less than a batch; returns how many rows were
+        deleted."""
+        total = number = await self._store.write(work)
+        while number >= BATCH:
+            number = await self._store.write(work)
+            total += number
+        return total
 
 
 def _retry(connection: Connection, ids: Sequence[int], *, now: int) -> Settled:
-    """Those of them that still may be, now that nobody else begins a run of their sites."""
-    _HOLD_SITES(connection, wanted=[(i,) for i in ids]).all()
+    """Locks the sites of these dead letters, so that no run of them starts, and retries those that
+    may still be retried."""
+    _LOCK_SITES(connection, wanted=[(i,) for i in ids]).all()
     still = set(_recovered(connection, ids[0] - 1)) & set(ids)
     return retry_letters(connection, LetterSelection(sorted(still)), now=now)
 
@@ -129,10 +132,7 @@ def _recovered(connection: Connection, after: int) -> list[int]:
                            most=BATCH).scalars())  # fmt: skip
 
 
-BATCH = 1_000
-
-
 def prune_some(connection: Connection, *, now: int) -> int:
-    """Returns how many rows were deleted; fewer than a batch: nothing is left to prune."""
+    """Deletes expired keys and sessions; returns how many. Less than `BATCH`: none are left."""
     return (idempotency.delete_expired(connection, now=now, most=BATCH)
             + sessions.delete_expired(connection, now=now, most=BATCH))  # fmt: skip

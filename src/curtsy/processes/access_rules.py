@@ -1,4 +1,4 @@
-"""How the API is reached: alone, nobody but this machine; for others, only with keys."""
+"""Access to the API: from this machine without keys, from other machines only with keys."""
 
 import socket
 from ipaddress import ip_address
@@ -15,8 +15,8 @@ class UnprotectedAddress(BadSetting):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"The API would listen on {host}, where others reach it, and nobody would be asked for "
-            "a key: make one with `curtsy keys add --user NAME --role admin`, or let everyone in "
+            f"The API would listen on {host}, where other machines reach it, without asking for a "
+            "key: create one with `curtsy keys add --user NAME --role admin`, or allow everyone "
             "with CURTSY_OPEN_ACCESS=on."
         )
 
@@ -24,7 +24,8 @@ class UnprotectedAddress(BadSetting):
 async def access_rules_for(
     settings: Settings, listening: socket.socket, store: Store
 ) -> AccessRules:
-    """Refuses to be open to others unless that was asked for."""
+    """Raises `UnprotectedAddress` if other machines could use the API without a key, unless
+    OPEN_ACCESS allows that."""
     access_rules = AccessRules(
         hosts=frozenset(_list(settings.allowed_hosts)) or _names(settings),
         origins=tuple(_list(settings.cors_origins)),
@@ -38,7 +39,7 @@ async def access_rules_for(
 
 
 def is_private(listening: socket.socket) -> bool:
-    """Only this machine reaches it."""
+    """Whether only this machine can connect."""
     return ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
 
 
@@ -47,6 +48,6 @@ def _list(setting: str) -> list[str]:
 
 
 def _names(settings: Settings) -> frozenset[str]:
-    """What the machine is called, with and without its domain."""
+    """Returns the host names of this machine, with and without its domain."""
     machine = socket.gethostname().lower()
     return frozenset({settings.api_host.lower(), machine, machine.partition(".")[0]})

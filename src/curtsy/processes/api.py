@@ -10,7 +10,7 @@ from curtsy.processes.access_rules import access_rules_for
 from curtsy.processes.builders import scheduler_for, submitter_for
 from curtsy.processes.declared_files import Declared, apply
 from curtsy.processes.http_server import Api, listen
-from curtsy.processes.parts import keep_time, until_stopped
+from curtsy.processes.parts import synchronise_clock, until_stopped
 from curtsy.processes.signals import Stop
 from curtsy.processes.startup import own_scrapers, ready
 from curtsy.schedules.scheduler import Scheduler
@@ -19,7 +19,7 @@ from curtsy.store.wakeups import Wakeups
 
 
 async def serve_api(settings: Settings) -> None:
-    """The API alone, until a signal; other processes fetch."""
+    """Serves the API until a signal; other processes fetch pages."""
     declared, own = Declared.read(settings), own_scrapers(settings)
     with Stop() as stop, listen(settings) as listening:
         async with (
@@ -32,7 +32,7 @@ async def serve_api(settings: Settings) -> None:
                                    wakeups.send) as backend:  # fmt: skip
                 access_rules = await access_rules_for(settings, listening, store)
                 await apply(settings, declared, store, clock, scheduler.firer.check)
-                steps = {"keep_time": lambda: keep_time(store, clock)}
+                steps = {"keep_time": lambda: synchronise_clock(store, clock)}
                 await until_stopped(stop, [Api(backend, listening, access_rules)], steps)
 
 

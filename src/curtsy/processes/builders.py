@@ -34,7 +34,7 @@ def scheduler_for(
     on_work: Callable[[], None],
 ) -> Scheduler:  # fmt: skip
     payloads = PayloadParser(page_max_age=milliseconds(settings.page_max_age),
-                     crawl_cache_ttl=milliseconds(settings.crawl_cache_ttl))  # fmt: skip
+                             crawl_cache_ttl=milliseconds(settings.crawl_cache_ttl))  # fmt: skip
     maintenance = MaintenanceTasks(store=store, clock=clock, keep_days=settings.result_days)
     return build_scheduler(store=store, submitter=submitter, payloads=payloads,
                            maintenance=maintenance, policy=whole_policy(settings),
@@ -47,7 +47,7 @@ def build_scheduler(
 ) -> Scheduler:  # fmt: skip
     firer = Firer(clock=clock, limits=submitter.limits, delay_ms=submitter.delay_ms,
                   task_of=payloads, pending=submitter.pending)  # fmt: skip
-    tasks = TaskQueue(store=store, duties=maintenance.by_name())
+    tasks = TaskQueue(store=store, tasks=maintenance.by_name())
     return Scheduler(
         firer=firer,
         ticker=Ticker(store=store, clock=clock, firer=firer, tasks=tasks, on_work=on_work),
@@ -55,9 +55,8 @@ def build_scheduler(
     )
 
 
-async def do_now(duty: str, settings: Settings, *, keep_days: int) -> str:
-    """A sentence about what it did."""
+async def run_task(name: str, settings: Settings, *, keep_days: int) -> str:
+    """Runs a maintenance task now; returns a sentence about what it did."""
     async with ready(settings, upgrades_sqlite=True) as (store, clock):
-        return await MaintenanceTasks(store=store, clock=clock, keep_days=keep_days).by_name()[
-            duty
-        ]()
+        tasks = MaintenanceTasks(store=store, clock=clock, keep_days=keep_days).by_name()
+        return await tasks[name]()

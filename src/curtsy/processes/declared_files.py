@@ -1,4 +1,4 @@
-"""The files of sources, sites and schedules take effect when a process starts."""
+"""Applies the files of sources, sites and schedules when a process starts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from curtsy.config.declared_files import read_schedules, read_sites
 from curtsy.config.sources_file import Sections
 from curtsy.frontier.source_policy import PolicyContext
 from curtsy.logs import logger
-from curtsy.requests.schedule_specs import CheckPayload
 from curtsy.requests.schedules import ScheduleRequest
 from curtsy.requests.schedules_file import apply_schedules
+from curtsy.schedules.firer import CheckPayload
 from curtsy.schedules.site_schedules import apply_sites
 from curtsy.sites.spec import SiteSpec
 from curtsy.sources.file import Applied, apply_file
@@ -23,7 +23,7 @@ log = logger("app")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the files say; None: there is no such file."""
+    """The parsed files; None for a file that does not exist."""
 
     sources: Sections | None
     sites: Mapping[str, SiteSpec] | None
@@ -31,30 +31,30 @@ class Declared:
 
     @classmethod
     def read(cls, settings: Settings) -> Self:
-        """Raises `BadSetting` with all that is wrong in a file."""
+        """Raises `BadSetting` with all problems of a file."""
         return cls(read_sources(settings), read_sites(settings), read_schedules(settings))
 
 
 async def apply(
     settings: Settings, declared: Declared, store: Store, clock: Clock, check: CheckPayload
 ) -> None:
-    """Each file in a transaction of its own; any number of processes may do so."""
+    """Applies each file in its own transaction; any number of processes may do so."""
     await apply_sources(settings, declared.sources, store, clock)
     if declared.sites is not None:
         sites = declared.sites
         defaults, lease_ttl = whole_policy(settings), milliseconds(settings.lease_seconds)
-        _tell("sites_applied", settings.sites_file, await store.write(
+        _log_applied("sites_applied", settings.sites_file, await store.write(
             lambda c: apply_sites(c, sites, PolicyContext(defaults, lease_ttl, clock.now()), check),
             durable=True,
         ))  # fmt: skip
     if declared.schedules is not None:
         schedules = declared.schedules
-        _tell("schedules_applied", settings.schedules_file, await store.write(
+        _log_applied("schedules_applied", settings.schedules_file, await store.write(
             lambda c: apply_schedules(c, schedules, check, now=clock.now()), durable=True
         ))  # fmt: skip
 
 
-def _tell(event: str, file: str, applied: Applied) -> None:
+def _log_applied(event: str, file: str, applied: Applied) -> None:
     if applied.declared or applied.removed:
         log.info(event, file=file, declared=applied.declared, removed=applied.removed)
 
@@ -62,7 +62,7 @@ def _tell(event: str, file: str, applied: Applied) -> None:
 async def apply_sources(
     settings: Settings, described: Sections | None, store: Store, clock: Clock
 ) -> None:
-    """In one transaction; any number of processes may do so. Without a file nothing changes."""
+    """Applies the sources file in one transaction; any number of processes may do so."""
     if described is None:
         return
     defaults, lease_ttl = whole_policy(settings), milliseconds(settings.lease_seconds)

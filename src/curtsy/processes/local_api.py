@@ -1,4 +1,4 @@
-"""The API within this process, on the local database: for commands that need no server."""
+"""The API within this process, on the local database, for commands that run without a server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -28,10 +28,10 @@ NAME = "local"
 
 @asynccontextmanager
 async def local_api(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
-    """As a client; workers elsewhere hear at once of what is submitted, where they can."""
+    """Yields a client of the API. Submitted jobs wake the workers of other processes at once."""
     try:
         own = own_scrapers(settings)
-    except BadSetting as bad:  # whoever only looks at jobs has no need of them
+    except BadSetting as bad:  # commands that only read jobs need no scrapers
         log.warning("scrapers_not_known", reason=str(bad).partition("\n")[0])
         own = OwnScrapers()
     async with (
@@ -44,7 +44,7 @@ async def local_api(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
 
 @asynccontextmanager
 async def whole_engine(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
-    """The same with a worker beside it, for as long as it is needed."""
+    """Like `local_api`, with a worker that runs until the context ends."""
     described, own = read_sources(settings), own_scrapers(settings)
     async with ready(settings, upgrades_sqlite=True) as (store, clock):
         await apply_sources(settings, described, store, clock)
@@ -68,8 +68,10 @@ async def _client(
     submitter = submitter_for(settings, store, clock, on_work, own)
     scheduler = scheduler_for(settings, store, clock, submitter, on_work)
     async with backend_for(settings, store, clock, submitter, scheduler, on_work) as backend:
-        ourselves = AccessRules(hosts=frozenset({NAME}), open_access=True)
-        transport = httpx.ASGITransport(create_app(backend, ourselves), raise_app_exceptions=False)
+        access_rules = AccessRules(hosts=frozenset({NAME}), open_access=True)
+        transport = httpx.ASGITransport(
+            create_app(backend, access_rules), raise_app_exceptions=False
+        )
         async with httpx.AsyncClient(transport=transport, base_url=f"http://{NAME}") as http:
             yield http
-        await backend.schedules.settle()  # nobody else would go on with it
+        await backend.schedules.settle()  # maintenance tasks end with this process

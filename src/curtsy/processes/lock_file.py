@@ -1,4 +1,5 @@
-"""One `up` for each database file: a lock that ends with its process, and says which that is."""
+"""The lock file of `curtsy up`: one process per database. The kernel releases the lock when the
+process ends; the file contains the process id."""
 
 import fcntl
 import os
@@ -16,16 +17,16 @@ class UpAlready(BadSetting):
     code = "up_already"
 
 
-def place(settings: Settings) -> Path:
-    """Beside a SQLite file; in the working folder for any other database."""
+def lock_path(settings: Settings) -> Path:
+    """Next to a SQLite file; in the working folder for other databases."""
     url = settings.database_url
     return Path(f"{url.removeprefix(SQLITE)}.up" if url.startswith(SQLITE) else "curtsy.up")
 
 
 @contextmanager
-def presence(settings: Settings) -> Iterator[None]:
-    """Held for as long as `up` runs. A second one is refused."""
-    path = place(settings)
+def hold_lock(settings: Settings) -> Iterator[None]:
+    """Holds the lock. Raises `UpAlready` if another process holds it."""
+    path = lock_path(settings)
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
@@ -33,8 +34,8 @@ def presence(settings: Settings) -> Iterator[None]:
     try:
         if not _lock(file):
             raise UpAlready(
-                f"curtsy is up already on {settings.database_url} (process {_number(file)}). "
-                "Use it, end it with `curtsy stop`, or give this one another CURTSY_DATABASE_URL."
+                f"curtsy is up already on {settings.database_url} (process {_process_id(file)}). "
+                "Use that one, end it with `curtsy stop`, or set another CURTSY_DATABASE_URL."
             )
         os.truncate(file, 0)
         os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
@@ -44,14 +45,14 @@ def presence(settings: Settings) -> Iterator[None]:
         os.close(file)
 
 
-def who_is_up(settings: Settings) -> int | None:
-    """The process, if there is one."""
+def running_process(settings: Settings) -> int | None:
+    """Returns the id of the process that holds the lock, if there is one."""
     try:
-        file = os.open(place(settings), os.O_RDWR)
+        file = os.open(lock_path(settings), os.O_RDWR)
     except OSError:
         return None
     try:
-        return None if _lock(file) else _number(file)
+        return None if _lock(file) else _process_id(file)
     finally:
         os.close(file)
 
@@ -64,6 +65,6 @@ def _lock(file: int) -> bool:
     return True
 
 
-def _number(file: int) -> int | None:
+def _process_id(file: int) -> int | None:
     text = os.pread(file, 20, 0).strip()
     return int(text) if text.isdigit() else None

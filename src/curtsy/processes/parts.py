@@ -14,7 +14,7 @@ SYNCHRONISE_EVERY_SECONDS = 5.0
 
 
 class Part(Protocol):
-    """Runs until it is asked to stop; `stop` returns when what was open has ended."""
+    """Runs until `stop` is called; `stop` returns once all open work has ended."""
 
     async def run(self) -> None: ...
     async def stop(self) -> None: ...
@@ -25,7 +25,7 @@ async def until_stopped(
     parts: Sequence[Part],
     steps: Mapping[str, Callable[[], Awaitable[float]]] | None = None,
 ) -> None:
-    """Run the parts together. One that fails takes the others down: half a process is none."""
+    """Runs the parts together until a signal. If one part fails, all of them end."""
     async with asyncio.TaskGroup() as group:
         loops = [group.create_task(periodic.run(*named)) for named in (steps or {}).items()]
         for part in parts:
@@ -36,7 +36,7 @@ async def until_stopped(
             task.cancel()
 
 
-async def keep_time(store: Store, clock: Clock) -> float:
-    """Synchronises the clock in processes without a worker, whose heartbeat does so."""
+async def synchronise_clock(store: Store, clock: Clock) -> float:
+    """A periodic step for processes without a worker: a worker's heartbeat does the same."""
     await synchronise(store, clock)
     return SYNCHRONISE_EVERY_SECONDS

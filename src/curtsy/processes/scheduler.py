@@ -11,7 +11,7 @@ from curtsy.logs import logger
 from curtsy.maintenance.tasks import BATCH, prune_some
 from curtsy.processes.builders import scheduler_for, submitter_for
 from curtsy.processes.declared_files import Declared, apply
-from curtsy.processes.parts import keep_time, until_stopped
+from curtsy.processes.parts import synchronise_clock, until_stopped
 from curtsy.processes.signals import Stop
 from curtsy.processes.startup import own_scrapers, ready
 from curtsy.schedules.scheduler import Scheduler
@@ -29,7 +29,7 @@ GATHER_EVERY_SECONDS = 2.0
 
 
 async def run_scheduler(settings: Settings) -> None:
-    """A scheduler alone, until a signal; run as many as you like."""
+    """Runs a scheduler until a signal; any number of them may run."""
     declared, own = Declared.read(settings), own_scrapers(settings)
     with Stop() as stop:
         async with (
@@ -40,7 +40,7 @@ async def run_scheduler(settings: Settings) -> None:
             scheduler = scheduler_for(settings, store, clock, submitter, wakeups.send)
             await apply(settings, declared, store, clock, scheduler.firer.check)
             loops = loops_for(settings, store, clock, scheduler)
-            steps = {"keep_time": lambda: keep_time(store, clock)}
+            steps = {"keep_time": lambda: synchronise_clock(store, clock)}
             await until_stopped(stop, [loops], steps)
 
 
@@ -52,11 +52,11 @@ def loops_for(
 
 
 class SchedulerLoops:
-    """Runs the periodic steps of a scheduler until it is asked to stop."""
+    """Runs the periodic steps of a scheduler until `stop` is called."""
 
     def __init__(self, *, store: Store, clock: Clock, ticker: Ticker, run_timeout: int) -> None:
         self._store, self._clock, self._ticker = store, clock, ticker
-        self._overdue = RunTimeouts(store=store, clock=clock, run_timeout=run_timeout)
+        self._run_timeouts = RunTimeouts(store=store, clock=clock, run_timeout=run_timeout)
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
@@ -68,7 +68,7 @@ class SchedulerLoops:
                 periodic.run("do", self._ticker.tasks.step, self._ticker.tasks.wake)
             ),
             asyncio.create_task(periodic.run("gather", self.gather)),
-            asyncio.create_task(periodic.run("end_overdue_runs", self._overdue.step)),
+            asyncio.create_task(periodic.run("end_overdue_runs", self._run_timeouts.step)),
         ]
         await self._stopping.wait()
         for task in steps:
@@ -82,8 +82,8 @@ class SchedulerLoops:
         self._stopping.set()
 
     async def gather(self) -> float:
-        """A periodic step: compares the records of finished runs with those before. A site that
-        fails does not hold up the others."""
+        """A periodic step: compares the records of finished runs with those before. An error of one
+        site does not hold up the others."""
         for site in await self._store.read(sites_to_gather):
             try:
                 await self._gather(site)
@@ -100,7 +100,7 @@ class SchedulerLoops:
             log_run("run_ended", site, *ended)
 
     async def prune(self) -> float:
-        """A periodic step: what has expired goes, a batch in each transaction."""
+        """A periodic step: deletes expired keys and sessions, a batch in each transaction."""
         now = self._clock.now()
-        gone = await self._store.write(lambda c: prune_some(c, now=now))
-        return 0.0 if gone >= BATCH else PRUNE_EVERY_SECONDS
+        deleted = await self._store.write(lambda c: prune_some(c, now=now))
+        return 0.0 if deleted >= BATCH else PRUNE_EVERY_SECONDS

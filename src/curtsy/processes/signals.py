@@ -1,4 +1,4 @@
-"""Signals: the first asks the process to end in order, the second ends it at once."""
+"""Signals: the first one shuts the process down gracefully, the second one ends it at once."""
 
 import asyncio
 import os
@@ -12,10 +12,10 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Stop:
-    """Waits for the first signal; entered for as long as the process can end in order."""
+    """A context manager that handles the signals; `wait` returns after the first one."""
 
     def __init__(self) -> None:
-        self._asked = asyncio.Event()
+        self._requested = asyncio.Event()
 
     def __enter__(self) -> "Stop":
         loop = asyncio.get_running_loop()
@@ -29,11 +29,11 @@ class Stop:
             loop.remove_signal_handler(number)
 
     def _on_signal(self, number: signal.Signals) -> None:
-        if self._asked.is_set():
+        if self._requested.is_set():
             log.warning("stopped_at_once", signal=signal.Signals(number).name)
             os._exit(128 + number)
         log.info("stopping", signal=signal.Signals(number).name, meaning="again ends it at once")
-        self._asked.set()
+        self._requested.set()
 
     async def wait(self) -> None:
-        await self._asked.wait()
+        await self._requested.wait()

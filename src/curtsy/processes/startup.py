@@ -1,4 +1,4 @@
-"""What every process does first: a database that can be used, with the schema it needs."""
+"""The start of every process: opens the store, checks its schema, finds custom scrapers."""
 
 import asyncio
 import gc
@@ -27,7 +27,8 @@ CLOSE_WITHIN_SECONDS = 5.0
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Store]:
-    """The store, whatever its schema. A database that hangs does not hold up the end."""
+    """Opens the store without checking its schema. Closing has a timeout, for a database that
+    hangs."""
     check_folder(settings.database_url)
     _allow_many_files()
     collect_garbage_less_often()
@@ -48,7 +49,7 @@ async def opened(settings: Settings) -> AsyncIterator[Store]:
 async def ready(
     settings: Settings, *, upgrades_sqlite: bool = False
 ) -> AsyncIterator[tuple[Store, Clock]]:
-    """The store with the schema that this program knows, and a clock in step with it."""
+    """Opens the store, requires the schema of this version, and synchronises a clock with it."""
     async with opened(settings) as store:
         if upgrades_sqlite and store.is_sqlite and await found(store) != newest():
             await _upgrade(store)
@@ -59,7 +60,7 @@ async def ready(
 
 
 async def _upgrade(store: Store) -> None:
-    from curtsy.store.upgrade import upgrade  # with Alembic, which takes long to import
+    from curtsy.store.upgrade import upgrade  # imports Alembic, which is slow
 
     before, after = await upgrade(store)
     if before != after:
@@ -67,10 +68,11 @@ async def _upgrade(store: Store) -> None:
 
 
 def own_scrapers(settings: Settings) -> OwnScrapers:
-    """What SCRAPERS and installed packages have. Raises `BadSetting` where one cannot be used.
+    """Finds the scrapers of SCRAPERS and of installed packages. Raises `BadSetting` for a scraper
+    that cannot be used.
 
-    It waits for a process that imports them: to be called before anybody waits for this one. Where
-    there are some, they do not get to see what this process was told.
+    Blocks while another process imports the scrapers, so call it before the event loop serves
+    anything. If scrapers are found, they cannot read this process's environment and memory.
     """
     found = inspected([file for file in settings.scrapers.split(",") if file])
     if found.names:
@@ -79,15 +81,15 @@ def own_scrapers(settings: Settings) -> OwnScrapers:
 
 
 def _allow_many_files() -> None:
-    """Each open request is a file to the system, and the usual limit is soon reached."""
+    """Raises the limit of open files: each open request is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def collect_garbage_less_often() -> None:
-    """Pages and jobs make many short-lived objects and few cycles: measured, a tenth of all time
-    went into looking for cycles among objects that were about to go anyway."""
+    """Pages and jobs create many short-lived objects and few cycles: measured, a tenth of the time
+    went into searching them for cycles."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
@@ -98,17 +100,17 @@ def check_folder(url: str) -> None:
         return
     path = Path(url.removeprefix(SQLITE)).absolute()
     if path.is_dir():
-        raise BadSetting(f"DATABASE_URL names {path}, which is a folder: name a file in it.")
+        raise BadSetting(f"DATABASE_URL names {path}, which is a folder: name a file.")
     if not path.parent.is_dir():
         raise BadSetting(f"DATABASE_URL names {path}: the folder {path.parent} does not exist.")
-    # the folder too: SQLite writes its log beside the file
-    places = [place for place in (path.parent, path) if place.exists()]
-    as_we_are = os.access in os.supports_effective_ids
-    refusing = [p for p in places if not os.access(p, os.W_OK, effective_ids=as_we_are)]
-    if refusing:
-        raise BadSetting(f"DATABASE_URL names {path}: {refusing[0]} cannot be written to.")
+    # The folder too: SQLite writes its log next to the file.
+    paths = [one for one in (path.parent, path) if one.exists()]
+    effective = os.access in os.supports_effective_ids
+    read_only = [one for one in paths if not os.access(one, os.W_OK, effective_ids=effective)]
+    if read_only:
+        raise BadSetting(f"DATABASE_URL names {path}: {read_only[0]} is not writable.")
     if path.exists() and not _is_sqlite(path):
-        raise BadSetting(f"DATABASE_URL names {path}, which is a file of another kind.")
+        raise BadSetting(f"DATABASE_URL names {path}, which is not a SQLite file.")
 
 
 def _is_sqlite(path: Path) -> bool:

@@ -1,7 +1,7 @@
-"""One page through one scraper, outside of any job: for those who write scrapers.
+"""Runs one page through one scraper, without a job: for authors of scrapers.
 
-The page is asked for as a worker would ask, robots.txt first and at the pace of a host that nobody
-described, through the guard; or it comes from a file. The scraper runs in the pool.
+The page is fetched as a worker fetches it, robots.txt first, at the default pace and through the
+address guard; or it comes from a file. The scraper runs in the pool.
 """
 
 import asyncio
@@ -30,10 +30,10 @@ from curtsy.worker.robots_cache import RobotsCache
 @dataclass(frozen=True, slots=True)
 class Trial:
     scraper: str | None
-    """None: the only one of your own."""
+    """None: the only custom scraper."""
     url: str
     saved: Reply | None = None
-    """Nothing is fetched then."""
+    """A saved page; nothing is fetched then."""
     params: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -42,9 +42,9 @@ class Tried:
     scraper: str
     outcome: Record | Failed
     reply: Reply | None
-    """None: there was no page."""
+    """None: no page was fetched."""
     seconds: float = 0.0
-    """That the scraper took."""
+    """Running time of the scraper."""
 
 
 async def try_page(settings: Settings, trial: Trial) -> Tried:
@@ -67,15 +67,15 @@ async def try_page(settings: Settings, trial: Trial) -> Tried:
 
 def _only_one(names: frozenset[str]) -> str:
     if len(names) != 1:
-        raise BadRequest(["Which scraper? Name one with --scraper."])
+        raise BadRequest(["Choose a scraper with --scraper."])
     return next(iter(names))
 
 
 async def _fetched(
     url: str, settings: Settings, worker: WorkerSettings, pool: Pool
 ) -> Reply | Failed:
-    """Request after request through a worker's pipeline, each as far from the last as the policy
-    of an undescribed host wants."""
+    """Sends requests through a worker's pipeline until there is an answer, with the default delay
+    between two requests to a host."""
     clock, policy, visit = Clock(), whole_policy(settings), _visit(url)
     started_at: dict[str, float] = {}
     async with Fetcher(limits=worker.limits, user_agent=worker.user_agent,
@@ -94,7 +94,7 @@ async def _fetched(
                 return answer
             match answer.outcome:
                 case None:
-                    continue  # robots.txt is known now
+                    continue  # robots.txt is cached now
                 case Moved(url=onward, progress=progress):
                     visit = visit._replace(url=onward, progress=progress, hops=visit.hops + 1)
                 case Failed() as failed:
@@ -104,13 +104,13 @@ async def _fetched(
 
 
 async def _wait_for(started_at: dict[str, float], host: str, policy: Policy) -> None:
-    rest = started_at.get(host, -math.inf) + policy.min_delay / 1000 - time.monotonic()
-    await asyncio.sleep(max(0.0, rest))
+    delay = started_at.get(host, -math.inf) + policy.min_delay / 1000 - time.monotonic()
+    await asyncio.sleep(max(0.0, delay))
     started_at[host] = time.monotonic()
 
 
 def _visit(url: str) -> Visit:
-    """As a lane would read it, of a page that no job has."""
+    """Builds a visit of a page that no job has."""
     return Visit(
         page_id=0, turn=0, source_id=0, priority=5, rank=0, due_at=None, attempt=0, hops=0,
         url=url, progress=None, crashes=0, created_at=0, scraper="raw", options=None, etag=None,

@@ -11,7 +11,7 @@ from curtsy.processes.api import backend_for
 from curtsy.processes.builders import scheduler_for, submitter_for
 from curtsy.processes.declared_files import Declared, apply
 from curtsy.processes.http_server import Api, listen, url_of
-from curtsy.processes.lock_file import presence
+from curtsy.processes.lock_file import hold_lock
 from curtsy.processes.parts import until_stopped
 from curtsy.processes.scheduler import loops_for
 from curtsy.processes.signals import Stop
@@ -27,14 +27,14 @@ async def run_up(
     on_up: Callable[[str], None] = lambda _url: None,
     on_down: Callable[[int, Count], None] = lambda _recorded, _waiting: None,
 ) -> None:
-    """Run until a signal. A SQLite file is created or brought up to date first.
+    """Runs until a signal. Creates or upgrades a SQLite file first.
 
-    `on_up` receives the API's address; `on_down` how many pages this run recorded and how many
-    still wait.
+    `on_up` receives the API's address; `on_down` the number of pages that this process recorded,
+    and of those that still wait.
     """
     check_folder(settings.database_url)
     declared, own = Declared.read(settings), own_scrapers(settings)
-    with presence(settings), Stop() as stop, listen(settings) as listening:
+    with hold_lock(settings), Stop() as stop, listen(settings) as listening:
         async with ready(settings, upgrades_sqlite=True) as (store, clock):
             access_rules = await access_rules_for(settings, listening, store)
             worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own),
@@ -58,5 +58,5 @@ async def run_up(
                 on_up(url_of(listening))
                 loops = loops_for(settings, store, clock, scheduler)
                 await until_stopped(stop, [Api(backend, listening, access_rules), worker, loops])
-                with suppress(StoreAway):  # then nobody can say, and nothing is lost either
+                with suppress(StoreAway):  # the numbers are unknown then, but nothing is lost
                     on_down(worker.recorded, await store.read(waiting_visits))

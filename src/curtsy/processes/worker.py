@@ -11,7 +11,7 @@ from curtsy.worker import Worker
 
 
 async def run_worker(settings: Settings) -> None:
-    """A worker alone, until a signal; run as many as you like."""
+    """Runs a worker until a signal; any number of them may run."""
     declared, own = Declared.read(settings), own_scrapers(settings)
     with Stop() as stop:
         async with ready(settings) as (store, clock):

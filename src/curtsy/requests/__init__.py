@@ -1,1 +1,2 @@
-"""Request bodies of every door, parsed into job requests and schedule specs; no web framework."""
+"""Request bodies of every door, and the job requests and schedule specs they become. Imports no web
+framework."""

@@ -1,4 +1,4 @@
-"""The articles door's request body, and the job request it becomes."""
+"""The request body of the articles door, and the job request that it becomes."""
 
 import hashlib
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.options import checked_headers
 from curtsy.model.roles import Caller
 from curtsy.requests import examples
-from curtsy.requests.instants import Moment, yet_to_come
+from curtsy.requests.instants import Moment, future_instant
 
 DOOR = "articles"
 LONGEST_MAX_AGE_SECONDS = 10**9
@@ -36,19 +36,19 @@ class Article(BaseModel):
 
     url: str
     source: Label | None = None
-    """A label on the result; it chooses no policy."""
+    """A label on the result; it does not select a policy."""
     category: Label | None = None
     priority: int = Field(5, ge=1, le=10)
-    """1 is first."""
+    """1 is the highest."""
 
 
 MANY = 1_000
 _MANY_ARTICLES = TypeAdapter(Annotated[list[Article], FailFast()])
 
 
-def _with_few_problems(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
-    """Each problem is told, but of many articles only the first: an answer must not be larger
-    than its question."""
+def _check_articles(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Reports every problem, but for many articles only the first one: an answer must not be larger
+    than its request."""
     if not isinstance(given, list) or len(given) <= MANY:
         return check(given)
     try:
@@ -64,17 +64,17 @@ class ArticlesRequest(BaseModel):
         extra="forbid", strict=True, json_schema_extra=examples.shown(examples.ARTICLES_REQUEST)
     )
 
-    articles: Annotated[list[Article], WrapValidator(_with_few_problems)]
+    articles: Annotated[list[Article], WrapValidator(_check_articles)]
     max_age: int | None = Field(None, ge=0, le=LONGEST_MAX_AGE_SECONDS)
-    """A stored article no older than so many seconds will do (`PAGE_MAX_AGE`)."""
+    """Accept a stored article that is at most this many seconds old (default: `PAGE_MAX_AGE`)."""
     ignore_cache: bool = False
     webhook_url: str | None = Field(None, max_length=8_000)
-    """Is told of the job's end, with a signature."""
+    """Receives a signed request when the job ends."""
     finish_by: Moment | None = None
-    """A wish: the status says whether it may be expected to come true, a `dry_run` what would
-    make it."""
+    """The desired end of the job: the status says whether it is likely to be met, and a `dry_run`
+    which changes would meet it."""
     dry_run: bool = False
-    """Submit nothing: say what it would come to."""
+    """Submit nothing, but return what the job would do."""
     name: str | None = Field(None, max_length=300)
     tags: list[Tag] = Field(default_factory=list, max_length=MOST_TAGS)
     headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = Field(
@@ -84,22 +84,22 @@ class ArticlesRequest(BaseModel):
 
 
 def job_request(
-    asked: ArticlesRequest, *, key: str | None, page_max_age: int, caller: Caller, now: int
+    body: ArticlesRequest, *, key: str | None, page_max_age: int, caller: Caller, now: int
 ) -> JobRequest:
-    asked_for = orjson.dumps(asked.model_dump(), option=orjson.OPT_SORT_KEYS)
-    max_age = page_max_age if asked.max_age is None else asked.max_age * SECOND
+    packed = orjson.dumps(body.model_dump(), option=orjson.OPT_SORT_KEYS)
+    max_age = page_max_age if body.max_age is None else body.max_age * SECOND
     return JobRequest(
         door=DOOR,
-        pages=[PageRequest(a.url, a.priority, a.source, a.category) for a in asked.articles],
+        pages=[PageRequest(a.url, a.priority, a.source, a.category) for a in body.articles],
         scraper="article",
-        max_age=0 if asked.ignore_cache else max_age,
+        max_age=0 if body.ignore_cache else max_age,
         user_id=caller.user_id,
         key_id=caller.key_id,
-        name=asked.name,
-        webhook_url=asked.webhook_url,
-        finish_by=yet_to_come(asked.finish_by, "finish_by", now),
-        tags=tuple(dict.fromkeys(asked.tags)),
-        headers=tuple(sorted(asked.headers.items())),
+        name=body.name,
+        webhook_url=body.webhook_url,
+        finish_by=future_instant(body.finish_by, "finish_by", now),
+        tags=tuple(dict.fromkeys(body.tags)),
+        headers=tuple(sorted(body.headers.items())),
         idempotency_key=key,
-        request_hash=hashlib.blake2b(asked_for, digest_size=16).hexdigest(),
+        request_hash=hashlib.blake2b(packed, digest_size=16).hexdigest(),
     )

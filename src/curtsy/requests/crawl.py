@@ -1,4 +1,4 @@
-"""The crawl door's request body, and the job request or schedule spec it becomes."""
+"""The request body of the crawl door, and the job request or schedule spec that it becomes."""
 
 import hashlib
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from curtsy.model.scope import Reach, scope_around
 from curtsy.model.urls import BadUrl, Url, canonical
 from curtsy.requests import examples
 from curtsy.requests.articles import LONGEST_MAX_AGE_SECONDS, MOST_HEADERS, MOST_TAGS, Tag
-from curtsy.requests.instants import Moment, yet_to_come
+from curtsy.requests.instants import Moment, future_instant
 from curtsy.schedules.schedule import ScheduleSpec
 from curtsy.timetable import BadRule, Cron, Once, Rule, checked, checked_zone
 
@@ -31,28 +31,29 @@ Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class CrawlParams(BaseModel):
-    """What the built-in spiders can be told."""
+    """Parameters of the built-in spiders."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     scope: Reach = "host"
     """Follow links within the `page` (none), the `prefix`, `host` or `domain` of a start URL."""
     include: list[Pattern] = Field(default_factory=list, max_length=MOST_PATTERNS)
-    """Only URLs that match one of these; `*` stands for any run of characters."""
+    """Only URLs that match one of these; `*` matches any characters."""
     exclude: list[Pattern] = Field(default_factory=list, max_length=MOST_PATTERNS)
     max_pages: int = Field(10_000, ge=1, le=MOST_PAGES)
     priority: int = Field(5, ge=1, le=10)
     max_age: int | None = Field(None, ge=0, le=LONGEST_MAX_AGE_SECONDS)
-    """A stored copy of a last page, from which nothing is followed, will do (`CRAWL_CACHE_TTL`)."""
+    """Accept a stored copy, at most this many seconds old, of pages at the last depth, whose links
+    are not followed (default: `CRAWL_CACHE_TTL`)."""
     headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = Field(
         default_factory=dict, max_length=MOST_HEADERS
     )
     recipe: dict[str, Any] | None = None
-    """Of the spider `listing`: how its pages are read."""
+    """For the spider `listing`: how to parse its pages."""
     args: dict[str, Any] = Field(default_factory=dict, max_length=100)
-    """What a spider of your own is told, as its page's `params`."""
+    """For a custom spider: passed to it as its page's `params`."""
 
-    def for_scraper(self) -> dict[str, Any]:
+    def scraper_params(self) -> dict[str, Any]:
         return self.args | ({"recipe": self.recipe} if self.recipe is not None else {})
 
 
@@ -64,92 +65,92 @@ class CrawlRequest(BaseModel):
     )
 
     user_id: str | None = Field(None, min_length=1, max_length=200)
-    """Whose crawl it is; with a key, it is the key's user's."""
+    """The owner of the crawl; ignored if the request has an API key with a user."""
     spider: str = Field(min_length=1, max_length=200)
     start_urls: Annotated[list[str], FailFast()] = Field(min_length=1, max_length=MAX_URLS)
     depth: int = Field(0, ge=0, le=MOST_DEPTH)
-    """How many links away from a start URL; 0 fetches the start URLs alone."""
+    """How many links to follow from a start URL; 0 fetches only the start URLs."""
     schedule_at: Moment | None = None
-    """Not before this moment; without `interval` once, at it."""
+    """When the schedule starts; without `interval` the crawl runs once, at this instant."""
     interval: str | None = Field(
         None, max_length=200, validation_alias=AliasChoices("interval", "cron")
     )
-    """A cron line, or `@daily` and the like: again and again."""
+    """A cron line, or `@daily` and the like: the crawl is repeated."""
     timezone: str | None = Field(None, max_length=100)
-    """In which `interval` is meant (UTC)."""
+    """The time zone of `interval` (default: UTC)."""
     ignore_cache: bool = False
-    """Start anew, whatever was crawled before, and fetch every page."""
+    """Start a new crawl, whatever was crawled before, and fetch every page."""
     params: CrawlParams = Field(default_factory=lambda: CrawlParams.model_validate({}))
     webhook_url: str | None = Field(None, max_length=8_000)
-    """Is told of the job's end, with a signature."""
+    """Receives a signed request when the job ends."""
     finish_by: Moment | None = None
-    """A wish: the status says whether it may be expected to come true."""
+    """The desired end of the job: the status says whether it is likely to be met."""
     dry_run: bool = False
-    """Submit nothing: say what the start URLs would come to. Where they lead nobody knows yet."""
+    """Submit nothing, but return what the start URLs would do. Linked pages are not known yet."""
     name: str | None = Field(None, max_length=300)
     tags: list[Tag] = Field(default_factory=list, max_length=MOST_TAGS)
 
 
 def job_request(
-    asked: CrawlRequest, *, key: str | None, caller: Caller, fresh: bool, cache_ttl: int, now: int
+    body: CrawlRequest, *, key: str | None, caller: Caller, fresh: bool, cache_ttl: int, now: int
 ) -> JobRequest:
-    """`fresh`: whatever was crawled before does not count."""
-    user_id = caller.user_id or asked.user_id
-    params = asked.params
+    """With `fresh`, earlier crawls and stored pages are ignored."""
+    user_id = caller.user_id or body.user_id
+    params = body.params
     max_age = cache_ttl if params.max_age is None else params.max_age * SECOND
-    known_by = _hash(asked, user_id)
+    crawl_hash = _hash(body, user_id)
     return JobRequest(
         door=DOOR,
-        pages=[PageRequest(url, params.priority) for url in asked.start_urls],
-        scraper=asked.spider,
+        pages=[PageRequest(url, params.priority) for url in body.start_urls],
+        scraper=body.spider,
         max_age=0 if fresh else max_age,
         user_id=user_id,
         key_id=caller.key_id,
-        name=asked.name,
-        webhook_url=asked.webhook_url,
-        finish_by=yet_to_come(asked.finish_by, "finish_by", now),
-        tags=tuple(dict.fromkeys(asked.tags)),
+        name=body.name,
+        webhook_url=body.webhook_url,
+        finish_by=future_instant(body.finish_by, "finish_by", now),
+        tags=tuple(dict.fromkeys(body.tags)),
         headers=tuple(sorted(params.headers.items())),
         params=params.model_dump_json(exclude={"headers"}),
-        scraper_params=params.for_scraper(),
-        crawl=_crawl(asked, 0 if fresh else max_age),
+        scraper_params=params.scraper_params(),
+        crawl=_crawl(body, 0 if fresh else max_age),
         idempotency_key=key,
-        request_hash=_hash_of_all(asked, fresh),
-        same_as=Claim(f"crawl:{known_by}", cache_ttl, succeeds=True, renews=fresh),
+        request_hash=_hash_of_all(body, fresh),
+        same_as=Claim(f"crawl:{crawl_hash}", cache_ttl, succeeds=True, renews=fresh),
     )
 
 
-def _crawl(asked: CrawlRequest, max_age: int) -> Crawl:
-    params = asked.params
-    starts = [(url.text, url.host) for url in _canonical(asked.start_urls)]
+def _crawl(body: CrawlRequest, max_age: int) -> Crawl:
+    params = body.params
+    starts = [(url.text, url.host) for url in _canonical(body.start_urls)]
     scope = scope_around(starts, params.scope, include=params.include, exclude=params.exclude)
     headers = sorted(params.headers.items())
     terms = {"scope": scope.to_json(), "max_age": max_age, "headers": headers,
-             "params": params.for_scraper()}  # fmt: skip
-    return Crawl(asked.depth, params.max_pages, params.priority, orjson.dumps(terms).decode())
+             "params": params.scraper_params()}  # fmt: skip
+    return Crawl(body.depth, params.max_pages, params.priority, orjson.dumps(terms).decode())
 
 
-def _hash(asked: CrawlRequest, user_id: str | None) -> str:
-    """Of what is asked for, however it is spelled."""
-    params = asked.params.model_dump()
-    urls = sorted(url.text for url in _canonical(asked.start_urls))
-    what: list[Any] = [user_id, asked.spider, urls, asked.depth, params]
-    if asked.schedule_at is not None or asked.interval is not None:
-        at = asked.schedule_at
-        what.append([at and int(at.timestamp() * 1000), asked.interval, asked.timezone or UTC])
-    packed = orjson.dumps(what, option=orjson.OPT_SORT_KEYS)
+def _hash(body: CrawlRequest, user_id: str | None) -> str:
+    """Hashes what the crawl does, however the body spells it."""
+    params = body.params.model_dump()
+    urls = sorted(url.text for url in _canonical(body.start_urls))
+    parts: list[Any] = [user_id, body.spider, urls, body.depth, params]
+    if body.schedule_at is not None or body.interval is not None:
+        at = body.schedule_at
+        parts.append([at and int(at.timestamp() * 1000), body.interval, body.timezone or UTC])
+    packed = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(packed, digest_size=16).hexdigest()
 
 
-def _hash_of_all(asked: CrawlRequest, fresh: bool) -> str:
-    """Of every word of the request: a key that is used again must come with the same."""
-    said = asked.model_dump(mode="json") | {"ignore_cache": fresh}
-    packed = orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
+def _hash_of_all(body: CrawlRequest, fresh: bool) -> str:
+    """Hashes the whole body: a repeated idempotency key must come with the same body."""
+    whole = body.model_dump(mode="json") | {"ignore_cache": fresh}
+    packed = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(packed, digest_size=16).hexdigest()
 
 
 def _canonical(urls: list[str]) -> list[Url]:
-    """Those that can be read; the submit names the others."""
+    """Returns the valid URLs; submitting reports the others."""
     found = []
     for url in urls:
         try:
@@ -159,23 +160,25 @@ def _canonical(urls: list[str]) -> list[Url]:
     return found
 
 
-def schedule_spec(asked: CrawlRequest, caller: Caller, *, fresh: bool, now: int) -> ScheduleSpec:
-    """The schedule that the crawl asks for."""
-    if asked.finish_by is not None:
-        raise BadRequest(["finish_by is not for a crawl that a schedule makes."])
-    at = yet_to_come(asked.schedule_at, "schedule_at", now)
-    zone = asked.timezone or UTC
+def schedule_spec(body: CrawlRequest, caller: Caller, *, fresh: bool, now: int) -> ScheduleSpec:
+    """Builds the spec of the schedule that the body requests."""
+    if body.finish_by is not None:
+        raise BadRequest(["finish_by cannot be used with schedule_at or interval."])
+    at = future_instant(body.schedule_at, "schedule_at", now)
+    zone = body.timezone or UTC
     try:
-        if asked.interval is not None:
-            rule: Rule = checked(Cron(asked.interval, zone))
+        if body.interval is not None:
+            rule: Rule = checked(Cron(body.interval, zone))
         else:
             checked_zone(zone)
             rule = checked(Once(at or 0))
     except BadRule as wrong:
         raise BadRequest([str(wrong)]) from None
-    said = {"schedule_at", "interval", "timezone", "dry_run"}
-    crawl = asked.model_dump(mode="json", exclude_unset=True, exclude=said)
+    of_schedule = {"schedule_at", "interval", "timezone", "dry_run"}
+    crawl = body.model_dump(mode="json", exclude_unset=True, exclude=of_schedule)
     crawl |= {"ignore_cache": True} if fresh else {}
-    return ScheduleSpec(name="", rule=rule, timezone=zone, payload={"crawl": crawl},
-                not_before=at if isinstance(rule, Cron) else None,
-                user_id=caller.user_id or asked.user_id, key_id=caller.key_id)  # fmt: skip
+    return ScheduleSpec(
+        name="", rule=rule, timezone=zone, payload={"crawl": crawl},
+        not_before=at if isinstance(rule, Cron) else None,
+        user_id=caller.user_id or body.user_id, key_id=caller.key_id,
+    )  # fmt: skip

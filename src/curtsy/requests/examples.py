@@ -1,4 +1,4 @@
-"""Examples for the OpenAPI document: those of the five documents, with our own fields added."""
+"""Examples for the OpenAPI document: those of the five API documents, with curtsy's own fields."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ CRAWL_NOW: Example = {
     "user_id": "abc123", "spider": "article", "start_urls": ["https://example.com"], "depth": 2,
     "ignore_cache": False, "params": {"scope": "host", "max_pages": 500},
 }  # fmt: skip
-"""The one that a built spider takes; tried first, it works."""
+"""First in the list, since its spider is built: trying it out works."""
 CRAWL_CREATED: Example = {
     "job_id": JOB, "scheduled": False, "cached": True, "cached_at": "2025-06-01T09:00:00Z",
     "logs_url": f"/jobs/{JOB}/logs", "status_url": f"/jobs/{JOB}/status",
@@ -118,5 +118,5 @@ KEY_GIVEN: Example = {"key": "curtsy_…"}
 
 
 def shown(*examples: Example) -> Example:
-    """For `json_schema_extra` of a model."""
+    """Returns the `json_schema_extra` of a model."""
     return {"examples": list(examples)}

@@ -1,4 +1,4 @@
-"""The fetch door's request body, and the job request it becomes."""
+"""The request body of the fetch door, and the job request that it becomes."""
 
 import hashlib
 
@@ -21,23 +21,23 @@ class FetchRequest(BaseModel):
 
     url: str
     max_age: int = Field(0, ge=0, le=LONGEST_MAX_AGE_SECONDS)
-    """A copy no older than so many seconds will do."""
+    """Accept a stored copy that is at most this many seconds old."""
     priority: int = Field(5, ge=1, le=10)
-    """1 is first."""
+    """1 is the highest."""
     webhook_url: str | None = Field(None, max_length=8_000)
-    """Is told of the job's end, with a signature."""
+    """Receives a signed request when the job ends."""
 
 
-def job_request(asked: FetchRequest, key: str | None, caller: Caller) -> JobRequest:
-    """`request_hash` stands for what is asked, not for how it was spelled."""
-    asked_for = orjson.dumps(asked.model_dump(exclude_none=True), option=orjson.OPT_SORT_KEYS)
+def job_request(body: FetchRequest, key: str | None, caller: Caller) -> JobRequest:
+    """`request_hash` is the hash of the parsed body, not of its spelling."""
+    packed = orjson.dumps(body.model_dump(exclude_none=True), option=orjson.OPT_SORT_KEYS)
     return JobRequest(
         door=DOOR,
-        pages=[PageRequest(asked.url, asked.priority)],
-        max_age=asked.max_age * SECOND,
+        pages=[PageRequest(body.url, body.priority)],
+        max_age=body.max_age * SECOND,
         user_id=caller.user_id,
         key_id=caller.key_id,
-        webhook_url=asked.webhook_url,
+        webhook_url=body.webhook_url,
         idempotency_key=key,
-        request_hash=hashlib.blake2b(asked_for, digest_size=16).hexdigest(),
+        request_hash=hashlib.blake2b(packed, digest_size=16).hexdigest(),
     )

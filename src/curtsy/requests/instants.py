@@ -1,4 +1,4 @@
-"""Moments as people write them, and as they are told."""
+"""Instants in request bodies."""
 
 from datetime import datetime
 from typing import Annotated
@@ -8,11 +8,11 @@ from pydantic import AwareDatetime, Field
 from curtsy.errors import BadRequest
 
 Moment = Annotated[AwareDatetime, Field(strict=False, examples=["2030-01-01T12:00:00Z"])]
-"""With its offset from UTC."""
+"""A date and time with an offset from UTC."""
 
 
-def yet_to_come(moment: datetime | None, name: str, now: int) -> int | None:
-    """As an instant; what is past is refused."""
+def future_instant(moment: datetime | None, name: str, now: int) -> int | None:
+    """Returns the moment in milliseconds. Raises `BadRequest` if it is in the past."""
     if moment is None:
         return None
     instant = int(moment.timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""The runs door's request body: what to search for on a declared site."""
+"""The request body of the runs door: a search on a declared site."""
 
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ MOST_RESULTS_IN_SYNC = 25
 
 
 class ScrapeRequest(BaseModel):
-    """What to look for on a site that was declared."""
+    """A search on a declared site."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -26,14 +26,15 @@ class ScrapeRequest(BaseModel):
     location: str | None = Field(None, min_length=1, max_length=300)
     is_remote: bool | None = None
     results_wanted: int | None = Field(None, ge=1, le=MOST_RESULTS)
-    """15, where the site says nothing else; with `mode=sync` at most 25, whatever the site says."""
+    """Defaults to the site's own number, or 15; with `mode=sync` at most 25, whatever the site
+    declares."""
     country: str | None = Field(None, min_length=1, max_length=100, pattern=r"^[\w .'-]+$")
-    """Of a site of countries: that one's page alone."""
+    """For a site with a `country_url`: fetch only the page of this country."""
     priority: int | None = Field(None, ge=1, le=10)
     webhook_url: str | None = Field(None, max_length=8_000)
-    """Is told of the run's end, with a signature."""
+    """Receives a signed request when the run ends."""
 
     def search(self) -> dict[str, Any]:
-        """What is said of the search, and who is told of its end; the rest is as the site has
-        it."""
+        """Returns the given search parameters and the webhook; the site's defaults fill in the
+        rest."""
         return self.model_dump(exclude={"site_name", "priority"}, exclude_none=True)

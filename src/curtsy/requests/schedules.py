@@ -19,7 +19,7 @@ Duty = Literal["health", "reports", "dead_letters", "cleanup"]
 
 
 class Payload(BaseModel):
-    """What a slot does: one of these."""
+    """The work of a slot: exactly one of these."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -27,22 +27,22 @@ class Payload(BaseModel):
     crawl: CrawlRequest | None = None
     fetch: FetchRequest | None = None
     run: ScrapeRequest | None = None
-    """Of a site."""
+    """A run of a site."""
     duty: Duty | None = None
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
-        said = [name for name in type(self).model_fields if getattr(self, name) is not None]
-        if len(said) != 1:
-            raise ValueError("say one of articles, crawl, fetch, run and duty")
-        inner = getattr(self, said[0])
+        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError("give exactly one of articles, crawl, fetch, run and duty")
+        inner = getattr(self, given[0])
         for name in ("schedule_at", "interval", "finish_by", "dry_run"):
             if getattr(inner, name, None):
-                raise ValueError(f"{said[0]}.{name} is not for a job that a schedule makes")
+                raise ValueError(f"{given[0]}.{name} cannot be used in a schedule")
         return self
 
 
-class _Terms(BaseModel):
+class _ScheduleFields(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     name: str | None = Field(None, min_length=1, max_length=200, pattern=r"^[^/\x00-\x1f]+$")
@@ -50,15 +50,16 @@ class _Terms(BaseModel):
     """Five fields, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`."""
     every_minutes: int | None = None
     at: Moment | None = None
-    """Once, at this moment."""
+    """Fire once, at this instant."""
     timezone: str | None = Field(None, max_length=100)
-    """In which cron is meant and firings are shown; an IANA name."""
+    """The time zone of `cron` and of displayed firings; an IANA name."""
     jitter: bool | None = None
-    """Of `every_minutes`: up to a tenth earlier or later, always the same for a slot."""
+    """For `every_minutes`: shift slots by up to a tenth of the interval; a slot's shift never
+    changes."""
     after_end: bool | None = None
-    """Of `every_minutes`: counted from the end of the last run, not from slot to slot."""
+    """For `every_minutes`: count from the end of the last run, not from the last slot."""
     not_before: Moment | None = None
-    """No slot comes sooner; of a change, null takes it away."""
+    """No slot fires earlier; null in a change removes the limit."""
     overlap: Overlap | None = Field(None, strict=False)
     catch_up: CatchUp | None = Field(None, strict=False)
     catch_up_minutes: int | None = Field(None, ge=1, le=LONGEST_WINDOW // MINUTE)
@@ -66,7 +67,7 @@ class _Terms(BaseModel):
     enabled: bool | None = None
 
 
-class ScheduleRequest(_Terms):
+class ScheduleRequest(_ScheduleFields):
     model_config = ConfigDict(
         extra="forbid", strict=True,
         json_schema_extra=examples.shown(examples.SCHEDULE, examples.SCHEDULE_OF_DUTY),
@@ -75,8 +76,8 @@ class ScheduleRequest(_Terms):
     payload: Payload
 
 
-class ScheduleChanges(_Terms):
-    """What is not said stays as it is."""
+class ScheduleChanges(_ScheduleFields):
+    """Fields that are not given stay as they are."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra=examples.shown(examples.SCHEDULE_CHANGED)
@@ -85,32 +86,33 @@ class ScheduleChanges(_Terms):
     payload: Payload | None = None
 
 
-def rule_of(said: _Terms, before: Rule | None = None) -> Rule:
-    """The rule that is said; of a change, with what the one before had. Raises `BadRequest`."""
-    kinds = [name for name in ("cron", "every_minutes", "at") if getattr(said, name) is not None]
+def rule_of(body: _ScheduleFields, before: Rule | None = None) -> Rule:
+    """Builds the rule of a body; for a change, missing fields come from the rule before. Raises
+    `BadRequest`."""
+    kinds = [name for name in ("cron", "every_minutes", "at") if getattr(body, name) is not None]
     if len(kinds) > 1 or not (kinds or before):
-        raise BadRequest(["Say one of cron, every_minutes and at."])
+        raise BadRequest(["Give exactly one of cron, every_minutes and at."])
     every = isinstance(before, Every) if not kinds else kinds == ["every_minutes"]
-    if not every and (said.jitter is not None or said.after_end is not None):
-        raise BadRequest(["jitter and after_end belong to every_minutes."])
+    if not every and (body.jitter is not None or body.after_end is not None):
+        raise BadRequest(["jitter and after_end can only be used with every_minutes."])
     try:
-        return checked(_said(said, before))
+        return checked(_parse_rule(body, before))
     except BadRule as wrong:
         raise BadRequest([str(wrong)]) from None
 
 
-def _said(said: _Terms, before: Rule | None) -> Rule:
-    if said.at is not None:
-        return Once(int(said.at.timestamp() * 1000))
-    if said.cron is not None or (isinstance(before, Cron) and said.every_minutes is None):
-        old = before if isinstance(before, Cron) else Cron(said.cron or "")
-        return Cron(said.cron or old.line, said.timezone or old.timezone)
-    if said.every_minutes is not None or isinstance(before, Every):
-        was = before if isinstance(before, Every) else Every(said.every_minutes or 0)
+def _parse_rule(body: _ScheduleFields, before: Rule | None) -> Rule:
+    if body.at is not None:
+        return Once(int(body.at.timestamp() * 1000))
+    if body.cron is not None or (isinstance(before, Cron) and body.every_minutes is None):
+        old = before if isinstance(before, Cron) else Cron(body.cron or "")
+        return Cron(body.cron or old.line, body.timezone or old.timezone)
+    if body.every_minutes is not None or isinstance(before, Every):
+        was = before if isinstance(before, Every) else Every(body.every_minutes or 0)
         return Every(
-            was.minutes if said.every_minutes is None else said.every_minutes,
-            was.jitter if said.jitter is None else said.jitter,
-            was.after_end if said.after_end is None else said.after_end,
+            was.minutes if body.every_minutes is None else body.every_minutes,
+            was.jitter if body.jitter is None else body.jitter,
+            was.after_end if body.after_end is None else body.after_end,
         )
     assert before is not None
     return before

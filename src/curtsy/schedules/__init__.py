@@ -1,1 +1,1 @@
-"""Schedules: rules whose slots fire once, whoever keeps them, and what each slot came to."""
+"""Schedules: each slot of a rule fires once, with any number of schedulers, and has an outcome."""

@@ -1,24 +1,21 @@
-"""A look at schedules that are due: what is known of each, and so what becomes of it."""
+"""Judges due schedules: reads the state of each and decides what becomes of its slots."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from curtsy.clock import rfc3339
-from curtsy.schedules.firings import Line
+from curtsy.schedules.firings import NewFiring
+from curtsy.schedules.lookup import Schedule, schedule_of
 from curtsy.schedules.verdict import CatchUp, Overlap, ScheduleState, Verdict, judge
 from curtsy.store import Connection, Statement
 from curtsy.timetable import from_json
 
-MOST_MISSED_TOLD = 100
-"""Of one look at one schedule, with a row each; of more, the latest, and how many were before."""
-
+MOST_MISSED_STORED = 100
+"""Missed slots of one schedule that get a row each, the latest first; the row of the earliest of
+them counts the others."""
 MOST_BYTES_TOGETHER = 2**20
-
-COLUMNS = """s.id, s.public_id, s.name, s.user_id, s.key_id, s.rule, s.timezone, s.payload,
-             s.overlap, s.catch_up, s.window_ms, s.not_before, s.enabled, s.next_fire_at,
-             s.waiting_fire_at, s.look_at, s.last_fire_at, s.first_job, s.site_id, s.described_as,
-             s.of_site, s.created_at, s.updated_at"""
+"""Payloads that one transaction reads and admits."""
 
 _LOCK_SITES = Statement(
     "SELECT id FROM sites WHERE id IN (SELECT id FROM {wanted}) ORDER BY id {lock}",
@@ -50,19 +47,20 @@ _LAST_ENDS = Statement(
 )
 
 
-def together(due: Iterable[Any]) -> list[Any]:
-    """As many as one transaction can bear: what their payloads say has to be read and taken in."""
-    taken: list[Any] = []
+def limit_batch(due: Iterable[Any]) -> list[Schedule]:
+    """Returns the first of these rows whose payloads fit in one transaction, at least one row."""
+    batch: list[Schedule] = []
     size = 0
     for row in due:
         size += len(row.payload)
-        if taken and size > MOST_BYTES_TOGETHER:
+        if batch and size > MOST_BYTES_TOGETHER:
             break
-        taken.append(row)
-    return taken
+        batch.append(schedule_of(row))
+    return batch
 
 
-def verdicts(connection: Connection, rows: Sequence[Any], now: int) -> dict[int, Verdict]:
+def verdicts(connection: Connection, rows: Sequence[Schedule], now: int) -> dict[int, Verdict]:
+    """Locks the sites of these schedules and returns the verdict on each schedule, by id."""
     sites = [(row.site_id,) for row in rows if row.site_id is not None]
     if sites:
         _LOCK_SITES(connection, wanted=sites).all()
@@ -73,17 +71,17 @@ def verdicts(connection: Connection, rows: Sequence[Any], now: int) -> dict[int,
     found: dict[int, Verdict] = {}
     for row in rows:
         site_busy = row.site_id is not None and row.site_id in busy_sites
-        known = schedule_state(row, is_busy=row.id in busy or site_busy, ended_at=ends.get(row.id))
-        replaces = known.overlap is Overlap.CANCEL_RUNNING and row.id in busy
-        if site_busy and known.overlap is not Overlap.QUEUE_ONE and not replaces:
-            known = replace(known, overlap=Overlap.SKIP)  # whoever scrapes it, nobody does beside
-        found[row.id] = verdict = judge(known, now)
+        state = schedule_state(row, is_busy=row.id in busy or site_busy, ended_at=ends.get(row.id))
+        replaces = state.overlap is Overlap.CANCEL_RUNNING and row.id in busy
+        if site_busy and state.overlap is not Overlap.QUEUE_ONE and not replaces:
+            state = replace(state, overlap=Overlap.SKIP)  # two runs of a site never overlap
+        found[row.id] = verdict = judge(state, now)
         if verdict.fire is not None and not verdict.replaces and row.site_id is not None:
             busy_sites.add(row.site_id)
     return found
 
 
-def schedule_state(row: Any, *, is_busy: bool, ended_at: int | None) -> ScheduleState:
+def schedule_state(row: Schedule, *, is_busy: bool, ended_at: int | None) -> ScheduleState:
     return ScheduleState(
         rule=from_json(row.rule), seed=row.public_id, overlap=Overlap(row.overlap),
         catch_up=CatchUp(row.catch_up), window=row.window_ms, next_fire_at=row.next_fire_at,
@@ -92,22 +90,22 @@ def schedule_state(row: Any, *, is_busy: bool, ended_at: int | None) -> Schedule
     )  # fmt: skip
 
 
-def lines(schedule_id: int, verdict: Verdict, now: int) -> Iterable[Line]:
-    """The firings that a look comes to, whatever their outcome."""
+def firings_of(schedule_id: int, verdict: Verdict, now: int) -> Iterable[NewFiring]:
+    """Returns the firings that a verdict results in, whatever their outcome."""
     if verdict.long_missed is not None:
         until = rfc3339(now)
-        message = f"Nobody kept the schedules; so were all slots that were too old at {until}."
-        yield Line(schedule_id, verdict.long_missed, "schedule", "missed", message)
-    untold = max(0, len(verdict.missed) - MOST_MISSED_TOLD)
-    late = "Nobody kept the schedules at that moment"
-    for n, at in enumerate(verdict.missed[untold:]):
-        others = f", nor at the {untold} slots before it" if untold and n == 0 else ""
-        yield Line(schedule_id, at, "schedule", "missed", f"{late}{others}.")
+        message = f"No scheduler was running, nor at any later slot that was too old at {until}."
+        yield NewFiring(schedule_id, verdict.long_missed, "schedule", "missed", message)
+    unlisted = max(0, len(verdict.missed) - MOST_MISSED_STORED)
+    late = "No scheduler was running at that time"
+    for n, at in enumerate(verdict.missed[unlisted:]):
+        others = f", nor at the {unlisted} slots before it" if unlisted and n == 0 else ""
+        yield NewFiring(schedule_id, at, "schedule", "missed", f"{late}{others}.")
     if verdict.skipped is not None:
-        goes_on = "The run before still went on."
-        yield Line(schedule_id, verdict.skipped, "schedule", "skipped", goes_on)
+        busy = "The previous run was still running."
+        yield NewFiring(schedule_id, verdict.skipped, "schedule", "skipped", busy)
     if verdict.waiting is not None:
-        waits = "Waits for the run before to end."
-        yield Line(schedule_id, verdict.waiting, "schedule", "waiting", waits)
+        waits = "Waits for the previous run to end."
+        yield NewFiring(schedule_id, verdict.waiting, "schedule", "waiting", waits)
     if verdict.fire is not None:
-        yield Line(schedule_id, verdict.fire, "schedule", "fired", None)
+        yield NewFiring(schedule_id, verdict.fire, "schedule", "fired", None)

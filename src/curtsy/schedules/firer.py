@@ -1,13 +1,14 @@
-"""Slots fire: the firing, its job and the next slot in one transaction.
+"""Fires slots: the firing, its job and the schedule's next slot are one transaction.
 
-Whoever holds a schedule's row decides about it, and the unique row of (schedule, slot) decides
-whether a slot fires: with any number of schedulers a slot has one job.
+Only the process that has locked a schedule's row decides about the schedule, and the primary key
+(schedule, slot) of firings decides whether a slot fires: with any number of schedulers a slot has
+one job.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -20,13 +21,16 @@ from curtsy.jobs.backlog import Backlog
 from curtsy.jobs.insert import set_due
 from curtsy.jobs.request import check
 from curtsy.model.jobs import JobState, new_job_id
-from curtsy.schedules.due import COLUMNS, lines, together, verdicts
-from curtsy.schedules.firings import Ended, claim, settle
+from curtsy.schedules.due import firings_of, limit_batch, verdicts
+from curtsy.schedules.firings import FiringResult, Outcome, Trigger, claim, settle
+from curtsy.schedules.lookup import COLUMNS, Schedule
 from curtsy.schedules.verdict import Verdict
 from curtsy.store import Connection, Statement
 
 BATCH = 50
-KEY_GONE = "The key that made this schedule holds no more: change the schedule with one that does."
+KEY_INVALID = (
+    "The API key of this schedule is revoked or has expired: change the schedule with a valid key."
+)
 
 _DUE = Statement(
     f"""
@@ -34,7 +38,7 @@ _DUE = Statement(
     ORDER BY s.look_at LIMIT :most {{lock_skip}}
     """  # noqa: S608
 )
-_THESE = Statement(
+_DUE_BY_ID = Statement(
     f"""
     SELECT {COLUMNS} FROM schedules s
     WHERE s.id IN (SELECT id FROM {{wanted}}) AND s.look_at <= :now
@@ -60,46 +64,57 @@ _PAUSED = Statement(
     """,
     wanted={"job": "text"},
 )
-_KEY_HOLDS = Statement(
+_KEY_VALID = Statement(
     """
     SELECT 1 FROM api_keys WHERE id = :id AND revoked_at IS NULL
       AND (expires_at IS NULL OR expires_at > :now)
     """
 )
-_STATE = Statement("SELECT state FROM jobs WHERE public_id = :job {lock}")
+_JOB_STATE = Statement("SELECT state FROM jobs WHERE public_id = :job {lock}")
 
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceTask:
-    """Something that curtsy does for itself, by its name."""
+    """A task that curtsy runs for itself, by name."""
 
     name: str
 
 
+class Owner(Protocol):
+    """A schedule, or the spec of one: the user, key and site that its jobs get."""
+
+    @property
+    def user_id(self) -> str | None: ...
+    @property
+    def key_id(self) -> int | None: ...
+    @property
+    def site_id(self) -> int | None: ...
+
+
 Task = JobRequest | MaintenanceTask
-TaskOf = Callable[[Connection, Mapping[str, Any], Any, int], Task]
-"""From a payload, the schedule's row and the time to what is to be done; raises `BadRequest`."""
-
-
-Outcome = Literal["fired", "waiting", "skipped", "missed", "refused"]
+TaskOf = Callable[[Connection, Mapping[str, Any], Owner, int], Task]
+"""Parses a payload, for its owner and at this time. Raises `BadRequest`."""
+CheckPayload = Callable[[Connection, Mapping[str, Any], Owner, int], None]
+"""Raises `BadRequest` for a payload whose job would be refused."""
 
 
 class Fired(NamedTuple):
-    schedule: Any
+    """A claimed slot and its outcome."""
+
+    schedule: Schedule
     fire_at: int
     outcome: Outcome
     job: str | None = None
     message: str | None = None
-    duty: str | None = None
+    task: str | None = None
+    """The maintenance task that the slot started."""
     refusal: Exception | None = None
 
 
 class FireResult(NamedTuple):
-    """At schedules that are due."""
-
     fired: list[Fired]
     has_moved: bool
-    """Slots were dealt with, be it that they were skipped: there may be more that are due."""
+    """Slots were resolved, even if only skipped: more of them may be due."""
 
 
 class Firer:
@@ -110,48 +125,50 @@ class Firer:
         self._clock, self._limits, self._delay_ms = clock, limits, delay_ms
         self._task_of, self.pending = task_of, pending
 
-    def check(self, connection: Connection, payload: Mapping[str, Any], row: Any, now: int) -> None:
-        """Raise `BadRequest` if the job of this payload would be refused as it stands."""
+    def check(
+        self, connection: Connection, payload: Mapping[str, Any], owner: Owner, now: int
+    ) -> None:
+        """Raises `BadRequest` if the job of this payload would be refused now."""
         if payload.get("duty"):
-            return  # also one that is not built yet may be planned for
-        task = self._task_of(connection, payload, row, now)
+            return  # maintenance tasks that are not built yet may be scheduled, too
+        task = self._task_of(connection, payload, owner, now)
         if not isinstance(task, MaintenanceTask):
             check(task, self._limits)
 
     def fire_due(
         self, connection: Connection, *, now: int, only: Sequence[int] | None = None
     ) -> FireResult:
-        """Fires what is due, a batch or these schedules, with all that follows from it."""
+        """Fires a batch of due schedules, or these ones, and advances them to their next slots."""
         if only is None:
-            rows = together(_DUE(connection, now=now, most=BATCH))
+            rows = limit_batch(_DUE(connection, now=now, most=BATCH))
         else:
-            rows = together(_THESE(connection, wanted=[(i,) for i in only], now=now))
-        self.require_same_time(connection)  # a shift waits for what we hold
+            rows = limit_batch(_DUE_BY_ID(connection, wanted=[(i,) for i in only], now=now))
+        self.require_same_time(connection)  # a shift of the clock waits for our locks
         if not rows:
             return FireResult([], has_moved=False)
         judged = verdicts(connection, rows, now)
         rows = [row for row in rows if not self._must_wait(connection, row, judged[row.id], now)]
-        told = [line for row in rows for line in lines(row.id, judged[row.id], now)]
-        claimed = claim(connection, told, now=now)
+        firings = [firing for row in rows for firing in firings_of(row.id, judged[row.id], now)]
+        claimed = claim(connection, firings, now=now)
         firing = [(row, at) for row in rows if (at := judged[row.id].fire) is not None
                   and (row.id, at) in claimed]  # fmt: skip
         fired = self.fire(connection, firing, now=now)
-        takes = {row.id for row, _at in firing}
-        _advance(connection, rows, judged, takes)
+        firing_ids = {row.id for row, _at in firing}
+        _advance(connection, rows, judged, firing_ids)
         for row in rows:
-            if row.first_job and row.id not in takes:
-                _goes_on(connection, row.first_job, judged[row.id], now)
+            if row.first_job and row.id not in firing_ids:
+                _postpone_first_job(connection, row.first_job, judged[row.id], now)
         return FireResult(fired, has_moved=bool(rows))
 
-    def _must_wait(self, connection: Connection, row: Any, verdict: Verdict, now: int) -> bool:
-        """For a run that is to give way to it, and goes on: it is looked at again when that was
-        cancelled (`replacing`). One that would be refused takes no place."""
+    def _must_wait(self, connection: Connection, row: Schedule, verdict: Verdict, now: int) -> bool:
+        """Whether the slot replaces a run that is not cancelled yet: `overlap.replace_run` cancels
+        the run, then the slot fires. A slot that would be refused replaces nothing."""
         return verdict.replaces and self.refusal(connection, row, now) is None
 
-    def refusal(self, connection: Connection, row: Any, now: int) -> CurtsyError | None:
-        """Why a slot of it would come to nothing, as far as that is known beforehand."""
+    def refusal(self, connection: Connection, row: Schedule, now: int) -> CurtsyError | None:
+        """Returns why a slot of this schedule would be refused, as far as that is known before."""
         try:
-            task = self._asked(connection, row, now)
+            task = self._parse(connection, row, now)
             if not isinstance(task, MaintenanceTask):
                 check(task, self._limits)
         except (BadRequest, OverLimit) as refused:
@@ -159,68 +176,68 @@ class Firer:
         return None
 
     def require_same_time(self, connection: Connection) -> None:
-        """Raises `TimeShifted` in a process that has not heard of a jump of the clock."""
+        """Raises `TimeShifted` in a process that does not know yet that the clock jumped."""
         require_same_time(connection, self._clock.version)
 
     def fire(
-        self, connection: Connection, firing: Sequence[tuple[Any, int]], *, now: int,
-        trigger: str = "schedule",
+        self, connection: Connection, firing: Sequence[tuple[Schedule, int]], *, now: int,
+        trigger: Trigger = "schedule",
     ) -> list[Fired]:  # fmt: skip
-        """These slots, which are claimed: their jobs come in, or it is said why not."""
+        """Submits the jobs of these claimed slots and stores the outcome of each slot."""
         fired: list[Fired] = []
-        asked: dict[str, tuple[Any, int, Submission]] = {}
+        submissions: dict[str, tuple[Schedule, int, Submission]] = {}
         for row, at in firing:
             try:
                 task = self._task(connection, row, now, trigger)
-            except _CalledOff as gone:
+            except _FirstJobCancelled as gone:
                 fired.append(Fired(row, at, "skipped", message=str(gone)))
                 continue
             except (BadRequest, OverLimit) as refused:
                 fired.append(_refused(row, at, refused))
                 continue
             if isinstance(task, MaintenanceTask):
-                fired.append(Fired(row, at, "fired", duty=task.name))
+                fired.append(Fired(row, at, "fired", task=task.name))
             else:
-                asked[task.job] = row, at, task
-        fired += self._taken_in(connection, asked)
+                submissions[task.job] = row, at, task
+        fired += self._admit(connection, submissions)
         settle(connection, [
-            Ended(f.schedule.id, f.fire_at, f.outcome, f.job, f.message) for f in fired
+            FiringResult(f.schedule.id, f.fire_at, f.outcome, f.job, f.message) for f in fired
         ])  # fmt: skip
         for one in fired:
-            waits = one.schedule.first_job if trigger == "schedule" else None
-            if waits is not None and one.job != waits:  # refused, or it has become a duty
-                call_off(connection, waits, now=now)
+            first = one.schedule.first_job if trigger == "schedule" else None
+            if first is not None and one.job != first:  # refused, or now a maintenance task
+                cancel_if_open(connection, first, now=now)
         return fired
 
     def _task(
-        self, connection: Connection, row: Any, now: int, trigger: str
+        self, connection: Connection, row: Schedule, now: int, trigger: Trigger
     ) -> Submission | MaintenanceTask:
         first = row.first_job if trigger == "schedule" else None
-        if first is not None and _STATE(connection, job=first).scalar() != JobState.SCHEDULED:
-            raise _CalledOff
-        task = self._asked(connection, row, now)
+        if first is not None and _JOB_STATE(connection, job=first).scalar() != JobState.SCHEDULED:
+            raise _FirstJobCancelled
+        task = self._parse(connection, row, now)
         if isinstance(task, MaintenanceTask):
             return task
-        of = replace(task.origin or Origin(), schedule_id=row.id, trigger=trigger)
-        task = replace(task, origin=of, same_as=None, idempotency_key=None)
+        origin = replace(task.origin or Origin(), schedule_id=row.id, trigger=trigger)
+        task = replace(task, origin=origin, same_as=None, idempotency_key=None)
         wanted = check(task, self._limits)
         self.pending.add(task.user_id, len(wanted), self._limits)
-        return Submission(task, wanted, first or _job_name(of))
+        return Submission(task, wanted, first or _new_job_id(origin))
 
-    def _asked(self, connection: Connection, row: Any, now: int) -> Task:
-        if row.key_id is not None and not _KEY_HOLDS(connection, id=row.key_id, now=now).scalar():
-            raise BadRequest([KEY_GONE])
+    def _parse(self, connection: Connection, row: Schedule, now: int) -> Task:
+        if row.key_id is not None and not _KEY_VALID(connection, id=row.key_id, now=now).scalar():
+            raise BadRequest([KEY_INVALID])
         return self._task_of(connection, orjson.loads(row.payload), row, now)
 
-    def _taken_in(
-        self, connection: Connection, asked: Mapping[str, tuple[Any, int, Submission]]
+    def _admit(
+        self, connection: Connection, submissions: Mapping[str, tuple[Schedule, int, Submission]]
     ) -> Iterable[Fired]:
-        if not asked:
+        if not submissions:
             return
-        answers = admit_jobs(connection, [one for _row, _at, one in asked.values()], self._limits,
-                          delay_ms=self._delay_ms, clock=self._clock)  # fmt: skip
-        paused = _paused_sources(connection, list(asked))
-        for job, (row, at, _one) in asked.items():
+        answers = admit_jobs(connection, [one for _row, _at, one in submissions.values()],
+                             self._limits, delay_ms=self._delay_ms, clock=self._clock)  # fmt: skip
+        paused = _paused_sources(connection, list(submissions))
+        for job, (row, at, _submission) in submissions.items():
             answer = answers[job]
             if isinstance(answer, CurtsyError):
                 yield _refused(row, at, answer)
@@ -230,51 +247,55 @@ class Firer:
                 yield Fired(row, at, "fired", job=job, message=paused.get(job))
 
 
-def _paused_sources(connection: Connection, jobs: Sequence[str]) -> dict[str, str]:
-    """By job, a sentence where the first of its pages will have to wait for somebody."""
-    rows = _PAUSED(connection, wanted=[(job,) for job in jobs])
-    return {row.public_id: f"Its source {row.name} is paused: its pages wait." for row in rows}
-
-
-def call_off(connection: Connection, job: str, *, now: int, reason: str | None = None) -> None:
-    """The job of a slot that will not come."""
+def cancel_if_open(
+    connection: Connection, job: str, *, now: int, reason: str | None = None
+) -> None:
+    """Cancels the job of a slot that will not fire, unless the job has ended or is deleted."""
     with suppress(NotFound, WrongState):
         cancel(connection, job, now=now, reason=reason)
 
 
-def _goes_on(connection: Connection, first_job: str, verdict: Verdict, now: int) -> None:
-    """A slot passed without the job that waits for it: it waits for the next."""
+def run_prefix(trigger: str) -> str:
+    """How the id of a site's run begins."""
+    return "sched_" if trigger == "schedule" else "manual_"
+
+
+def _paused_sources(connection: Connection, jobs: Sequence[str]) -> dict[str, str]:
+    """Returns a message for each job whose first page belongs to a paused source, by job."""
+    rows = _PAUSED(connection, wanted=[(job,) for job in jobs])
+    return {row.public_id: f"Its source {row.name} is paused: its pages wait." for row in rows}
+
+
+def _postpone_first_job(connection: Connection, first_job: str, verdict: Verdict, now: int) -> None:
+    """Moves the first job to the next slot, since this slot passed without firing."""
     if verdict.look_at is None:
-        call_off(connection, first_job, now=now)
+        cancel_if_open(connection, first_job, now=now)
     elif verdict.waiting is None:
         set_due(connection, first_job, verdict.next_fire_at)
 
 
-class _CalledOff(Exception):
+class _FirstJobCancelled(Exception):
     def __str__(self) -> str:
-        return "The slot's job was cancelled before it came."
+        return "The slot's job was cancelled before the slot came."
 
 
-def _refused(row: Any, at: int, error: CurtsyError) -> Fired:
+def _refused(row: Schedule, at: int, error: CurtsyError) -> Fired:
     return Fired(row, at, "refused", message=str(error)[:1_000], refusal=error)
 
 
-def _job_name(origin: Origin) -> str:
+def _new_job_id(origin: Origin) -> str:
     name = new_job_id()
     return name if origin.site_id is None else name.replace("job_", run_prefix(origin.trigger))
 
 
-def run_prefix(trigger: str) -> str:
-    return "sched_" if trigger == "schedule" else "manual_"
-
-
 def _advance(
-    connection: Connection, rows: Sequence[Any], judged: Mapping[int, Verdict], takes: Set[int]
-) -> None:
-    """To the next slots. The first job goes with the first slot that takes it."""
+    connection: Connection, rows: Sequence[Schedule], judged: Mapping[int, Verdict],
+    firing_ids: Set[int],
+) -> None:  # fmt: skip
+    """Stores the next slots. A schedule that fired has used up its first job."""
     advanced = []
     for row in rows:
-        verdict, first = judged[row.id], None if row.id in takes else row.first_job
+        verdict, first = judged[row.id], None if row.id in firing_ids else row.first_job
         advanced.append((row.id, verdict.next_fire_at, verdict.look_at, verdict.waiting, first,
                          verdict.fire))  # fmt: skip
     _ADVANCE(connection, advanced=advanced)

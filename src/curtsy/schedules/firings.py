@@ -1,11 +1,14 @@
-"""The table firings: one row for each slot and what became of it."""
+"""The table firings: one row for each slot of a schedule, with its outcome."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from curtsy.store import Connection, Statement
 
-_CLAIM = Statement(  # one that waited fires in its own row
+Trigger = Literal["schedule", "manual"]
+Outcome = Literal["fired", "waiting", "skipped", "missed", "refused"]
+
+_CLAIM = Statement(  # a waiting slot fires in the row it already has
     """
     INSERT INTO firings (schedule_id, fire_at, fired_at, trigger, outcome, message)
     SELECT schedule_id, fire_at, :now, trigger, outcome, message FROM {made} WHERE true
@@ -52,54 +55,54 @@ _OLD_FIRINGS = Statement(
 )
 
 
-class Line(NamedTuple):
-    """A slot and what becomes of it."""
+class NewFiring(NamedTuple):
+    """A slot that is claimed with this outcome."""
 
     schedule_id: int
     fire_at: int
-    trigger: str
-    outcome: str
+    trigger: Trigger
+    outcome: Outcome
     message: str | None
 
 
-class Ended(NamedTuple):
-    """What came of a claimed slot."""
+class FiringResult(NamedTuple):
+    """The final outcome of a claimed slot."""
 
     schedule_id: int
     fire_at: int
-    outcome: str
+    outcome: Outcome
     job: str | None
     message: str | None
 
 
-def claim(connection: Connection, made: Sequence[Line], *, now: int) -> set[tuple[int, int]]:
-    """Inserts firings; returns the (schedule, slot) pairs that are ours. A slot that another
-    scheduler has claimed is not among them."""
+def claim(connection: Connection, made: Sequence[NewFiring], *, now: int) -> set[tuple[int, int]]:
+    """Inserts firings; returns the (schedule, slot) pairs that this call claimed. Pairs that
+    another scheduler claimed before are missing."""
     rows = _CLAIM(connection, made=made, now=now)
     return {(row.schedule_id, row.fire_at) for row in rows}
 
 
-def settle(connection: Connection, ended: Sequence[Ended]) -> None:
-    """Records what came of claimed slots, with their jobs."""
+def settle(connection: Connection, ended: Sequence[FiringResult]) -> None:
+    """Stores the outcomes of claimed slots, with their jobs."""
     if ended:
         _SETTLE(connection, ended=ended)
 
 
 def skip_waiting(connection: Connection, schedule_id: int, message: str, *, now: int) -> None:
-    """The slot that waits for the run before it, if there is one, is skipped."""
+    """Marks the slot that waits for the previous run, if there is one, as skipped."""
     _SKIP_WAITING(connection, id=schedule_id, now=now, message=message)
 
 
 def report(
-    connection: Connection, schedule_id: int, fire_at: int, *, outcome: str, message: str | None
+    connection: Connection, schedule_id: int, fire_at: int, *, outcome: Outcome, message: str | None
 ) -> None:
-    """Records what came of a slot's maintenance task."""
+    """Stores the outcome of a slot's maintenance task."""
     _REPORT(connection, schedule_id=schedule_id, fire_at=fire_at, outcome=outcome,
             message=message)  # fmt: skip
 
 
 def delete_old(connection: Connection, *, before: int, most: int) -> int:
-    """Deletes at most `most` firings; returns how many."""
+    """Deletes at most `most` firings from before `before`; returns how many it deleted."""
     return int(_OLD_FIRINGS(connection, before=before, most=most).rowcount)
 
 

@@ -1,7 +1,7 @@
-"""A schedule that begins with a job: the job of its first slot is there at once, and waits."""
+"""Creates a schedule together with the job of its first slot, which waits in state scheduled."""
 
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -10,7 +10,7 @@ from curtsy.jobs import JobRequest, SubmitLimits
 from curtsy.jobs.idempotency import add_webhooks_and_tags, claim_keys, release_keys
 from curtsy.jobs.insert import insert_scheduled
 from curtsy.model.jobs import new_job_id
-from curtsy.schedules.lookup import locked
+from curtsy.schedules.lookup import Schedule, locked
 from curtsy.schedules.schedule import ScheduleSpec, create, new_schedule_id
 from curtsy.store import Connection, Statement
 from curtsy.timetable import to_json
@@ -29,7 +29,7 @@ _FORMER = Statement(
     JOIN schedules s ON s.id = j.schedule_id WHERE u.key = :key AND u.expires_at > :now
     """
 )
-_PURGED = Statement(  # no job and no key tells of it any more; it is called by its id, as ours are
+_WITH_JOB_PURGED = Statement(  # its job and keys are deleted; such a schedule is named by its id
     """
     SELECT s.public_id FROM schedules s
     WHERE s.owner = :owner AND s.rule = :rule AND s.payload = :payload AND s.name = s.public_id
@@ -38,21 +38,21 @@ _PURGED = Statement(  # no job and no key tells of it any more; it is called by 
     ORDER BY s.id LIMIT 1
     """
 )
-_TAKES = Statement("UPDATE schedules SET first_job = :job WHERE id = :id")
+_SET_FIRST_JOB = Statement("UPDATE schedules SET first_job = :job WHERE id = :id")
 
 
 class ScheduledJob(NamedTuple):
     job: str
     schedule: str
     next_at: int | None
-    """None: it is paused, or has no slot left."""
+    """None: the schedule is paused, or has no slot left."""
     repeated_at: int | None = None
-    """When the same was asked for first."""
+    """When the same request was first submitted."""
     replayed: bool = False
-    """By the same key of the client's."""
+    """The client repeated its idempotency key."""
 
 
-def make(
+def create_with_job(
     connection: Connection,
     spec: ScheduleSpec,
     request: JobRequest,
@@ -60,25 +60,27 @@ def make(
     *,
     now: int,
 ) -> ScheduledJob:
-    """Or the one that was made when the same was asked for a short while ago."""
+    """Creates a schedule and its first job, or returns those that the same request created a short
+    while ago."""
     job, name = new_job_id(), new_schedule_id()
     former = _former(connection, spec, request, now)
     first = claim_keys(connection, request, job, lifetime=limits.key_lifetime, now=now)
     if first is not None:
-        row: Any = _OF_JOB(connection, job=first.job).one()
-        if row.schedule is not None:
-            _tell_later_slots(connection, row, request)
-            add_webhooks_and_tags(connection, [(row.job, request)], now=now)
+        known = _OF_JOB(connection, job=first.job).one()
+        if known.schedule is not None:
+            _store_webhook(connection, known.schedule, request)
+            add_webhooks_and_tags(connection, [(known.job, request)], now=now)
             return ScheduledJob(
-                row.job, row.schedule, row.next_fire_at, row.created_at, first.replayed
+                known.job, known.schedule, known.next_fire_at, known.created_at, first.replayed
             )
-        release_keys(connection, first.job)  # its schedule was removed: this is another
+        release_keys(connection, first.job)  # its schedule was removed: a new one is created
         claim_keys(connection, request, job, lifetime=limits.key_lifetime, now=now)
-    row = _as_before(connection, former, spec) if former is not None else None
+    row = _reusable(connection, former, spec) if former is not None else None
     if row is not None:
-        _TAKES(connection, id=row.id, job=job)
+        _SET_FIRST_JOB(connection, id=row.id, job=job)
     else:
         row = create(connection, spec, now=now, first_job=job, public_id=name)
+    assert row.next_fire_at is not None  # enabled, and a rule without slots is refused
     insert_scheduled(connection, job, request, schedule_id=row.id, due_at=row.next_fire_at, now=now)
     return ScheduledJob(job, row.public_id, row.next_fire_at)
 
@@ -86,35 +88,36 @@ def make(
 def _former(
     connection: Connection, spec: ScheduleSpec, request: JobRequest, now: int
 ) -> str | None:
-    """The schedule that was made when the same was asked for, though its job failed, was cancelled
-    or purged since. Asked before the key is claimed: that takes the old job's name away."""
+    """Returns the schedule that the same request created, although its job has failed, was
+    cancelled or purged since. To be called before the key is claimed: a claim overwrites the id of
+    the old job."""
     claim = request.same_as
     if claim is None or claim.renews:
         return None
     found: str | None = _FORMER(connection, key=claim.key, now=now).scalar()
     if found is None:
-        found = _PURGED(
+        found = _WITH_JOB_PURGED(
             connection, owner=spec.user_id or "", rule=to_json(spec.rule),
             payload=orjson.dumps(spec.payload).decode(), since=now - claim.lifetime,
         ).scalar()  # fmt: skip
     return found
 
 
-def _as_before(connection: Connection, schedule: str, spec: ScheduleSpec) -> Any:
-    """Its row, held, if it still is what is asked for and its slots come: then its next slot gets
-    the new job, and there is no second schedule beside it."""
-    with suppress(NotFound):  # removed in this moment
+def _reusable(connection: Connection, schedule: str, spec: ScheduleSpec) -> Schedule | None:
+    """Locks and returns the schedule if it still equals the spec and has a next slot: then that
+    slot gets the new job, and no second schedule is created."""
+    with suppress(NotFound):  # just removed
         row = locked(connection, schedule)
         same = row.rule == to_json(spec.rule) and orjson.loads(row.payload) == spec.payload
         return row if same and row.enabled and row.next_fire_at is not None else None
     return None
 
 
-def _tell_later_slots(connection: Connection, row: Any, request: JobRequest) -> None:
-    """A webhook that the job of the first slot gets, those of later ones get, too."""
-    payload = orjson.loads(_PAYLOAD(connection, schedule=row.schedule).scalar_one())
+def _store_webhook(connection: Connection, schedule: str, request: JobRequest) -> None:
+    """Adds the webhook that the first job gets to the payload, for the jobs of later slots."""
+    payload = orjson.loads(_PAYLOAD(connection, schedule=schedule).scalar_one())
     crawl = payload.get("crawl")
     if crawl is None or request.webhook_url is None or crawl.get("webhook_url"):
         return
     crawl["webhook_url"] = request.webhook_url
-    _SET_PAYLOAD(connection, schedule=row.schedule, payload=orjson.dumps(payload).decode())
+    _SET_PAYLOAD(connection, schedule=schedule, payload=orjson.dumps(payload).decode())

@@ -1,30 +1,30 @@
-"""What the screens of schedules read."""
+"""Read models of schedules: lists of schedules and firings, and the state of the schedulers."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from curtsy.clock import HOUR
-from curtsy.schedules.due import COLUMNS
+from curtsy.schedules.firings import Outcome, Trigger
+from curtsy.schedules.lookup import COLUMNS, Schedule, schedule_of
 from curtsy.store import Connection, Statement
 
 _LIST = Statement(
     f"""
-    SELECT {COLUMNS}, f.outcome AS last_outcome, j.state AS last_state, j.door AS last_door,
-           j.done AS last_done
+    SELECT {COLUMNS}, f.outcome, j.public_id AS job, j.door, j.state, j.done
     FROM schedules s
     LEFT JOIN firings f ON f.schedule_id = s.id AND f.fire_at = s.last_fire_at
     LEFT JOIN jobs j ON j.id = f.job_id
     WHERE s.id > :after AND (:all OR s.user_id = :user) ORDER BY s.id LIMIT :most
     """  # noqa: S608
 )
-_RUNS = Statement(
+_FIRINGS = Statement(
     """
-    SELECT f.fire_at, f.fired_at, f.trigger, f.outcome, f.message, j.public_id AS job, j.state,
-           j.door, j.done
+    SELECT f.fire_at, f.fired_at, f.trigger, f.outcome, f.message, j.public_id AS job, j.door,
+           j.state, j.done
     FROM firings f LEFT JOIN jobs j ON j.id = f.job_id
     WHERE f.schedule_id = :id AND f.fire_at < :before ORDER BY f.fire_at DESC LIMIT :most
     """
 )
-_KEPT = Statement(
+_COUNTS = Statement(
     """
     SELECT count(*) AS schedules, count(CASE WHEN enabled THEN 1 END) AS enabled,
            min(look_at) AS next_at, max(last_fire_at) AS last_at FROM schedules
@@ -49,30 +49,82 @@ _NEWEST_LAGS = Statement(
 )
 
 
-def list_schedules(connection: Connection, *, user: str | None, after: int, most: int) -> list[Any]:
-    """In the order in which they were made; with a user, that one's alone."""
+class FiredJob(NamedTuple):
+    """The job of a slot."""
+
+    public_id: str
+    door: str
+    state: str
+    done: int
+
+
+class ListedSchedule(NamedTuple):
+    """A schedule with the outcome and the job of its last slot."""
+
+    schedule: Schedule
+    last_outcome: Outcome | None
+    last_job: FiredJob | None
+
+
+class ListedFiring(NamedTuple):
+    """A slot with its outcome and its job."""
+
+    fire_at: int
+    fired_at: int
+    trigger: Trigger
+    outcome: Outcome
+    message: str | None
+    job: FiredJob | None
+
+
+class ScheduleCounts(NamedTuple):
+    """Schedulers and schedules, and how late slots fired in the last hour."""
+
+    schedulers: int
+    schedules: int
+    enabled: int
+    next_at: int | None
+    last_at: int | None
+    worst_lag: int | None
+    fired: int
+    late: int
+
+
+def list_schedules(
+    connection: Connection, *, user: str | None, after: int, most: int
+) -> list[ListedSchedule]:
+    """Lists schedules in the order of their creation; with a user, only that user's."""
     rows = _LIST(connection, user=user, all=user is None, after=after, most=most)
-    return list(rows)
+    width = len(Schedule._fields)
+    return [ListedSchedule(schedule_of(row[:width]), row.outcome, _job_of(row)) for row in rows]
 
 
-def list_runs(connection: Connection, schedule_id: int, *, before: int, most: int) -> list[Any]:
-    """The newest slot first."""
-    return list(_RUNS(connection, id=schedule_id, before=before, most=most))
+def list_firings(
+    connection: Connection, schedule_id: int, *, before: int, most: int
+) -> list[ListedFiring]:
+    """Lists the slots of a schedule, the newest first."""
+    rows = _FIRINGS(connection, id=schedule_id, before=before, most=most)
+    return [ListedFiring(row.fire_at, row.fired_at, row.trigger, row.outcome, row.message,
+                         _job_of(row)) for row in rows]  # fmt: skip
 
 
-def read_status(connection: Connection, *, now: int, alive: int, late: int) -> dict[str, Any]:
-    """Who keeps the schedules and how well, over the last hour. A slot that waited for the run
-    before it, as it was told to, was not late by that."""
-    kept = _KEPT(connection).one()
+def read_status(connection: Connection, *, now: int, alive: int, late: int) -> ScheduleCounts:
+    """Counts schedulers and schedules, and the firings of the last hour. A slot that waited for
+    the previous run, as its schedule demands, does not count as late."""
+    counts = _COUNTS(connection).one()
     lag = _LAG(connection, since=now - HOUR, late=late).one()
     schedulers = _SCHEDULERS(connection, since=now - alive).scalar_one()
-    return {
-        "schedulers": schedulers, "schedules": kept.schedules, "enabled": kept.enabled,
-        "next_at": kept.next_at, "last_at": kept.last_at, "worst_lag": lag.worst,
-        "fired": lag.fired, "late": lag.late,
-    }  # fmt: skip
+    return ScheduleCounts(
+        schedulers=schedulers, schedules=counts.schedules, enabled=counts.enabled,
+        next_at=counts.next_at, last_at=counts.last_at, worst_lag=lag.worst, fired=lag.fired,
+        late=lag.late,
+    )  # fmt: skip
 
 
 def newest_lags(connection: Connection, *, now: int, most: int) -> list[int]:
-    """Milliseconds from a slot to its firing, of those that fired in the last hour."""
+    """Milliseconds between slot and firing, for the newest firings of the last hour."""
     return list(_NEWEST_LAGS(connection, since=now - HOUR, most=most).scalars())
+
+
+def _job_of(row: Any) -> FiredJob | None:
+    return None if row.job is None else FiredJob(row.job, row.door, row.state, row.done)

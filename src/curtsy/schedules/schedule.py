@@ -1,4 +1,4 @@
-"""Schedules are made, changed, paused, run by hand and removed."""
+"""Creates, changes, pauses, runs and deletes schedules."""
 
 import re
 import secrets
@@ -11,12 +11,12 @@ import orjson
 from curtsy.clock import rfc3339
 from curtsy.errors import BadRequest, OverLimit, WrongState
 from curtsy.jobs.insert import set_due
-from curtsy.schedules.firer import Fired, Firer, call_off
-from curtsy.schedules.firings import Line, claim, delete_of, skip_waiting
-from curtsy.schedules.lookup import find, locked
+from curtsy.schedules.firer import Fired, Firer, cancel_if_open
+from curtsy.schedules.firings import NewFiring, claim, delete_of, skip_waiting
+from curtsy.schedules.lookup import Schedule, find, locked
 from curtsy.schedules.overlap import require_none_running
 from curtsy.schedules.verdict import DEFAULT_WINDOW, CatchUp, Overlap, first_slot
-from curtsy.sites.site import hold_idle
+from curtsy.sites.site import lock_idle
 from curtsy.store import Connection, Statement
 from curtsy.timetable import BadRule, Once, Rule, from_json, to_json
 
@@ -51,17 +51,19 @@ _UPDATE = Statement(
     WHERE id = :id
     """
 )
-_NAMED = Statement("SELECT id FROM schedules WHERE owner = :owner AND name = :name AND id <> :id")
-_REMOVE = Statement("DELETE FROM schedules WHERE id = :id")
-_RAN = Statement("UPDATE schedules SET last_fire_at = :at WHERE id = :id")
+_SAME_NAME = Statement(
+    "SELECT id FROM schedules WHERE owner = :owner AND name = :name AND id <> :id"
+)
+_DELETE = Statement("DELETE FROM schedules WHERE id = :id")
+_SET_LAST_FIRE = Statement("UPDATE schedules SET last_fire_at = :at WHERE id = :id")
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSpec:
-    """What a schedule is to be."""
+    """The declaration of a schedule."""
 
     name: str
-    """Empty: it is named by its id."""
+    """Empty: the schedule's id becomes its name."""
     rule: Rule
     payload: Mapping[str, Any]
     timezone: str = "UTC"
@@ -74,7 +76,7 @@ class ScheduleSpec:
     key_id: int | None = None
     site_id: int | None = None
     of_site: bool = False
-    """Its site's declaration made it; it goes with that."""
+    """The declaration of a site created the schedule, and the two are deleted together."""
     described_as: str | None = None
 
 
@@ -85,8 +87,8 @@ def new_schedule_id() -> str:
 def create(
     connection: Connection, spec: ScheduleSpec, *, now: int, first_job: str | None = None,
     public_id: str | None = None,
-) -> Any:  # fmt: skip
-    """Its row. A rule that has no slot any more is refused."""
+) -> Schedule:  # fmt: skip
+    """Inserts a schedule and returns it. Refuses a rule without a future slot."""
     name = public_id or new_schedule_id()
     _check_name(spec.name)
     _check_size(spec)
@@ -94,53 +96,54 @@ def create(
     first = _first_slot(spec, name, now)
     onward = first if spec.enabled else None
     columns = _columns(spec) | {"name": spec.name or name}
-    made = _INSERT(
+    inserted = _INSERT(
         connection, public_id=name, first_job=first_job, now=now, user_id=spec.user_id,
         owner=spec.user_id or "", key_id=spec.key_id, next_fire_at=onward, look_at=onward,
         **columns,
     ).scalar()  # fmt: skip
-    if made is None:
-        raise WrongState(f"The name {spec.name!r}", "another schedule's", "used twice")
+    if inserted is None:
+        raise WrongState(f"The name {spec.name!r}", "taken by another schedule", "used twice")
     return find(connection, name)
 
 
 def _check_name(name: str) -> None:
     if ID.fullmatch(name):
-        raise BadRequest([f"{name!r} looks like the id of a schedule: call it otherwise."])
+        raise BadRequest([f"{name!r} looks like the id of a schedule: choose another name."])
     if name in (".", ".."):
-        raise BadRequest([f"{name!r} is no name: it would be lost from the path of a URL."])
+        raise BadRequest([f"{name!r} cannot be a name: it would vanish from the path of a URL."])
 
 
 def _check_size(spec: ScheduleSpec) -> None:
     if (size := len(orjson.dumps(spec.payload))) > MOST_PAYLOAD_BYTES:
-        sentence = f"The payload has {size} bytes; at most {MOST_PAYLOAD_BYTES} may be."
+        sentence = f"The payload has {size} bytes, but at most {MOST_PAYLOAD_BYTES} are allowed."
         raise BadRequest([sentence])
 
 
 def _check_number(connection: Connection, user: str | None) -> None:
     most = MOST_OF_USER
     if user is not None and _COUNT(connection, user=user, most=most).scalar() == most:
-        raise OverLimit(f"{user} has {most} schedules: nobody may have more.")
+        raise OverLimit(f"{user} has {most} schedules, the most that a user may have.")
 
 
-def change(connection: Connection, schedule: str, spec: ScheduleSpec, *, now: int) -> Any:
-    """As the plan has it from now on; slots that passed while it was paused are nobody's."""
+def change(connection: Connection, schedule: str, spec: ScheduleSpec, *, now: int) -> Schedule:
+    """Updates a schedule to this spec and returns it. Slots that passed while the schedule was
+    paused never fire."""
     row = locked(connection, schedule)
     if spec.name != row.name:
         _check_name(spec.name)
-        if _NAMED(connection, name=spec.name, id=row.id, owner=row.user_id or "").scalar():
-            raise WrongState(f"The name {spec.name!r}", "another schedule's", "used twice")
+        if _SAME_NAME(connection, name=spec.name, id=row.id, owner=row.user_id or "").scalar():
+            raise WrongState(f"The name {spec.name!r}", "taken by another schedule", "used twice")
     _check_size(spec)
     first_job = _first_job(connection, row, spec, now)
-    keeps = (row.enabled and spec.enabled and to_json(spec.rule) == row.rule
-             and spec.not_before == row.not_before)  # fmt: skip
+    same_slots = (row.enabled and spec.enabled and to_json(spec.rule) == row.rule
+                  and spec.not_before == row.not_before)  # fmt: skip
     onward, look_at, waiting = row.next_fire_at, row.look_at, row.waiting_fire_at
-    if not keeps:
+    if not same_slots:
         onward = look_at = _next(row, spec, now)
         waiting = None
         skip_waiting(connection, row.id, CHANGED, now=now)
         if row.next_fire_at is not None and row.next_fire_at <= now:
-            missed = Line(row.id, row.next_fire_at, "schedule", "missed", CHANGED)
+            missed = NewFiring(row.id, row.next_fire_at, "schedule", "missed", CHANGED)
             claim(connection, [missed], now=now)
     _UPDATE(connection, id=row.id, now=now, next_fire_at=onward, look_at=look_at,
             waiting_fire_at=waiting, first_job=first_job, key_id=spec.key_id,
@@ -150,64 +153,63 @@ def change(connection: Connection, schedule: str, spec: ScheduleSpec, *, now: in
     return find(connection, row.public_id)
 
 
-def _first_job(connection: Connection, row: Any, spec: ScheduleSpec, now: int) -> str | None:
-    """The job that waits for the first slot is as the schedule was made: with another payload the
-    slot makes a job of its own."""
-    first_job: str | None = row.first_job
-    if first_job is None or spec.payload == orjson.loads(row.payload):
-        return first_job
-    call_off(connection, first_job, now=now, reason=CHANGED)
+def _first_job(connection: Connection, row: Schedule, spec: ScheduleSpec, now: int) -> str | None:
+    """Returns the waiting first job if the payload stays the same; else cancels that job, and the
+    slot submits a new one."""
+    if row.first_job is None or spec.payload == orjson.loads(row.payload):
+        return row.first_job
+    cancel_if_open(connection, row.first_job, now=now, reason=CHANGED)
     return None
 
 
-def set_enabled(connection: Connection, row: Any, *, enabled: bool, now: int) -> Any:
-    """Of a row that is held."""
+def set_enabled(connection: Connection, row: Schedule, *, enabled: bool, now: int) -> Schedule:
+    """Pauses or resumes a schedule whose row is locked."""
     spec = replace(spec_of(row), enabled=enabled)
     return change(connection, row.public_id, spec, now=now)
 
 
-def remove(connection: Connection, schedule: str, *, now: int) -> Any:
-    """With its history; a job that waits for its slot is cancelled, those that run go on."""
+def remove(connection: Connection, schedule: str, *, now: int) -> Schedule:
+    """Deletes a schedule and its firings, and returns it. Cancels the job that waits for the first
+    slot; running jobs continue."""
     row = locked(connection, schedule)
     if row.first_job:
-        call_off(connection, row.first_job, now=now)
+        cancel_if_open(connection, row.first_job, now=now)
     delete_of(connection, row.id)
-    _REMOVE(connection, id=row.id)
+    _DELETE(connection, id=row.id)
     return row
 
 
 def run_now(connection: Connection, schedule: str, firer: Firer, *, now: int) -> Fired:
-    """One run by hand, whatever the rule says; its slots stay as they are. What it is to replace
-    has given way before."""
+    """Runs a schedule now, whatever its rule says, and leaves its slots unchanged. A run that this
+    one replaces must be cancelled before (`overlap.replace_manually`)."""
     row = locked(connection, schedule)
     require_none_running(connection, row)
     if row.site_id is not None:
-        hold_idle(connection, row.site_id, confined_to=row.user_id)
+        lock_idle(connection, row.site_id, confined_to=row.user_id)
     at = now
     while at in (row.next_fire_at, row.waiting_fire_at) or not claim(
-        connection, [Line(row.id, at, "manual", "fired", None)], now=now
+        connection, [NewFiring(row.id, at, "manual", "fired", None)], now=now
     ):
-        at += 1  # a slot of this very moment
-    _RAN(connection, id=row.id, at=at)
+        at += 1  # this instant is a slot already
+    _SET_LAST_FIRE(connection, id=row.id, at=at)
     (fired,) = firer.fire(connection, [(row, at)], now=now, trigger="manual")
     if fired.refusal is not None:
         raise fired.refusal
     return fired
 
 
-def spec_of(row: Any) -> ScheduleSpec:
-    """The row as it would be said."""
+def spec_of(row: Schedule) -> ScheduleSpec:
     return ScheduleSpec(
         name=row.name, rule=from_json(row.rule), payload=orjson.loads(row.payload),
         timezone=row.timezone, overlap=Overlap(row.overlap), catch_up=CatchUp(row.catch_up),
-        window=row.window_ms, not_before=row.not_before, enabled=bool(row.enabled),
-        user_id=row.user_id, key_id=row.key_id, site_id=row.site_id, of_site=bool(row.of_site),
+        window=row.window_ms, not_before=row.not_before, enabled=row.enabled,
+        user_id=row.user_id, key_id=row.key_id, site_id=row.site_id, of_site=row.of_site,
         described_as=row.described_as,
     )  # fmt: skip
 
 
-def _next(row: Any, spec: ScheduleSpec, now: int) -> int | None:
-    """Of a schedule that is changed; one that is only paused may have no slot left."""
+def _next(row: Schedule, spec: ScheduleSpec, now: int) -> int | None:
+    """The next slot of a changed schedule. A schedule that is only paused may have no slot left."""
     if not spec.enabled and to_json(spec.rule) == row.rule:
         return None
     first = _first_slot(spec, row.public_id, now)
@@ -217,7 +219,7 @@ def _next(row: Any, spec: ScheduleSpec, now: int) -> int | None:
 def _first_slot(spec: ScheduleSpec, seed: str, now: int) -> int:
     try:
         first = first_slot(spec.rule, seed, now=now, not_before=spec.not_before)
-    except BadRule as wrong:  # its zone was known when it was made
+    except BadRule as wrong:  # the zone is no longer known
         raise BadRequest([str(wrong)]) from None
     if first is None:
         named = f"The schedule {spec.name!r}" if spec.name else "The schedule"
@@ -227,11 +229,11 @@ def _first_slot(spec: ScheduleSpec, seed: str, now: int) -> int:
 
 def _why(spec: ScheduleSpec, now: int) -> str:
     if not isinstance(spec.rule, Once):
-        return "no slot comes"
+        return "its rule has no slot left"
     at = rfc3339(spec.rule.at)
     if spec.rule.at <= now or spec.not_before is None:
-        return f"{at} is past"
-    return f"{at} lies before {rfc3339(spec.not_before)}, which is its not_before"
+        return f"{at} is in the past"
+    return f"{at} is before {rfc3339(spec.not_before)}, its not_before"
 
 
 def _columns(spec: ScheduleSpec) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The parts that fire schedules, built once in a process and shared by its loops and its API."""
+"""The parts that fire schedules: built once per process, shared by its loops and its API."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ from curtsy.schedules.ticker import Ticker
 @dataclass(frozen=True, slots=True)
 class Scheduler:
     firer: Firer
-    """Turns due slots into jobs, within a transaction."""
+    """Submits the jobs of due slots, within a transaction."""
     ticker: Ticker
-    """The loop that fires due slots, and the queue of maintenance tasks that they owe."""
+    """The loop that fires due slots, with the queue of their maintenance tasks."""
     surveyor: Surveyor
-    """Reads what a preview of the schedules is computed from."""
+    """Reads the input of a preview."""

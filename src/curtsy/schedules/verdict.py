@@ -1,4 +1,4 @@
-"""What becomes of a schedule that a scheduler looks at. Pure: `now` and the state are given."""
+"""Decides what becomes of a schedule's slots. Pure: a function of its state and `now`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from curtsy.clock import DAY, MINUTE, SECOND
 from curtsy.timetable import Every, Rule, slot_after, slot_after_end, slots
 
 GRACE = MINUTE
-"""A slot that is late by more than this was missed."""
-LOOK_AGAIN = 2 * SECOND
-"""So often it is asked whether the run before has ended, where a slot waits for that."""
+"""A slot that is later than this is missed."""
+RECHECK_EVERY = 2 * SECOND
+"""How often a scheduler checks whether a run has ended that a slot waits for."""
 LONGEST_WINDOW = 7 * DAY
 DEFAULT_WINDOW = DAY
 
 
 class Overlap(StrEnum):
-    """What becomes of a slot while the run before goes on."""
+    """What happens to a slot while the previous run is still open."""
 
     SKIP = "skip"
     QUEUE_ONE = "queue_one"
@@ -25,7 +25,7 @@ class Overlap(StrEnum):
 
 
 class CatchUp(StrEnum):
-    """What becomes of slots that nobody fired in time."""
+    """What happens to slots that no scheduler fired in time."""
 
     LATEST = "latest"
     NONE = "none"
@@ -42,26 +42,26 @@ class ScheduleState:
     """Slots older than this are missed, whatever `catch_up` says."""
     next_fire_at: int | None
     waiting: int | None
-    """A slot that waits for the run before it to end."""
+    """The slot that waits for the previous run to end."""
     is_busy: bool
-    """A run goes on."""
+    """A run is open."""
     ended_at: int
-    """When the last run ended; of one that never ran, when the schedule was made."""
+    """When the last run ended; before the first run, when the schedule was created."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     next_fire_at: int | None
     look_at: int | None
-    """When to look again; None: never."""
+    """When to judge the schedule again; None: never."""
     fire: int | None = None
     skipped: int | None = None
     waiting: int | None = None
     missed: Sequence[int] = ()
     long_missed: int | None = None
-    """The first of those beyond the window; all from it on until the window are missed."""
+    """The first slot before the window; all slots from there to the window are missed."""
     replaces: bool = False
-    """What is to fire takes the place of a run that goes on: when that is cancelled."""
+    """`fire` replaces an open run, and fires once that run is cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class _Due:
 
 def judge(s: ScheduleState, now: int) -> Verdict:
     if isinstance(s.rule, Every) and s.rule.after_end:
-        return _after_the_last_end(s, now)
+        return _judge_after_end(s, now)
     due = _due(s, now)
     fire, skipped, waiting, onward = due.fire, None, s.waiting, due.next
     replaces = False
@@ -85,7 +85,7 @@ def judge(s: ScheduleState, now: int) -> Verdict:
             case Overlap.ALLOW:
                 pass
             case _ if s.catch_up is CatchUp.ALL and now - fire > GRACE:
-                fire, onward = None, fire  # one after the other: it waits for its turn
+                fire, onward = None, fire  # slots are caught up on one after the other
             case Overlap.SKIP:
                 fire, skipped = None, fire
             case Overlap.QUEUE_ONE if waiting is None:
@@ -99,15 +99,15 @@ def judge(s: ScheduleState, now: int) -> Verdict:
 
 
 def _look_at(onward: int | None, waiting: int | None, now: int, *, fires: bool) -> int | None:
-    """At the next slot, also where it is due already; sooner, or later, while one waits."""
+    """At the next slot, even if that is due already; while a slot waits, at the next recheck."""
     if waiting is None and (onward is None or onward > now or fires):
         return onward
-    soon = now + LOOK_AGAIN
-    return min(soon, onward) if onward is not None and onward > now else soon
+    recheck = now + RECHECK_EVERY
+    return min(recheck, onward) if onward is not None and onward > now else recheck
 
 
 def _due(s: ScheduleState, now: int) -> _Due:
-    """The slot to fire, those that were missed, and the next."""
+    """Returns the slot to fire, the missed slots and the next slot."""
     first = s.next_fire_at
     if first is None or first > now:
         return _Due(None, first)
@@ -130,11 +130,12 @@ def _due(s: ScheduleState, now: int) -> _Due:
     return _Due(every[-1], onward, every[:-1], long_missed)
 
 
-def _after_the_last_end(s: ScheduleState, now: int) -> Verdict:
-    """One that is missed is followed by another after as long, as if it had run."""
+def _judge_after_end(s: ScheduleState, now: int) -> Verdict:
+    """Judges a rule with `after_end`. After a missed slot the interval starts again, as after a
+    run."""
     assert isinstance(s.rule, Every)
     if s.is_busy:
-        return Verdict(None, now + LOOK_AGAIN)
+        return Verdict(None, now + RECHECK_EVERY)
     at = s.next_fire_at
     if at is None:
         at = slot_after_end(s.rule, s.ended_at, seed=s.seed)
@@ -144,11 +145,11 @@ def _after_the_last_end(s: ScheduleState, now: int) -> Verdict:
     if is_late:
         onward = slot_after_end(s.rule, now, seed=s.seed)
         return Verdict(onward, onward, missed=(at,))
-    return Verdict(None, now + LOOK_AGAIN, fire=at)
+    return Verdict(None, now + RECHECK_EVERY, fire=at)
 
 
 def first_slot(rule: Rule, seed: str, *, now: int, not_before: int | None) -> int | None:
-    """Of a schedule that is made, or goes on, now."""
+    """Returns the first slot of a schedule that is created or resumed now."""
     begin = max(now, not_before or 0)
     if isinstance(rule, Every) and rule.after_end:
         return begin

@@ -1,7 +1,7 @@
-"""Records that runs of sites found, and what became of each since: new, changed, same, removed."""
+"""Compares the records of a run with those before: new, changed, same or removed; lists records."""
 
 from collections.abc import Mapping, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -11,10 +11,11 @@ from curtsy.sites.run_pages import Records, RunPages, hash_of, is_whole, records
 from curtsy.store import Connection, Lookup, Statement
 
 SITES_AT_ONCE = 20
-MOST_GONE = 1_000
-"""That the answer about a run tells of."""
+MOST_REMOVED = 1_000
+"""Removed records in the answer about a run."""
+CHANGES = ("new", "changed", "same", "removed")
 
-_WAITING = Statement(
+_SITES_TO_GATHER = Statement(
     """
     SELECT DISTINCT s.name FROM jobs j JOIN sites s ON s.id = j.site_id
     WHERE j.site_id IS NOT NULL AND j.gathered_at IS NULL AND j.finished_at IS NOT NULL LIMIT :most
@@ -34,7 +35,7 @@ _KNOWN = Statement(
     wanted={"key": "text"},
 )
 _OF_SEARCH = "site_id = :site_id AND site_id IS NOT NULL AND search = :search"
-_BEFORE = Statement(  # a run that was made before; its failures may have been retried since
+_BEFORE = Statement(  # by creation: a retry may have ended an earlier run later
     f"""
     SELECT id FROM jobs WHERE {_OF_SEARCH} AND gathered_at IS NOT NULL AND id < :job_id
       AND (state = 'succeeded' OR :in_part) ORDER BY created_at DESC LIMIT 1
@@ -45,7 +46,7 @@ _AFTER = Statement(
     SELECT id FROM jobs WHERE {_OF_SEARCH} AND gathered_at IS NOT NULL AND id > :job_id LIMIT 1
     """  # noqa: S608
 )
-_LAST_TOLD = Lookup(
+_LAST_CHANGE = Lookup(
     """
     SELECT s.key, s.change FROM jobs j JOIN sightings s ON s.job_id = j.id AND s.key = {each_key}
     WHERE j.site_id = :site_id AND j.site_id IS NOT NULL AND j.search = :search AND j.id < :job_id
@@ -62,7 +63,7 @@ _SEEN_LATER = Statement(
     """,
     wanted={"key": "text"},
 )
-_REMOVED = Statement(
+_INSERT_REMOVED = Statement(
     """
     INSERT INTO sightings (job_id, key, position, change, data)
     SELECT :job_id, s.key, :after + row_number() OVER (ORDER BY s.position), 'removed', s.data
@@ -70,7 +71,7 @@ _REMOVED = Statement(
       AND NOT EXISTS (SELECT 1 FROM sightings n WHERE n.job_id = :job_id AND n.key = s.key)
     """
 )
-_KEEP = Statement(
+_UPSERT_RECORDS = Statement(
     """
     INSERT INTO records (site_id, key, data, hash, first_seen_at, last_seen_at, changed_at)
     SELECT :site_id, key, data, hash, :now, :now, :now FROM {found} WHERE true
@@ -81,7 +82,7 @@ _KEEP = Statement(
     """,
     found={"key": "text", "data": "text", "hash": "text"},
 )
-_SEE = Statement(
+_INSERT_SIGHTINGS = Statement(
     """
     INSERT INTO sightings (job_id, key, position, change, data)
     SELECT :job_id, key, position, change, data FROM {seen} WHERE true
@@ -92,27 +93,27 @@ _SEE = Statement(
 _FIRST_ERROR = Statement(
     "SELECT error FROM items WHERE job_id = :job_id AND state = 2 ORDER BY position LIMIT 1"
 )
-_CANCELLED = Statement(
+_CANCEL_EVENT = Statement(
     """
     SELECT data FROM events WHERE job_id = :job_id AND name = 'job_cancelled'
     ORDER BY n DESC LIMIT 1
     """
 )
-_FOUND = Statement(
+_FOUND_IN_RUN = Statement(
     """
     SELECT key, change, data FROM sightings WHERE job_id = :job_id AND change <> 'removed'
     ORDER BY position, key LIMIT :most
     """
 )
-_GONE = Statement(
+_REMOVED_OF_RUN = Statement(
     """
     SELECT key, change, data FROM sightings WHERE job_id = :job_id AND change = 'removed'
     ORDER BY position, key LIMIT :most
     """
 )
-_LAST_PLACE = Statement("SELECT max(position) FROM sightings WHERE job_id = :job_id")
+_LAST_POSITION = Statement("SELECT max(position) FROM sightings WHERE job_id = :job_id")
 _SIGHTED = Statement("SELECT key FROM sightings WHERE job_id = :job_id AND change <> 'removed'")
-_BACK_AGAIN = Statement(
+_DELETE_REMOVED = Statement(
     """
     DELETE FROM sightings WHERE job_id = :job_id AND change = 'removed'
       AND key IN (SELECT key FROM {found})
@@ -122,63 +123,96 @@ _BACK_AGAIN = Statement(
 _CHANGES = Statement(
     "SELECT change, count(*) AS number FROM sightings WHERE job_id = :job_id GROUP BY change"
 )
-_OF_SITE = Statement(
+_RECORDS = Statement(
     """
     SELECT key, data, first_seen_at, last_seen_at, changed_at FROM records
     WHERE site_id = :site_id AND key > :after ORDER BY key LIMIT :most
     """
 )
 
-CHANGES = ("new", "changed", "same", "removed")
+
+class EndedRun(NamedTuple):
+    """A run that has ended and was not compared yet."""
+
+    id: int
+    public_id: str
+    state: str
+    search: str
+    failed: int
+    total: int
+    finished_at: int
+
+
+class GatheredRun(NamedTuple):
+    run: str
+    state: str
+
+
+class StoredRecord(NamedTuple):
+    """A record of a site as it was last seen."""
+
+    key: str
+    data: str
+    """JSON"""
+    first_seen_at: int
+    last_seen_at: int
+    changed_at: int
 
 
 def sites_to_gather(connection: Connection) -> list[str]:
-    return list(_WAITING(connection, most=SITES_AT_ONCE).scalars())
+    return list(_SITES_TO_GATHER(connection, most=SITES_AT_ONCE).scalars())
 
 
-def gather_next(connection: Connection, site: str, *, now: int) -> tuple[str, str] | None:
-    """The first of the site's runs that ended and was not compared yet: it is compared with what
-    was there before it. Returns its name and how it ended; None: there is none. One in each
-    transaction, since it writes all records of a run."""
+def gather_next(connection: Connection, site: str, *, now: int) -> GatheredRun | None:
+    """Compares the first ended run of the site that was not compared yet with the records before.
+    Returns None if there is no such run. One run per transaction, since it writes all records of
+    the run."""
     site_id = _LOCK_SITE(connection, name=site).scalar()
-    run = _NEXT_RUN(connection, site_id=site_id).one_or_none() if site_id is not None else None
-    if site_id is None or run is None:
+    row = _NEXT_RUN(connection, site_id=site_id).one_or_none() if site_id is not None else None
+    if site_id is None or row is None:
         return None
+    run = EndedRun._make(row)
     _gather_run(connection, int(site_id), run, now)
-    return run.public_id, run.state
+    return GatheredRun(run.public_id, run.state)
 
 
-def _gather_run(connection: Connection, site_id: int, run: Any, now: int) -> None:
-    """A run whose failures were retried is gathered again: what was told of it stays as it was."""
-    told = set(_SIGHTED(connection, job_id=run.id).scalars())
+def _gather_run(connection: Connection, site_id: int, run: EndedRun, now: int) -> None:
+    """Stores the records and sightings of a run. A run whose failures were retried is gathered
+    again: its earlier sightings stay unchanged."""
+    sighted = set(_SIGHTED(connection, job_id=run.id).scalars())
     search = {"site_id": site_id, "search": run.search, "job_id": run.id}
     last = _BEFORE(connection, in_part=True, **search).scalar()
-    there = set(_SIGHTED(connection, job_id=last).scalars()) if last is not None else set()
+    seen_before = set(_SIGHTED(connection, job_id=last).scalars()) if last is not None else set()
     pages = RunPages()
     for some in records_of(connection, run.id, pages):
-        changes = _compared(connection, some, there, search)
-        _keep(connection, some, search, now)
-        place = _next_place(connection, run.id)
-        fresh = [(key, data) for key, data in some if key not in told]
+        changes = _compare(connection, some, seen_before, search)
+        _store_records(connection, some, search, now)
+        position = _next_position(connection, run.id)
+        fresh = [(key, data) for key, data in some if key not in sighted]
         if fresh:
-            seen = [(key, place + n, changes[key], data) for n, (key, data) in enumerate(fresh)]
-            _SEE(connection, job_id=run.id, seen=seen)
+            seen = [(key, position + n, changes[key], data) for n, (key, data) in enumerate(fresh)]
+            _INSERT_SIGHTINGS(connection, job_id=run.id, seen=seen)
     if run.state == JobState.SUCCEEDED and is_whole(connection, run.id, pages):
-        _call_removed(connection, search)
+        _insert_removed(connection, search)
     message = _message(connection, run, changes_of(connection, run.id), pages)
     mark_gathered(connection, run.id, message, now=now)
 
 
-def _compared(
-    connection: Connection, some: Records, there: Set[str], search: Mapping[str, Any]
+def _compare(
+    connection: Connection, some: Records, seen_before: Set[str], search: Mapping[str, Any]
 ) -> dict[str, str]:
-    """By key, what became of each record. `there`: the last run of the search saw it."""
+    """Returns the change of each record, by key. `seen_before` are the keys that the last run of
+    the search saw."""
     wanted = [(key,) for key, _data in some]
     rows = _KNOWN(connection, wanted=wanted, site_id=search["site_id"])
     known = {row.key: row.hash for row in rows}
-    absent = [(key,) for key in known if key not in there]
-    gone = {row.key for row in _LAST_TOLD(connection, absent, **search) if row.change == "removed"}
-    return {key: _change(known.get(key), data) if key not in gone else "new" for key, data in some}
+    absent = [(key,) for key in known if key not in seen_before]
+    removed = {
+        row.key for row in _LAST_CHANGE(connection, absent, **search) if row.change == "removed"
+    }
+    return {
+        key: _change(known.get(key), data) if key not in removed else "new" for key, data in some
+    }
 
 
 def _change(before: str | None, data: str) -> str:
@@ -187,33 +221,37 @@ def _change(before: str | None, data: str) -> str:
     return "same" if before == hash_of(data) else "changed"
 
 
-def _keep(connection: Connection, some: Records, search: Mapping[str, Any], now: int) -> None:
-    """As they were last seen: what a later run has seen of them stays."""
+def _store_records(
+    connection: Connection, some: Records, search: Mapping[str, Any], now: int
+) -> None:
+    """Upserts the records, except those that a later run has seen."""
     site_id, job_id = search["site_id"], search["job_id"]
     wanted = [(key,) for key, _data in some]
     later = set(_SEEN_LATER(connection, wanted=wanted, site_id=site_id, job_id=job_id).scalars())
-    kept = [(key, data, hash_of(data)) for key, data in some if key not in later]
-    if kept:
-        _KEEP(connection, site_id=site_id, found=kept, now=now)
-    _BACK_AGAIN(connection, job_id=job_id, found=wanted)
+    newest = [(key, data, hash_of(data)) for key, data in some if key not in later]
+    if newest:
+        _UPSERT_RECORDS(connection, site_id=site_id, found=newest, now=now)
+    _DELETE_REMOVED(connection, job_id=job_id, found=wanted)
 
 
-def _next_place(connection: Connection, job_id: int) -> int:
-    last = _LAST_PLACE(connection, job_id=job_id).scalar()
+def _next_position(connection: Connection, job_id: int) -> int:
+    last = _LAST_POSITION(connection, job_id=job_id).scalar()
     return 0 if last is None else int(last) + 1
 
 
-def _call_removed(connection: Connection, search: Mapping[str, Any]) -> None:
-    """What the last whole run of the same search saw and this one, which saw all there is, did
-    not. A later run that was compared already knows better."""
+def _insert_removed(connection: Connection, search: Mapping[str, Any]) -> None:
+    """Marks records as removed that the last complete run of the same search saw and this complete
+    run did not; not if a later run was compared already."""
     before = _BEFORE(connection, in_part=False, **search).scalar()
     if before is not None and _AFTER(connection, **search).scalar() is None:
         job_id = search["job_id"]
-        after = _next_place(connection, job_id) - 1
-        _REMOVED(connection, job_id=job_id, before=before, after=after)
+        after = _next_position(connection, job_id) - 1
+        _INSERT_REMOVED(connection, job_id=job_id, before=before, after=after)
 
 
-def _message(connection: Connection, run: Any, changes: Mapping[str, int], pages: RunPages) -> str:
+def _message(
+    connection: Connection, run: EndedRun, changes: Mapping[str, int], pages: RunPages
+) -> str:
     numbers = ", ".join(f"{changes[change]} {change}" for change in CHANGES)
     sentence = f"{sum(changes.values()) - changes['removed']} records: {numbers}."
     error = _FIRST_ERROR(connection, job_id=run.id).scalar() if run.failed else None
@@ -221,24 +259,26 @@ def _message(connection: Connection, run: Any, changes: Mapping[str, int], pages
         sentence = f"{sentence} {run.failed} of {run.total} pages failed: {error}"
     if pages.unreadable:
         sentence = (
-            f"{sentence} What {pages.unreadable} of {run.total} pages brought cannot be read."
+            f"{sentence} The content of {pages.unreadable} of {run.total} pages cannot be parsed."
         )
     if pages.has_more:
-        sentence = f"{sentence} There were more than {len(pages.keys)}: the rest was left out."
+        sentence = (
+            f"{sentence} The run found more than {len(pages.keys)}: the others are not stored."
+        )
     reason = _reason(connection, run.id) if run.state == JobState.CANCELLED else None
     return f"{reason} {sentence}" if reason else sentence
 
 
 def _reason(connection: Connection, job_id: int) -> str | None:
-    """Why it was cancelled, if nobody asked for that."""
-    told = _CANCELLED(connection, job_id=job_id).scalar()
-    return orjson.loads(told).get("reason") if told else None
+    """Returns why the run was cancelled, unless a caller requested that."""
+    data = _CANCEL_EVENT(connection, job_id=job_id).scalar()
+    return orjson.loads(data).get("reason") if data else None
 
 
 def sightings(connection: Connection, job_id: int, *, most: int) -> list[dict[str, Any]]:
-    """What a run found, so many of it, and what is gone since the run before."""
-    rows = [*_FOUND(connection, job_id=job_id, most=most),
-            *_GONE(connection, job_id=job_id, most=MOST_GONE)]  # fmt: skip
+    """Returns at most `most` records that a run found, and those removed since the run before."""
+    rows = [*_FOUND_IN_RUN(connection, job_id=job_id, most=most),
+            *_REMOVED_OF_RUN(connection, job_id=job_id, most=MOST_REMOVED)]  # fmt: skip
     return [orjson.loads(row.data) | {"_change": row.change, "_key": row.key} for row in rows]
 
 
@@ -247,5 +287,8 @@ def changes_of(connection: Connection, job_id: int) -> dict[str, int]:
     return {change: counted.get(change, 0) for change in CHANGES}
 
 
-def records_of_site(connection: Connection, site_id: int, *, after: str, most: int) -> list[Any]:
-    return list(_OF_SITE(connection, site_id=site_id, after=after, most=most))
+def records_of_site(
+    connection: Connection, site_id: int, *, after: str, most: int
+) -> list[StoredRecord]:
+    rows = _RECORDS(connection, site_id=site_id, after=after, most=most)
+    return [StoredRecord._make(row) for row in rows]

@@ -1,8 +1,9 @@
-"""What is kept for so many days and no longer: jobs, and what the runs of sites found.
+"""Deletes the old records and sightings of sites.
 
-A site's own time counts: what its next run is compared with does not age while it is not run. So of
-each search the last whole run stays, with what it saw, until the site was run for so long without
-it; and for as long as there is a schedule, its last.
+Age counts up to a site's last run, not up to now: the records that its next run is compared with do
+not age while the site is not run. For each search the last complete run therefore stays, with its
+sightings, until the site has been run for that long without it; and as long as a schedule exists,
+its last run stays.
 """
 
 from typing import NamedTuple
@@ -22,7 +23,7 @@ _SITES = Statement(
     """
 )
 _LOCK_SITE = Statement("SELECT id FROM sites WHERE id = :site_id {lock}")
-_FORGET_RECORDS = Statement(  # a run that saw such a record began before it was last seen
+_DELETE_RECORDS = Statement(  # a run that saw such a record started before it was last seen
     """
     DELETE FROM records WHERE site_id = :site_id AND key IN (
         SELECT r.key FROM records r WHERE r.site_id = :site_id AND r.last_seen_at < :before
@@ -35,16 +36,16 @@ _FORGET_RECORDS = Statement(  # a run that saw such a record began before it was
 )
 _RUNS_SEEN = Statement(
     """
-    WITH RECURSIVE told(job_id, n) AS (
+    WITH RECURSIVE sighted(job_id, n) AS (
         SELECT min(job_id), 1 FROM sightings WHERE job_id > :after
         UNION ALL
-        SELECT (SELECT min(job_id) FROM sightings WHERE job_id > told.job_id), n + 1 FROM told
-        WHERE told.job_id IS NOT NULL AND n < :most)
-    SELECT told.job_id, (SELECT 1 FROM jobs j WHERE j.id = told.job_id) IS NULL AS is_gone
-    FROM told WHERE told.job_id IS NOT NULL
+        SELECT (SELECT min(job_id) FROM sightings WHERE job_id > sighted.job_id), n + 1 FROM sighted
+        WHERE sighted.job_id IS NOT NULL AND n < :most)
+    SELECT sighted.job_id, (SELECT 1 FROM jobs j WHERE j.id = sighted.job_id) IS NULL AS is_gone
+    FROM sighted WHERE sighted.job_id IS NOT NULL
     """
 )
-_FORGET_SIGHTINGS = Statement(
+_DELETE_SIGHTINGS = Statement(
     """
     DELETE FROM sightings WHERE job_id = :job_id
       AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = :job_id)
@@ -54,30 +55,34 @@ _FORGET_SIGHTINGS = Statement(
 
 
 class OldRecords(NamedTuple):
+    """A site with records that were last seen before this instant."""
+
     site_id: int
     before: int
 
 
 def sites_with_old_records(connection: Connection, *, keep: int) -> list[OldRecords]:
-    seen = [row for row in _SITES(connection) if row.first_seen is not None]
-    aged = [(row, max(row.last_seen, row.last_whole or 0) - keep) for row in seen]
+    sites = [row for row in _SITES(connection) if row.first_seen is not None]
+    aged = [(row, max(row.last_seen, row.last_whole or 0) - keep) for row in sites]
     return [OldRecords(row.id, before) for row, before in aged if row.first_seen < before]
 
 
-def forget_records(connection: Connection, old: OldRecords) -> int:
-    """How many went; fewer than a batch: no more are to. Nobody compares with them meanwhile."""
+def delete_records(connection: Connection, old: OldRecords) -> int:
+    """Deletes a batch and returns its size; less than `BATCH`: no more are left. Locks the site, so
+    that no run is compared with its records meanwhile."""
     _LOCK_SITE(connection, site_id=old.site_id).all()
-    gone = _FORGET_RECORDS(connection, site_id=old.site_id, before=old.before, most=BATCH)
-    return int(gone.rowcount)
+    deleted = _DELETE_RECORDS(connection, site_id=old.site_id, before=old.before, most=BATCH)
+    return int(deleted.rowcount)
 
 
-def runs_gone(connection: Connection, after: int) -> tuple[list[int], int | None]:
-    """Of a batch of runs with sightings: those that are no more; and where the next begins."""
+def deleted_runs(connection: Connection, after: int) -> tuple[list[int], int | None]:
+    """Reads a batch of runs with sightings; returns those whose job is deleted, and where the next
+    batch starts."""
     rows = list(_RUNS_SEEN(connection, after=after, most=BATCH))
     gone = [row.job_id for row in rows if row.is_gone]
     return gone, rows[-1].job_id if len(rows) == BATCH else None
 
 
-def forget_sightings(connection: Connection, job_id: int) -> int:
-    """Of a run that is gone, a batch; how many went."""
-    return int(_FORGET_SIGHTINGS(connection, job_id=job_id, most=BATCH).rowcount)
+def delete_sightings(connection: Connection, job_id: int) -> int:
+    """Deletes a batch of the sightings of a deleted run; returns its size."""
+    return int(_DELETE_SIGHTINGS(connection, job_id=job_id, most=BATCH).rowcount)

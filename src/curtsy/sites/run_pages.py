@@ -1,11 +1,11 @@
-"""The pages of a run as they were stored: their records, and whether they are the whole listing."""
+"""Reads the stored pages of a run: their records, and whether they are the complete listing."""
 
 import hashlib
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 import zstandard
@@ -15,12 +15,12 @@ from curtsy.store import Connection, Statement
 
 LARGEST_DOCUMENT = 64 * 2**20
 LARGE_DOCUMENT = 2**20
-"""From here on it is read by Python's own json: orjson takes twelve times its size for that."""
+"""Larger documents are parsed by Python's json: orjson takes twelve times their size in memory."""
 MOST_RECORDS = 100_000
-"""Of one run: their keys are remembered until all its pages are read."""
+"""Per run: their keys stay in memory until all its pages are read."""
 BYTES_AT_ONCE = 4 * 2**20
-"""Of records that are in hand together."""
-_A_KEY = re.compile(r"[\w-]{22}")
+"""Size of the records that are in memory together."""
+_KEY_FORM = re.compile(r"[\w-]{22}")
 
 _ITEMS = Statement(
     """
@@ -39,22 +39,27 @@ Records = list[tuple[str, str]]
 """Keys, each with its record as JSON."""
 
 
+class CrawlLimit(NamedTuple):
+    admitted: int
+    max_pages: int
+
+
 @dataclass(slots=True)
 class RunPages:
-    """What is known of a run's pages as they are read one after the other."""
+    """The state of reading a run's pages one after the other."""
 
     keys: set[str] = field(default_factory=set)
     unreadable: int = 0
-    """Documents in which no records can be looked for."""
+    """Documents that cannot be parsed."""
     has_more: bool = False
-    """There were more records than a run may have."""
+    """The run found more records than `MOST_RECORDS`."""
     urls: list[str] = field(default_factory=list)
     _following: list[str] = field(default_factory=list)
     _added_last: int = 0
-    """Records that only the last page had."""
+    """Records that the last page added."""
 
     def add(self, url: str, page: Any) -> Iterator[Records]:
-        """The page's records, some at a time; a key that came again was seen already."""
+        """Returns the page's records in batches, without records whose key an earlier page had."""
         before, some, size = len(self.keys), Records(), 0
         for key, fields in _on_page(page, url):
             if key in self.keys:
@@ -75,11 +80,11 @@ class RunPages:
         if is_listing(page) and page["next"] is not None:
             self._following.append(page["next"])
 
-    def are_all(self, crawl: Any) -> bool:
-        """Whether the listing goes on nowhere: what it did not have then, it has not any more.
+    def are_all(self, crawl: CrawlLimit | None) -> bool:
+        """Whether the pages are the complete listing, so that records which they lack are removed.
 
-        Pages that were counted end with one that has nothing to add. Pages that were followed end
-        where none leads on, and none was left out because there were enough.
+        Numbered pages are complete when the last one adds nothing. Followed pages are complete when
+        every next link was followed, and no link was dropped because of the limit of pages.
         """
         if self.unreadable or self.has_more:
             return False
@@ -93,46 +98,47 @@ class RunPages:
 
 
 def records_of(connection: Connection, job_id: int, pages: RunPages) -> Iterator[Records]:
-    """In the order of the pages, some at a time: all of them may be more than there is memory.
-    What is known of the pages is complete when there are no more."""
+    """Returns the records of a run in batches, in the order of its pages: all of them may not fit
+    in memory. `pages` is complete once the iterator is exhausted."""
     unpack = zstandard.ZstdDecompressor()
     for item in _ITEMS(connection, job_id=job_id).all():
         stored = _DOCUMENT(connection, page_id=item.page_id, version=item.version).one_or_none()
         if stored is None:
             continue
-        page = _read(unpack, stored)
+        page = _read(unpack, stored.content, stored.bytes)
         if isinstance(page, dict):
             yield from pages.add(item.url, page)
         else:
             pages.unreadable += 1
-        del stored, page  # else they are there until the next ones are
+        del stored, page  # frees them before the next page is read
 
 
 def is_whole(connection: Connection, job_id: int, pages: RunPages) -> bool:
-    return pages.are_all(_CRAWL(connection, job_id=job_id).one_or_none())
+    row = _CRAWL(connection, job_id=job_id).one_or_none()
+    return pages.are_all(CrawlLimit._make(row) if row is not None else None)
 
 
 def hash_of(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _read(unpack: zstandard.ZstdDecompressor, stored: Any) -> Any:
-    """None: nobody can."""
-    if stored.bytes > LARGEST_DOCUMENT:
+def _read(unpack: zstandard.ZstdDecompressor, packed: bytes, size: int) -> Any:
+    """Returns None for a document that is too large or cannot be parsed."""
+    if size > LARGEST_DOCUMENT:
         return None
     try:
-        content = unpack.decompress(stored.content, max_output_size=LARGEST_DOCUMENT)
+        content = unpack.decompress(packed, max_output_size=LARGEST_DOCUMENT)
         return (orjson if len(content) < LARGE_DOCUMENT else json).loads(content)
     except (zstandard.ZstdError, ValueError, RecursionError):
         return None
 
 
 def _on_page(page: dict[str, Any], url: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Its records; a page that is one record, as an article is, is known by the key that its
-    scraper declared, or by its URL."""
+    """Returns the records of a page. The key of a page that is one record, such as an article, is
+    the key that its scraper declared, or a hash of its URL."""
     if is_listing(page):
         yield from ((record["key"], record["fields"]) for record in page["records"])
         return
     key = page.get(KEY)
     fields = {"url": url} | {name: value for name, value in page.items() if name != KEY}
-    yield key if isinstance(key, str) and _A_KEY.fullmatch(key) else hash_of(url), fields
+    yield key if isinstance(key, str) and _KEY_FORM.fullmatch(key) else hash_of(url), fields

@@ -1,10 +1,11 @@
-"""Runs of sites that last too long are ended, so that the next may begin; what they have stays.
+"""Cancels runs of sites that take too long, so that the next run can start; fetched pages stay.
 
-Time counts from when a run began, or went on after a pause or a retry: what waits for its turn has
-not begun, and another run would wait as long. One that somebody paused is left to them.
+The time of a run counts from its start, or from its last resume or retry: a queued run has not
+started, and another run would wait as long. Paused runs are never cancelled.
 """
 
 from contextlib import suppress
+from typing import NamedTuple
 
 from curtsy.clock import DAY, HOUR, SECOND, Clock
 from curtsy.errors import NotFound, WrongState
@@ -15,9 +16,9 @@ from curtsy.sites.runs import log_run
 from curtsy.store import Connection, Statement, Store
 
 BATCH = 100
-LOOK_EVERY_SECONDS = 5.0
+POLL_SECONDS = 5.0
 LONGEST_WAIT = DAY
-"""For a run to begin; longer if a run may last longer."""
+"""From submission to start; longer if a run may take longer."""
 
 _OVERDUE = """
     SELECT j.public_id, j.name, j.state FROM jobs j
@@ -32,29 +33,40 @@ _SOME = Statement(f"{_OVERDUE} ORDER BY j.site_id LIMIT :most")
 _THIS = Statement(f"{_OVERDUE} AND j.public_id = :run")
 
 
+class _OverdueRun(NamedTuple):
+    public_id: str
+    name: str
+    state: str
+
+
 class RunTimeouts:
     def __init__(self, *, store: Store, clock: Clock, run_timeout: int) -> None:
         self._store, self._clock, self._run_timeout = store, clock, run_timeout
         self._longest_wait = max(LONGEST_WAIT, run_timeout)
 
     async def step(self) -> float:
-        """A duty. Each run in a transaction of its own, which any number of processes may try."""
-        runs = await self._store.read(lambda c: list(_SOME(c, most=BATCH, **self._limits())))
+        """A periodic step: cancels overdue runs, each in its own transaction. Any number of
+        processes may do so."""
+        runs = await self._store.read(self._overdue)
         try:
             for run in runs:
-                with suppress(NotFound, WrongState):  # it has just ended by itself
+                with suppress(NotFound, WrongState):  # the run has just ended
                     if await self._store.write(lambda c: self._end(c, run.public_id)):  # noqa: B023
                         log_run("run_timed_out", run.name, run.public_id, JobState.CANCELLED)
         except TimeShifted:
-            return 0.2  # by another clock they may have time left
-        return 0.0 if len(runs) == BATCH else LOOK_EVERY_SECONDS
+            return 0.2  # by the shifted clock the runs may have time left
+        return 0.0 if len(runs) == BATCH else POLL_SECONDS
+
+    def _overdue(self, connection: Connection) -> list[_OverdueRun]:
+        rows = _SOME(connection, most=BATCH, **self._limits())
+        return [_OverdueRun._make(row) for row in rows]
 
     def _limits(self) -> dict[str, int]:
         now = self._clock.now()
         return {"began": now - self._run_timeout, "queued": now - self._longest_wait}
 
     def _end(self, connection: Connection, run: str) -> bool:
-        """Asked again here: it may have been retried or resumed since."""
+        """Cancels the run if it is still overdue: it may have been retried or resumed since."""
         require_same_time(connection, self._clock.version)
         row = _THIS(connection, run=run, **self._limits()).one_or_none()
         if row is None:
@@ -65,11 +77,11 @@ class RunTimeouts:
     def _reason(self, state: str) -> str:
         if state == JobState.RUNNING:
             return (
-                f"The run was ended after {self._run_timeout / SECOND:g} seconds, the most that "
-                "one may last; what it had fetched is kept. Raise RUN_TIMEOUT or ask for fewer "
-                "results."
+                f"The run was cancelled after {self._run_timeout / SECOND:g} seconds, the longest "
+                "that a run may take; its fetched pages are kept. Raise RUN_TIMEOUT or request "
+                "fewer results."
             )
         return (
-            f"The run was ended: it could not begin within {self._longest_wait / HOUR:g} hours. "
-            "While another waits, its `why` tells what it waits for."
+            f"The run was cancelled: it could not start within {self._longest_wait / HOUR:g} "
+            "hours. While the next run waits, its `why` says what it waits for."
         )

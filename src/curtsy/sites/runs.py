@@ -1,10 +1,10 @@
-"""Runs of sites: the jobs that scrape them."""
+"""Runs of sites: builds the job of a run, and reads runs."""
 
 import hashlib
 import math
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -16,8 +16,13 @@ from curtsy.model.options import Way
 from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical
 from curtsy.sites.site import Site
-from curtsy.sites.spec import UNSAID, fields_of, filled
+from curtsy.sites.spec import OPTIONAL_FIELDS, fields_of, fill
 from curtsy.store import Connection, Statement
+
+log = logger("schedule")
+
+DOOR = "runs"
+RESULTS_WANTED = 15
 
 _RUN = Statement(
     """
@@ -31,55 +36,76 @@ _RUN = Statement(
 )
 
 
-def run_row(connection: Connection, run: str) -> Any:
+class SiteRun(NamedTuple):
+    """The job of a run, with the names of its site and schedule if they still exist."""
+
+    id: int
+    public_id: str
+    state: str
+    trigger: str
+    total: int
+    done: int
+    failed: int
+    message: str | None
+    params: str
+    """JSON: the site's name, the mode and the search."""
+    started_at: int | None
+    finished_at: int | None
+    gathered_at: int | None
+    """When the records of the run were compared with those of the run before."""
+    site: str | None
+    schedule: str | None
+    max_pages: int | None
+    """The limit of a run that follows links."""
+
+
+def find_run(connection: Connection, run: str) -> SiteRun:
+    """Raises `NotFound`."""
     row = _RUN(connection, run=run).one_or_none()
     if row is None:
         raise NotFound("run", run[:100])
-    return row
-
-
-DOOR = "runs"
-RESULTS_WANTED = 15
+    return SiteRun._make(row)
 
 
 def run_request(
-    of: Site, said: Mapping[str, Any], *, priority: int | None = None, mode: str = "async"
+    site: Site, given: Mapping[str, Any], *, priority: int | None = None, mode: str = "async"
 ) -> JobRequest:
-    """The job of one run. What it is not told is as the site's defaults have it; who is told of its
-    end (`webhook_url`) makes it no other search."""
-    hook = said.get("webhook_url")
-    said = {k: v for k, v in said.items() if v is not None and k != "webhook_url"}
-    search = of.words.defaults.told() | said
+    """Builds the job of a run. Parameters that are not given come from the site's defaults. Runs
+    that differ only in `webhook_url` are runs of the same search."""
+    webhook_url = given.get("webhook_url")
+    given = {k: v for k, v in given.items() if v is not None and k != "webhook_url"}
+    search = site.spec.defaults.given() | given
     wanted = int(search.get("results_wanted") or RESULTS_WANTED)
     search["results_wanted"] = wanted
-    _require_known(of, search)
-    priority = priority or of.words.priority
-    origin = Origin(site_id=of.id, search=_hash(of.name, search))
+    _require_known(site, search)
+    priority = priority or site.spec.priority
+    origin = Origin(site_id=site.id, search=_hash(site.name, search))
     common: dict[str, Any] = {
-        "door": DOOR, "origin": origin, "name": of.name, "webhook_url": hook,
-        "params": orjson.dumps({"site_name": of.name, "mode": mode} | search).decode(),
+        "door": DOOR, "origin": origin, "name": site.name, "webhook_url": webhook_url,
+        "params": orjson.dumps({"site_name": site.name, "mode": mode} | search).decode(),
     }  # fmt: skip
-    _require_whole(of, search)
-    if search.get("country") and of.words.country_url:
+    _require_complete(site, search)
+    if search.get("country") and site.spec.country_url:
         country = str(search["country"]).lower().replace(" ", "-")
-        search = dict(UNSAID) | search
-        url = filled(of.words.country_url, search | {"country": country})
+        search = dict(OPTIONAL_FIELDS) | search
+        url = fill(site.spec.country_url, search | {"country": country})
         return JobRequest(pages=[PageRequest(url, priority)], scraper="article", **common)
-    return JobRequest(scraper=of.words.scraper, scraper_params=of.words.for_scraper(search),
-                      **_pages(of, search, wanted, priority), **common)  # fmt: skip
+    return JobRequest(scraper=site.spec.scraper, scraper_params=site.spec.scraper_params(search),
+                      **_pages(site, search, wanted, priority), **common)  # fmt: skip
 
 
-def _pages(of: Site, search: dict[str, Any], wanted: int, priority: int) -> dict[str, Any]:
-    """Its pages, where they are counted; else the first, and how far to follow from it."""
-    words, template = of.words, of.words.search_url
+def _pages(site: Site, given: dict[str, Any], wanted: int, priority: int) -> dict[str, Any]:
+    """Returns all pages of the run if they are numbered; else the first page and a crawl that
+    follows links from there."""
+    spec, template = site.spec, site.spec.search_url
     used = fields_of(template)
-    told, search = search, dict(UNSAID) | search
-    most = min(words.max_pages, math.ceil(wanted / words.results_per_page))
+    search = dict(OPTIONAL_FIELDS) | given
+    most = min(spec.max_pages, math.ceil(wanted / spec.results_per_page))
     urls = [
-        filled(template, search | {"page": n + 1, "offset": n * words.results_per_page})
+        fill(template, search | {"page": n + 1, "offset": n * spec.results_per_page})
         for n in range(most if used & {"page", "offset"} else 1)
     ]
-    if used & {"page", "offset"} and not (words.recipe and words.recipe.get("next")):
+    if used & {"page", "offset"} and not (spec.recipe and spec.recipe.get("next")):
         later = (Way.MAY_BE_MISSING,)
         return {"pages": [PageRequest(url, priority, ways=later if n else ())
                           for n, url in enumerate(dict.fromkeys(urls))]}  # fmt: skip
@@ -87,36 +113,33 @@ def _pages(of: Site, search: dict[str, Any], wanted: int, priority: int) -> dict
     scope = scope_around([(start.text, start.host)], "host", include=[], exclude=[])
     chosen = (Way.CHOSEN_LINKS,)
     terms = {"scope": scope.to_json(), "max_age": 0, "headers": [],
-             "params": words.for_scraper(told), "ways": chosen}  # fmt: skip
+             "params": spec.scraper_params(given), "ways": chosen}  # fmt: skip
     crawl = Crawl(most - 1, most, priority, orjson.dumps(terms).decode())
     return {"pages": [PageRequest(urls[0], priority, ways=chosen)], "crawl": crawl}
 
 
-def _require_known(of: Site, search: Mapping[str, Any]) -> None:
-    """What is said and means nothing here would be ignored; what says nothing may be said."""
-    known = of.words.searched_by()
+def _require_known(site: Site, search: Mapping[str, Any]) -> None:
+    """Refuses parameters that this site would ignore, unless they are empty."""
+    known = site.spec.search_fields()
     unknown = [name for name, value in search.items() if name not in known and value]
     if unknown:
-        sentence = f"The site {of.name} cannot be searched by {' and '.join(unknown)}: "
+        sentence = f"The site {site.name} cannot be searched by {' and '.join(unknown)}: "
         raise BadRequest([f"{sentence}it takes {', '.join(known)}."])
 
 
-def _require_whole(of: Site, search: Mapping[str, Any]) -> None:
-    if missing := of.words.needs(search):
-        raise BadRequest([f"The site {of.name} needs {' and '.join(missing)}."])
+def _require_complete(site: Site, search: Mapping[str, Any]) -> None:
+    if missing := site.spec.missing_fields(search):
+        raise BadRequest([f"The site {site.name} needs {' and '.join(missing)}."])
 
 
 def task_id(run_id: str) -> str:
-    """A run is one job; whoever wants another name for it gets always the same."""
+    """A second id of the run, derived from the first: the runs door returns both."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, run_id))
 
 
 def _hash(name: str, search: Mapping[str, Any]) -> str:
     packed = orjson.dumps([name, dict(search)], option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(packed, digest_size=12).hexdigest()
-
-
-log = logger("schedule")
 
 
 def log_run(event: str, site: str, run: str, status: str) -> None:

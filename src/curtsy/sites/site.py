@@ -1,15 +1,15 @@
-"""Sites that were declared: their rows, and the job that a run of one is."""
+"""Declared sites: stores, reads, lists, locks and deletes them."""
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from pydantic import ValidationError
 
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.model.urls import Url, canonical
-from curtsy.sites.spec import SiteSpec, fields_of, filled
+from curtsy.sites.spec import SiteSpec, fields_of, fill
 from curtsy.store import Connection, Statement
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -24,7 +24,7 @@ _PUT = Statement(
     RETURNING id
     """
 )
-_COLUMNS = "s.id, s.name, s.declared, s.enabled, s.described_as, s.created_at, s.updated_at"
+_COLUMNS = "s.id, s.name, s.declared, s.enabled, s.created_at, s.updated_at"
 _ONE = Statement(f"SELECT {_COLUMNS} FROM sites s WHERE s.name = :name")  # noqa: S608
 _LOCK = Statement(f"SELECT {_COLUMNS} FROM sites s WHERE s.name = :name {{lock}}")  # noqa: S608
 _LOCK_ID = Statement(f"SELECT {_COLUMNS} FROM sites s WHERE s.id = :id {{lock}}")  # noqa: S608
@@ -48,7 +48,7 @@ _RUNNING = Statement(
     WHERE site_id = :id AND site_id IS NOT NULL AND finished_at IS NULL LIMIT 1
     """
 )
-_REMOVE = tuple(
+_DELETE = tuple(
     Statement(sql)
     for sql in ("DELETE FROM records WHERE site_id = :id", "DELETE FROM sites WHERE id = :id")
 )
@@ -56,94 +56,114 @@ _REMOVE = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    row: Any
-    said: SiteSpec | BadRequest
-    """Or why it cannot be understood any more: another version of curtsy stored it."""
+    """A row of the table sites, with its declaration parsed."""
+
+    id: int
+    name: str
+    declared: str
+    """The declaration as JSON."""
+    enabled: bool
+    created_at: int
+    updated_at: int
+    parsed: SiteSpec | BadRequest
+    """An error if another version of curtsy stored a declaration that this version rejects."""
 
     @property
-    def words(self) -> SiteSpec:
-        """Raises `BadRequest`."""
-        if isinstance(self.said, BadRequest):
-            raise self.said
-        return self.said
-
-    @property
-    def id(self) -> int:
-        return int(self.row.id)
-
-    @property
-    def name(self) -> str:
-        return str(self.row.name)
+    def spec(self) -> SiteSpec:
+        """Raises `BadRequest` if the declaration is not valid any more."""
+        if isinstance(self.parsed, BadRequest):
+            raise self.parsed
+        return self.parsed
 
     @property
     def start(self) -> Url:
-        """Where it is: its host decides how it is paced."""
-        sample = dict.fromkeys(fields_of(self.words.search_url), "1")
-        return canonical(filled(self.words.search_url, sample))
+        """A URL of the site: its host decides the pace."""
+        sample = dict.fromkeys(fields_of(self.spec.search_url), "1")
+        return canonical(fill(self.spec.search_url, sample))
+
+
+class ListedSite(NamedTuple):
+    """A site with its own schedule, if it has one, and its last run."""
+
+    site: Site
+    schedule: str | None
+    next_fire_at: int | None
+    rule: str | None
+    last_run_at: int | None
 
 
 def put_site(
-    connection: Connection, name: str, words: SiteSpec, *, as_in_file: str | None, now: int
+    connection: Connection, name: str, spec: SiteSpec, *, described_as: str | None, now: int
 ) -> Site:
+    """Inserts or updates a site. `described_as` is the hash of its section in the sites file."""
     if not NAME.fullmatch(name):
-        raise BadRequest([f"{name[:100]!r} is no name for a site: use a-z, 0-9, '.', '_', '-'."])
-    declared = orjson.dumps(words.model_dump(mode="json", exclude_unset=True)).decode()
-    _PUT(connection, name=name, declared=declared, enabled=words.enabled, now=now,
-         described_as=as_in_file).all()  # fmt: skip
-    return site(connection, name)
+        raise BadRequest([f"{name[:100]!r} is not a valid site name: use a-z, 0-9, '.', '_', '-'."])
+    declared = orjson.dumps(spec.model_dump(mode="json", exclude_unset=True)).decode()
+    _PUT(connection, name=name, declared=declared, enabled=spec.enabled, now=now,
+         described_as=described_as).all()  # fmt: skip
+    return find_site(connection, name)
 
 
-def site(connection: Connection, name: str, *, holds: bool = False) -> Site:
-    """With `holds` nobody else starts a run of it until the transaction ends."""
-    row = (_LOCK if holds else _ONE)(connection, name=name).one_or_none()
+def find_site(connection: Connection, name: str, *, lock: bool = False) -> Site:
+    """Returns the site. With `lock` no other process starts a run of the site until the transaction
+    ends. Raises `NotFound`."""
+    row = (_LOCK if lock else _ONE)(connection, name=name).one_or_none()
     if row is None:
         raise NotFound("site", name[:100])
-    return of_row(row)
+    return _site_of(row)
 
 
 def known_site(connection: Connection, name: str) -> Site | None:
+    """Like `find_site`, but returns None for an unknown site."""
     row = _ONE(connection, name=name).one_or_none()
-    return of_row(row) if row is not None else None
+    return _site_of(row) if row is not None else None
 
 
-def of_row(row: Any) -> Site:
-    try:
-        return Site(row, SiteSpec.stored(orjson.loads(row.declared)))
-    except ValidationError as wrong:
-        problem = wrong.errors(include_url=False)[0]["msg"][:300]
-        sentence = f"What was declared of the site {row.name} is not understood any more"
-        return Site(row, BadRequest([f"{sentence} ({problem}): declare it again."]))
-
-
-def list_sites(connection: Connection, *, after: str, most: int) -> list[tuple[Site, int | None]]:
-    """Each with when it was last run; of those whose words are understood."""
+def list_sites(connection: Connection, *, after: str, most: int) -> list[ListedSite]:
+    """Lists the sites whose declarations are valid, by name."""
     rows = list(_LIST(connection, after=after, most=most))
     last = {row.site_id: row.at for row in
             _LAST_RUNS(connection, wanted=[(row.id,) for row in rows])} if rows else {}  # fmt: skip
-    found = [(of_row(row), last.get(row.id)) for row in rows]
-    return [(one, at) for one, at in found if isinstance(one.said, SiteSpec)]
+    listed = [ListedSite(_site_of(row), row.schedule, row.next_fire_at, row.rule, last.get(row.id))
+              for row in rows]  # fmt: skip
+    return [one for one in listed if isinstance(one.site.parsed, SiteSpec)]
 
 
 def remove_site(connection: Connection, name: str) -> Site:
-    """With its records; its runs stay, as jobs."""
-    found = site(connection, name, holds=True)
-    for statement in _REMOVE:
+    """Deletes a site and its records, and returns the site. Its runs remain as jobs."""
+    found = find_site(connection, name, lock=True)
+    for statement in _DELETE:
         statement(connection, id=found.id)
     return found
 
 
-def hold_idle(connection: Connection, site_id: int, *, confined_to: str | None) -> None:
-    """Hold the site, if it is still there, and require that nobody scrapes it."""
+def lock_idle(connection: Connection, site_id: int, *, confined_to: str | None) -> None:
+    """Locks the site, if it still exists, and raises `WrongState` if a run of it is open."""
     row = _LOCK_ID(connection, id=site_id).one_or_none()
     if row is not None:
-        require_idle(connection, of_row(row), confined_to=confined_to)
+        require_idle(connection, _site_of(row), confined_to=confined_to)
 
 
-def require_idle(connection: Connection, held: Site, *, confined_to: str | None) -> None:
-    """Of a site that is held: no two runs of it at once. The run of somebody else's is not named
-    to one who may know only of its own."""
-    running = _RUNNING(connection, id=held.id).one_or_none()
+def require_idle(connection: Connection, site: Site, *, confined_to: str | None) -> None:
+    """Raises `WrongState` if a run of this locked site is open: runs of a site never overlap. The
+    error names another user's run only to callers who may see that run."""
+    running = _RUNNING(connection, id=site.id).one_or_none()
     if running is not None:
-        named = confined_to is None or confined_to == running.user_id
-        by = f"as {running.public_id}" if named else "for somebody else"
-        raise WrongState(f"Site {held.name}", f"being scraped {by}", "scraped beside it")
+        may_see = confined_to is None or confined_to == running.user_id
+        by = f"as {running.public_id}" if may_see else "for another user"
+        raise WrongState(
+            f"Site {site.name}", f"being scraped {by}", "scraped again before that ends"
+        )
+
+
+def _site_of(row: Any) -> Site:
+    try:
+        parsed: SiteSpec | BadRequest = SiteSpec.stored(orjson.loads(row.declared))
+    except ValidationError as wrong:
+        problem = wrong.errors(include_url=False)[0]["msg"][:300]
+        sentence = f"The declaration of the site {row.name} is not valid any more"
+        parsed = BadRequest([f"{sentence} ({problem}): declare the site again."])
+    return Site(
+        id=int(row.id), name=row.name, declared=row.declared, enabled=bool(row.enabled),
+        created_at=row.created_at, updated_at=row.updated_at, parsed=parsed,
+    )  # fmt: skip

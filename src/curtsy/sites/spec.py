@@ -1,4 +1,4 @@
-"""A site as people write it: where it is searched, how its pages are read, when it is scraped."""
+"""The declaration of a site: its URLs, how its pages are parsed, and when it is scraped."""
 
 from collections.abc import Mapping
 from string import Formatter
@@ -20,47 +20,50 @@ from curtsy.scrapers.recipe import BadRecipe, recipe_from
 from curtsy.timetable import BadRule, Cron, Every, Rule, checked, checked_zone
 
 MOST_PAGES = 1_000
-SEARCHED_FOR = ("search_term", "location", "is_remote", "results_wanted", "country")
-"""What a run may be told."""
-FIELDS = (*SEARCHED_FOR, "page", "offset")
-"""What a template may have; the last two count pages and results."""
-UNSAID: Mapping[str, Any] = {"location": None, "is_remote": False, "page": 1, "offset": 0}
-"""What a template may ask for and nobody need say."""
+SEARCH_FIELDS = ("search_term", "location", "is_remote", "results_wanted", "country")
+"""Parameters of a run."""
+FIELDS = (*SEARCH_FIELDS, "page", "offset")
+"""Fields of a template; the last two count pages and results."""
+OPTIONAL_FIELDS: Mapping[str, Any] = {
+    "location": None, "is_remote": False, "page": 1, "offset": 0,
+}  # fmt: skip
+"""Fields of a template that need no value from a run or the defaults."""
 INTERVAL_MINUTES = 60
-"""Between two runs of a site that says nothing of it, and can be searched without being told."""
+"""Between two runs of a site that declares no interval and needs no parameters."""
 _SAMPLES = tuple(dict.fromkeys(FIELDS, value) for value in ("1", "2"))
 _STORED = object()
 
 
 def fields_of(template: str) -> set[str]:
-    """Raises ValueError with a sentence."""
+    """Returns the fields of a URL template. Raises ValueError with a sentence."""
     found = set()
     try:
         parts = list(Formatter().parse(template))
     except ValueError as wrong:
-        raise ValueError(f"is no template: {wrong}") from None
+        raise ValueError(f"is not a valid template: {wrong}") from None
     for _text, name, spec, conversion in parts:
         if name is None:
             continue
         if name not in FIELDS:
             known = ", ".join(FIELDS)
-            raise ValueError(f"has an unknown field {{{name[:60]}}}: there are {known}")
+            raise ValueError(f"has an unknown field {{{name[:60]}}}: the fields are {known}")
         if spec or conversion:
             raise ValueError(f"has a field with a format: write {{{name}}}")
         found.add(name)
     return found
 
 
-def filled(template: str, values: dict[str, Any]) -> str:
-    """Each value as it stands in a URL. Raises `BadRequest` for one that would lead elsewhere."""
+def fill(template: str, values: dict[str, Any]) -> str:
+    """Fills a URL template with percent-encoded values. Raises `BadRequest` for a value that would
+    change the path."""
     texts = {name: _as_text(value) for name, value in values.items()}
     path, mark, query = template.partition("?")
     quoted = {name: quote(text, safe="") for name, text in texts.items()}
     parts = [(part, part.format_map(quoted)) for part in path.split("/")]
-    if away := [part for part, now in parts if now in (".", "..") and part != now]:
-        raise BadRequest([f"{away[0]} cannot be '.' or '..': that is another path."])
-    asked = query.format_map({name: quote_plus(text) for name, text in texts.items()})
-    return "/".join(now for _part, now in parts) + mark + asked
+    if changed := [part for part, now in parts if now in (".", "..") and part != now]:
+        raise BadRequest([f"{changed[0]} cannot be '.' or '..': that would change the path."])
+    filled_query = query.format_map({name: quote_plus(text) for name, text in texts.items()})
+    return "/".join(now for _part, now in parts) + mark + filled_query
 
 
 def _as_text(value: Any) -> str:
@@ -69,23 +72,23 @@ def _as_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _a_template(template: str) -> str:
+def _check_template(template: str) -> str:
     fields_of(template)
     try:
-        hosts = {canonical(filled(template, sample)).host for sample in _SAMPLES}
+        hosts = {canonical(fill(template, sample)).host for sample in _SAMPLES}
     except BadUrl as wrong:
-        raise ValueError(f"is no URL when it is filled in: it {wrong}") from None
+        raise ValueError(f"is not a URL once its fields are filled in: it {wrong}") from None
     if len(hosts) > 1:
-        raise ValueError("has a field in its host: a site is one host")
+        raise ValueError("has a field in its host, but a site has one host")
     return template
 
 
-Template = Annotated[str, Field(min_length=1, max_length=4_000), AfterValidator(_a_template)]
+Template = Annotated[str, Field(min_length=1, max_length=4_000), AfterValidator(_check_template)]
 Seconds = Annotated[float, Field(ge=0, le=3_600)]
 
 
 class Search(BaseModel):
-    """What to look for, where nothing else is said."""
+    """Default parameters of runs."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -95,7 +98,7 @@ class Search(BaseModel):
     results_wanted: int | None = Field(None, ge=1, le=MOST_PAGES)
     country: str | None = Field(None, min_length=1, max_length=100, pattern=r"^[\w .'-]+$")
 
-    def told(self) -> dict[str, Any]:
+    def given(self) -> dict[str, Any]:
         return {name: value for name, value in self.model_dump().items() if value is not None}
 
 
@@ -103,16 +106,16 @@ class SiteSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     search_url: Template
-    """With `{search_term}`, `{location}`, `{is_remote}`, `{results_wanted}`, `{country}`, and
-    `{page}` or `{offset}` where its pages are counted."""
+    """May contain `{search_term}`, `{location}`, `{is_remote}`, `{results_wanted}`, `{country}`,
+    and `{page}` or `{offset}` if result pages are numbered."""
     country_url: Template | None = None
-    """The page of one country, as an article."""
+    """URL of the page of one country, which is parsed as an article."""
     scraper: str = Field("listing", min_length=1, max_length=60)
-    """`listing`, or one of your own that returns records."""
+    """`listing`, or a custom scraper that returns records."""
     recipe: dict[str, Any] | None = None
-    """Of `listing`: how a page is read; see the reference of scrapers."""
+    """For `listing`: how to parse a page; see the reference of scrapers."""
     args: dict[str, Any] = Field(default_factory=dict, max_length=100)
-    """Of your own scraper: what it is told, as its page's `params`."""
+    """For a custom scraper: passed to it as its page's `params`."""
     results_per_page: int = Field(25, ge=1, le=1_000)
     max_pages: int = Field(10, ge=1, le=MOST_PAGES)
     min_pause_seconds: Seconds = 2
@@ -120,7 +123,8 @@ class SiteSpec(BaseModel):
     max_retries: int = Field(3, ge=0, le=100)
     priority: int = Field(5, ge=1, le=10)
     interval_minutes: int | None = None
-    """60, if the template can be filled from the defaults; else, and with 0, only by hand."""
+    """Defaults to 60 if the defaults fill the template; otherwise, and with 0, the site has no
+    schedule."""
     cron: str | None = Field(None, max_length=200)
     """Instead of `interval_minutes`."""
     timezone: str = Field("UTC", max_length=100)
@@ -128,70 +132,70 @@ class SiteSpec(BaseModel):
     enabled: bool = True
 
     @classmethod
-    def stored(cls, said: Any) -> Self:
-        """As they were declared, perhaps with a zone that nobody knows any more."""
-        return cls.model_validate(said, context=_STORED)
+    def stored(cls, declared: Any) -> Self:
+        """Parses a stored declaration, whose time zone may not be known any more."""
+        return cls.model_validate(declared, context=_STORED)
 
     @model_validator(mode="after")
-    def _makes_sense(self, info: ValidationInfo) -> Self:
+    def _check_whole(self, info: ValidationInfo) -> Self:
         self._check_scraper()
         if self.max_pause_seconds < self.min_pause_seconds:
             raise ValueError("max_pause_seconds is less than min_pause_seconds")
         if self.interval_minutes is not None and self.cron is not None:
-            raise ValueError("say interval_minutes or cron, not both")
+            raise ValueError("set interval_minutes or cron, not both")
         if info.context is not _STORED:
             self.rule()
         return self
 
     def _check_scraper(self) -> None:
         if self.scraper in ("raw", "article", "seo"):
-            raise ValueError(f"the scraper {self.scraper} finds no records: a site needs listing, "
-                             "or one of your own")  # fmt: skip
+            raise ValueError(f"the scraper {self.scraper} finds no records: a site needs listing "
+                             "or a custom scraper")  # fmt: skip
         if self.scraper != "listing":
             if self.recipe is not None:
-                raise ValueError("a recipe is for the scraper listing; your own gets args")
+                raise ValueError("a recipe is for the scraper listing; a custom scraper takes args")
             return
         if self.args:
-            raise ValueError("args are for a scraper of your own; listing gets a recipe")
+            raise ValueError("args are for a custom scraper; listing takes a recipe")
         try:
             recipe_from(self.recipe or {})
         except BadRecipe as wrong:
             raise ValueError(" ".join(wrong.problems)) from None
 
-    def for_scraper(self, search: dict[str, Any]) -> dict[str, Any]:
-        """What the scraper is told with every page: its recipe, or of your own what was searched
-        for, too."""
+    def scraper_params(self, search: dict[str, Any]) -> dict[str, Any]:
+        """Parameters of the scraper for every page: the recipe, or for a custom scraper its args
+        and the search."""
         if self.recipe is not None:
             return {"recipe": self.recipe}
         return self.args | {"search": search}
 
-    def searched_by(self) -> tuple[str, ...]:
-        """What a run can be told; a scraper of your own is told all of it."""
+    def search_fields(self) -> tuple[str, ...]:
+        """Parameters that a run of this site takes; a custom scraper gets all of them."""
         if self.scraper != "listing":
-            return SEARCHED_FOR
+            return SEARCH_FIELDS
         used = fields_of(self.search_url) | fields_of(self.country_url or "") | {"results_wanted"}
-        return tuple(name for name in SEARCHED_FOR if name in used)
+        return tuple(name for name in SEARCH_FIELDS if name in used)
 
-    def needs(self, search: Mapping[str, Any]) -> list[str]:
-        """What a run has to be told beside this and the defaults."""
-        said = self.defaults.told() | dict(search)
-        of_country = self.country_url if said.get("country") else None
-        known = said.keys() | UNSAID.keys() | {"results_wanted"}
-        return sorted(fields_of(of_country or self.search_url) - known)
+    def missing_fields(self, search: Mapping[str, Any]) -> list[str]:
+        """Parameters that a run needs besides this search and the defaults."""
+        given = self.defaults.given() | dict(search)
+        country_url = self.country_url if given.get("country") else None
+        known = given.keys() | OPTIONAL_FIELDS.keys() | {"results_wanted"}
+        return sorted(fields_of(country_url or self.search_url) - known)
 
     @property
-    def says_when(self) -> bool:
+    def declares_rule(self) -> bool:
         return self.interval_minutes is not None or self.cron is not None
 
     def rule(self) -> Rule | None:
-        """When it is scraped; None: only by hand."""
+        """When the site is scraped; None: only on request."""
         try:
             if self.cron is not None:
                 return checked(Cron(self.cron, self.timezone))
             checked_zone(self.timezone)
             minutes = self.interval_minutes
             if minutes is None:
-                minutes = 0 if self.needs({}) else INTERVAL_MINUTES
+                minutes = 0 if self.missing_fields({}) else INTERVAL_MINUTES
             return checked(Every(minutes)) if minutes else None
         except BadRule as wrong:
             raise ValueError(str(wrong)) from None

@@ -1,10 +1,10 @@
-"""When a schedule falls due: rules and their slots. Pure: no clock, no rows.
+"""Rules and their slots. Pure: no clock, no database.
 
-A slot is an instant at which a rule is due. Slots follow from the rule and a seed alone, so every
-process computes the same ones, and a row that names a slot can be unique.
+A slot is an instant at which a rule is due. Slots depend only on the rule and a seed, so every
+process computes the same slots, and the database can store each slot at most once.
 """
 
-from curtsy.timetable.description import Firing, in_words, shown
+from curtsy.timetable.description import LocalSlot, in_words, shown
 from curtsy.timetable.intervals import slot_after_end
 from curtsy.timetable.rule_json import from_json, to_json
 from curtsy.timetable.rules import BadRule, Cron, Every, Once, Rule
@@ -15,7 +15,7 @@ __all__ = [
     "BadRule",
     "Cron",
     "Every",
-    "Firing",
+    "LocalSlot",
     "Once",
     "Rule",
     "checked",

@@ -1,9 +1,9 @@
-"""Cron lines: five fields, read by cronsim; their slots, by Debian's rules when clocks change.
+"""Cron lines: five fields, parsed by cronsim; their slots follow Debian's rules for clock changes.
 
-cronsim knows what a field means and which days match. The way through time is our own, since
-cronsim's loses or shifts slots of wildcard lines where clocks change by half an hour or at midnight
-(`docs/explanation/daylight-saving.md` tells which). It also stays within the time that is asked
-for, so that no line, however rare its dates, takes long.
+cronsim parses fields and matches days. The iteration over time is our own, because cronsim loses or
+shifts slots of wildcard lines where clocks change by half an hour or at midnight (see
+`docs/explanation/daylight-saving.md`). It also stays within the requested time, so that no line
+takes long, however rare its dates are.
 """
 
 from bisect import bisect_left
@@ -39,14 +39,14 @@ FIELDS = {
 }
 LONGEST_WAIT_YEARS = 10
 SURVEYED_YEARS = range(2026, 2026 + 28)
-"""After 28 years the weekdays fall on the same dates again. Fixed, since this room has no clock:
-a line is good or bad for ever, whenever it is asked."""
+"""After 28 years the weekdays fall on the same dates again. The years are fixed, since this room
+has no clock: the validity of a line never changes."""
 FURTHEST = (LONGEST_WAIT_YEARS + 1) * 366 * DAY
-"""A year more: a line that fires in any ten whole years may be asked in the middle of one."""
+"""One year more: the search for the next slot may start in the middle of a year."""
 
 _EPOCH = date(1970, 1, 1).toordinal()
-_NOWHEN = datetime(1970, 1, 1, tzinfo=UTC)
-"""cronsim wants a moment to walk from; here it only reads."""
+_ANY_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+"""cronsim needs a start time; here it only parses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class Line:
     months: frozenset[int]
     matches: Callable[[date], bool]
     fixed: bool
-    """Neither its minute nor its hour begins with a star, so that a change of clocks neither drops
-    a run nor doubles it. It is what Debian's cron asks."""
+    """Neither its minute nor its hour starts with a star, so a clock change neither drops nor
+    repeats a run: the criterion of Debian's cron."""
 
 
 def checked_cron(rule: Cron) -> Cron:
@@ -84,9 +84,9 @@ def normalised(line: object) -> str:
 def parsed(text: str) -> Line:
     line = _five_fields(normalised(text))
     try:
-        read = CronSim(_without_idle_steps(line), _NOWHEN)
+        read = CronSim(_without_useless_steps(line), _ANY_TIME)
     except CronSimError as error:
-        raise BadRule(_what_is_wrong(line, str(error))) from None
+        raise BadRule(_explain_error(line, str(error))) from None
     minute, hour = line.split()[:2]
     return Line(
         times=tuple(h * 3600 + m * 60 for h in sorted(read.hours) for m in sorted(read.minutes)),
@@ -96,8 +96,8 @@ def parsed(text: str) -> Line:
     )
 
 
-def _without_idle_steps(line: str) -> str:
-    """cronsim takes `5-5/10` for `5/10`, so from 5 to the end; to cron it is a range of one."""
+def _without_useless_steps(line: str) -> str:
+    """cronsim parses `5-5/10` as `5/10`, from 5 to the end; to cron it is a range of one value."""
     fields = line.upper().split()
     for place, field in zip(range(Field.MINUTE, Field.DOW + 1), fields, strict=True):
         parts = field.split(",")
@@ -128,17 +128,17 @@ def _five_fields(line: str) -> str:
     return line
 
 
-def _what_is_wrong(line: str, complaint: str) -> str:
+def _explain_error(line: str, error: str) -> str:
     for place, (name, right) in enumerate(FIELDS.items()):
-        if complaint == f"Bad {name}":
+        if error == f"Bad {name}":
             wrong = quoted(line.split()[place])
             return f"The {name} {wrong} of the cron line {quoted(line)} must be {right}."
-    return f"The cron line {quoted(line)} is not one that cron knows: {complaint}."
+    return f"The cron line {quoted(line)} is not valid: {error}."
 
 
 @lru_cache(maxsize=4096)
 def _survey(line: str, timezone: str) -> None:
-    """Refuse what would keep its owner waiting for ever, or nearly so."""
+    """Raises `BadRule` for a line that never fires within ten years, or never at all."""
     rule = Cron(line, timezone)
     for year in SURVEYED_YEARS:
         start, end = start_of(year), start_of(year + LONGEST_WAIT_YEARS)
@@ -152,17 +152,18 @@ def _survey(line: str, timezone: str) -> None:
 
 
 def cron_slots(rule: Cron, after: int, until: int) -> Iterator[int]:
-    """In (after, until], from 1970 to the year 9998. A bad line is told at once, not lazily."""
+    """Returns the slots in (after, until], from 1970 to the year 9998. Raises `BadRule` at once,
+    not lazily."""
     return _slots(parsed(rule.line), checked_zone(rule.timezone), after, until)
 
 
 def _slots(line: Line, timezone: str, after: int, until: int) -> Iterator[int]:
-    """By Debian's rules.
+    """Returns slots by Debian's rules.
 
-    Within a stretch a slot is a time on the wall minus the offset. At the change that begins it, a
-    wildcard line goes by the clock as it now shows: it starts where the hands were put. A fixed one
-    starts where the hands stood before: so it does not see again what the clock repeats, and what
-    the clock skipped is due at once, together.
+    Within a stretch a slot is a local time minus the offset. At the clock change that starts the
+    stretch, a wildcard line continues with the new local time. A fixed line continues with the old
+    local time: so it does not fire again in a repeated hour, and all its slots in a skipped hour
+    are due at once, as one slot.
     """
     first, last = max(after, -1) // SECOND + 1, min(until, LATEST - 1) // SECOND
     if first > last:
@@ -174,15 +175,15 @@ def _slots(line: Line, timezone: str, after: int, until: int) -> Iterator[int]:
         start, end = max(stretch.start, first), min(stretch.end, last + 1)
         if start > change.at:
             begin = max(begin, start + change.ahead)
-        for wall in _wall_times(line, begin, end + change.ahead):
-            slot = max(wall - change.ahead, start) * SECOND
+        for local in _local_times(line, begin, end + change.ahead):
+            slot = max(local - change.ahead, start) * SECOND
             if slot > latest:
                 yield slot
                 latest = slot
 
 
-def _wall_times(line: Line, start: int, end: int) -> Iterator[int]:
-    """The line's times in [start, end), as seconds of a wall clock that never changes."""
+def _local_times(line: Line, start: int, end: int) -> Iterator[int]:
+    """Returns the line's times in [start, end), in seconds of local time without clock changes."""
     day = start // DAY_SECONDS
     while day * DAY_SECONDS < end:
         today, midnight = date.fromordinal(_EPOCH + day), day * DAY_SECONDS

@@ -1,4 +1,4 @@
-"""Rules and slots as people read them."""
+"""Descriptions of rules and slots for people."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -13,7 +13,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Firing:
+class LocalSlot:
+    """A slot in UTC and in a time zone."""
+
     at: int
     utc: str
     local: str
@@ -44,11 +46,11 @@ def _span(minutes: int) -> str:
     return " ".join(parts)
 
 
-def shown(slot: int, timezone: str) -> Firing:
+def shown(slot: int, timezone: str) -> LocalSlot:
     zone = zone_named(timezone)
     local = (_EPOCH + timedelta(milliseconds=slot)).astimezone(zone)
     near = (change for year in _years_near(slot) for change in changes(timezone, year))
-    return Firing(
+    return LocalSlot(
         at=slot,
         utc=rfc3339(slot),
         local=local.isoformat(timespec="milliseconds"),
@@ -57,10 +59,10 @@ def shown(slot: int, timezone: str) -> Firing:
 
 
 def _years_near(slot: int) -> set[int]:
-    """A local day may begin in one year of UTC and end in another."""
+    """A local day may start in one year of UTC and end in another."""
     return {year_of(slot // SECOND + days * DAY_SECONDS) for days in (-1, 1)}
 
 
 def _day_of(change: Change) -> date:
-    """The day that the clock shows right after it."""
+    """Returns the local day right after the change."""
     return (_EPOCH + timedelta(seconds=change.at + change.ahead)).date()

@@ -1,17 +1,17 @@
-"""The kinds of rules, and what each must be to be one."""
+"""The kinds of rules, and the checks of their fields."""
 
 from dataclasses import dataclass
 
 from curtsy.clock import MINUTE
 
 LATEST = 253_339_228_800_000
-"""The start of the year 9998: slots lie before it, so that every one can be shown as a date."""
+"""The start of the year 9998: all slots are earlier, so that each can be shown as a date."""
 LONGEST_MINUTES = 366 * 24 * 60
 LONGEST_QUOTE = 40
 
 
 class BadRule(ValueError):
-    """Its text is a sentence for the person who wrote the rule."""
+    """A rule that cannot be used; the message is for the author of the rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,18 @@ Rule = Once | Cron | Every
 
 
 def quoted(value: object) -> str:
-    """As it was given, but never long and never with characters that could act on a terminal."""
+    """Quotes a value for a message: never long, and without control characters."""
     if isinstance(value, str):
-        spelled = repr(value[:LONGEST_QUOTE])  # what cannot be printed becomes up to ten characters
+        spelled = repr(value[:LONGEST_QUOTE])  # one control character becomes up to ten
         whole_text = len(value) <= LONGEST_QUOTE and len(spelled) <= 2 * LONGEST_QUOTE
         return spelled if whole_text else spelled[: 2 * LONGEST_QUOTE] + "…"
     if isinstance(value, int) and abs(value) > 10**LONGEST_QUOTE:
-        return "a huge number"  # Python refuses to spell those of many thousand digits
+        return "a huge number"  # Python cannot format thousands of digits
     return repr(value) if isinstance(value, int | float | None) else f"a {type(value).__name__}"
 
 
 def whole(value: object, what: str, lowest: int, highest: int, example: str) -> int:
-    """`True` is an int to Python, but nobody means it as a number."""
+    """Requires an integer within these bounds; refuses `True`, which is an int to Python."""
     if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
         raise BadRule(f"{what} is {quoted(value)}, but must be a whole number {example}.")
     return value
@@ -74,5 +74,5 @@ def checked_every(rule: Every) -> Every:
 
 
 def interval(rule: Every) -> int:
-    """In milliseconds; also of a rule that nobody has checked, since zero would never end."""
+    """Returns the interval in milliseconds. Checks the rule: slots of interval zero never end."""
     return checked_every(rule).minutes * MINUTE

@@ -1,4 +1,4 @@
-"""One question for all kinds of rules: when is it due next?"""
+"""Slots of all kinds of rules."""
 
 from collections.abc import Iterator
 from itertools import takewhile
@@ -10,7 +10,7 @@ from curtsy.timetable.rules import LATEST, Cron, Every, Once, Rule, checked_ever
 
 
 def checked(rule: Rule) -> Rule:
-    """The rule in its one spelling, or BadRule."""
+    """Returns the rule in normal form. Raises `BadRule`."""
     match rule:
         case Once():
             return checked_once(rule)
@@ -23,10 +23,10 @@ def checked(rule: Rule) -> Rule:
 
 
 def slot_after(rule: Rule, after: int, *, seed: str) -> int | None:
-    """The first slot strictly after this moment, or None if there is none any more.
+    """Returns the first slot strictly after this instant, or None.
 
-    A rule with `after_end` has no slots of its own, they follow from what ended: to ask for them
-    here is a mistake in the program, and a plain ValueError.
+    The slots of a rule with `after_end` depend on the ends of runs: for such a rule this function
+    raises a plain ValueError, since calling it is a bug.
     """
     if isinstance(rule, Once):
         return rule.at if rule.at > after else None
@@ -34,14 +34,14 @@ def slot_after(rule: Rule, after: int, *, seed: str) -> int | None:
 
 
 def slots(rule: Rule, *, after: int, until: int, seed: str) -> Iterator[int]:
-    """All slots in (after, until], lazily. What is wrong with the question is said at once."""
+    """Returns all slots in (after, until], lazily. Raises errors at once."""
     match rule:
         case Once():
             return iter([rule.at] if after < rule.at <= until else [])
         case Cron():
             return cron_slots(rule, after, until)
         case Every(after_end=True):
-            raise ValueError("this rule goes by what ended: ask slot_after_end")
+            raise ValueError("this rule depends on the ends of runs: use slot_after_end")
         case Every():
             last = min(until, LATEST - 1)
             return takewhile(lambda slot: slot <= last, every_slots(rule, after, seed=seed))

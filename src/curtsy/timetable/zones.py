@@ -1,8 +1,8 @@
-"""Zones by name, and the stretches of time between two changes of their clocks.
+"""Time zones by name, and the stretches of time between two of their clock changes.
 
-`zoneinfo` answers which offset holds at an instant, but not when it changes. All that is hard about
-daylight saving happens at these changes, so they are looked for once per zone and year, and kept.
-From then on a local time is an instant plus an offset, and no `fold` can get lost on the way.
+`zoneinfo` returns the offset at an instant, but not when the offset changes. All difficulties of
+daylight saving happen at these changes, so they are searched once per zone and year, and cached.
+A local time is then an instant plus an offset, and no `fold` is needed.
 """
 
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ from curtsy.timetable.rules import BadRule, quoted
 DAY_SECONDS = 24 * 60 * 60
 LONGEST_NAME = 64
 NOT_A_PLACE = frozenset({"Factory", "localtime", "posixrules"})
-"""Files beside the zones, which mean something else on each machine, or nothing."""
+"""Files in the zone database that are no zones, or differ between machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """All in seconds; `before` and `ahead` are the offsets to UTC before it and from then on."""
+    """A clock change, in seconds; `before` and `ahead` are the offsets to UTC around it."""
 
     at: int
     before: int
@@ -31,7 +31,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """From `start` until before `end` one offset holds; `change` is the one that brought it."""
+    """A time from `start` to before `end` with one offset, which `change` introduced."""
 
     start: int
     end: int
@@ -44,7 +44,8 @@ def names() -> frozenset[str]:
 
 
 def checked_zone(name: object) -> str:
-    """Looked up in the list of zones first: what is not in it never becomes part of a path."""
+    """Requires a name from the list of zones, so that no other text becomes part of a path. Raises
+    `BadRule`."""
     if isinstance(name, str) and name in names():
         return name
     near = []
@@ -61,7 +62,7 @@ def zone_named(name: str) -> ZoneInfo:
 
 
 def offset(zone: ZoneInfo, second: int) -> int:
-    """How far the zone's clocks are ahead of UTC at that instant, in seconds."""
+    """Returns the zone's offset to UTC at that instant, in seconds."""
     ahead = datetime.fromtimestamp(second, zone).utcoffset()
     assert ahead is not None
     return ahead.days * DAY_SECONDS + ahead.seconds
@@ -78,7 +79,8 @@ def start_of(year: int) -> int:
 
 @lru_cache(maxsize=8192)
 def changes(name: str, year: int) -> tuple[Change, ...]:
-    """Those within this year of UTC. A zone that changed twice within one day would hide both."""
+    """Returns the clock changes within this year of UTC. Two changes within one day would not be
+    found."""
     zone = zone_named(name)
     found, low = [], start_of(year) - 1
     last, before = start_of(year + 1) - 1, offset(zone, low)
@@ -100,10 +102,10 @@ def _first_with(zone: ZoneInfo, ahead: int, low: int, high: int) -> int:
 
 @lru_cache(maxsize=8192)
 def pieces(name: str, year: int) -> tuple[Stretch, ...]:
-    """The stretches of this year of UTC, cut at New Year.
+    """Returns the stretches of this year of UTC, cut at New Year.
 
-    The first one has the change of the year before, if there was one: who starts within a repeated
-    hour must know of the change that repeats it.
+    The first stretch has the last change of the year before, if there was one: a search that starts
+    within a repeated hour needs the change that repeats it.
     """
     start = start_of(year)
     ahead = offset(zone_named(name), start - 1)
@@ -117,7 +119,7 @@ def pieces(name: str, year: int) -> tuple[Stretch, ...]:
 
 
 def stretches(name: str, first: int, last: int) -> Iterator[Stretch]:
-    """All that have a second from `first` to `last`, in order; looked for year by year."""
+    """Returns all stretches that overlap `first` to `last`, in order, computed year by year."""
     year = year_of(first)
     while start_of(year) <= last:
         for piece in pieces(name, year):

@@ -107,7 +107,7 @@ async def test_two_runs_by_hand_do_not_go_on_beside_each_other(
 ) -> None:
     """Each found that the run before had given way."""
     case = await Case.staged(bench)
-    replace_run = overlap.replace_by_hand
+    replace_run = overlap.replace_manually
     for _ in range(2):
         await bench.store.write(
             lambda c: replace_run(c, case.row.public_id, firer(case.hand.clock), now=case.hand.at)

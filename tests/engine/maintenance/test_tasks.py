@@ -34,7 +34,7 @@ async def a_run_with_a_failure(board: Board) -> str:
 
 async def test_failures_of_a_sites_last_run_are_tried_again(board: Board, bench: Bench) -> None:
     run = await a_run_with_a_failure(board)
-    assert await dead_letters(bench) == "1 pages that were given up are tried again."
+    assert await dead_letters(bench) == "1 failed pages are retried."
     assert (await board.told(run)).finished_at is None
 
 
@@ -47,7 +47,7 @@ async def test_no_run_of_a_site_goes_on_anew_once_there_is_a_newer_one(
     await board.run(search_term="other", results_wanted=2)
     if ended:
         await board.fetch("ab")
-    assert await dead_letters(bench) == "0 pages that were given up are tried again."
+    assert await dead_letters(bench) == "0 failed pages are retried."
     assert (await board.told(run)).state == "failed"
     [letter] = await bench.rows("SELECT state FROM dead_letters")
     assert letter.state == "open", "somebody may still ask for it"
@@ -71,7 +71,7 @@ async def test_a_run_that_begins_in_this_moment_is_not_overlooked(
         return found
 
     monkeypatch.setattr(bench.store, "read", read)
-    assert await dead_letters(bench) == "0 pages that were given up are tried again."
+    assert await dead_letters(bench) == "0 failed pages are retried."
     monkeypatch.undo()
     assert (await board.told(run)).state == "failed"
 
@@ -89,7 +89,7 @@ async def test_a_duty_is_owed_until_it_is_done_also_while_the_store_is_away(
         return "Done at last."
 
     scheduler = ticker(store, hand.clock)
-    scheduler.tasks = owed = TaskQueue(store=store, duties={"cleanup": at_last})
+    scheduler.tasks = owed = TaskQueue(store=store, tasks={"cleanup": at_last})
     for name in ("one", "other"):
         await made(store, hand.clock, Cron("* * * * *"), name=name, payload={"duty": "cleanup"})
     hand.forward(MINUTE)

@@ -4,7 +4,7 @@ import pytest
 
 from curtsy.clock import Clock
 from curtsy.jobs.purge import old_jobs
-from curtsy.sites.retention import OldRecords, forget_records, runs_gone, sites_with_old_records
+from curtsy.sites.retention import OldRecords, delete_records, deleted_runs, sites_with_old_records
 from curtsy.store import Store
 from support.engine import Engine, engine
 from support.explaining import explained
@@ -68,7 +68,7 @@ async def test_old_records_of_a_site_are_found_without_a_look_at_the_others(
     assert plans.scanned == set()
     assert plans.buffers <= SITES * 30
     with watching(monkeypatch) as plans:
-        assert await crowded.store.write(lambda c: forget_records(c, OldRecords(1, YOUNG))) == OLD
+        assert await crowded.store.write(lambda c: delete_records(c, OldRecords(1, YOUNG))) == OLD
     assert plans.scanned == set()
     assert plans.buffers <= OLD * 25
 
@@ -78,7 +78,7 @@ async def test_runs_with_sightings_are_met_one_by_one(
 ) -> None:
     await crowded.tell("DELETE FROM jobs WHERE id = 700")
     with watching(monkeypatch) as plans:
-        found = await crowded.store.write(lambda c: runs_gone(c, 500))
+        found = await crowded.store.write(lambda c: deleted_runs(c, 500))
     assert found == ([700], 1_500)
     assert plans.scanned == set()
     assert plans.buffers <= 1_000 * 10

@@ -66,7 +66,7 @@ async def test_a_site_takes_over_no_schedule_that_has_its_name(
     store: Store, hand: Hand, ask: Engine
 ) -> None:
     await store.write(schedules(hand, board=CLEANUP))
-    with pytest.raises(WrongState, match="'board' is another schedule's"):
+    with pytest.raises(WrongState, match="'board' is taken by another schedule"):
         await store.write(sites(hand, SITES))
     by_hand = {"board": SITES["board"].model_copy(update={"interval_minutes": 0})}
     await store.write(sites(hand, by_hand))
@@ -101,5 +101,5 @@ async def test_what_was_said_of_a_site_since_its_file_was_applied_stays(
 
 async def test_the_file_of_schedules_takes_no_sites_schedule(store: Store, hand: Hand) -> None:
     await store.write(sites(hand, SITES))
-    with pytest.raises(WrongState, match="'board' is that of a site's schedule"):
+    with pytest.raises(WrongState, match="'board' is taken by the schedule of a site"):
         await store.write(schedules(hand, board=CLEANUP))

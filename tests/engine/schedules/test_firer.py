@@ -81,7 +81,7 @@ async def test_a_run_that_goes_on_makes_the_next_slot_skip_and_says_so(
         await ticker(store, hand.clock).tick()
     assert [outcome for outcome, _at in await firings(ask)] == ["fired", "skipped"]
     [skipped] = await ask.ask("SELECT message FROM firings WHERE outcome = 'skipped'")
-    assert "still went on" in skipped.message
+    assert "still running" in skipped.message
 
 
 async def test_a_slot_that_waits_fires_when_the_run_before_has_ended(
@@ -324,7 +324,7 @@ async def test_a_duty_that_takes_long_holds_up_no_slot(
         await let_go.wait()
         return "Done at last."
 
-    scheduler.tasks = TaskQueue(store=store, duties={"cleanup": slowly})
+    scheduler.tasks = TaskQueue(store=store, tasks={"cleanup": slowly})
     await made(store, hand.clock, MINUTELY, name="long", payload={"duty": "cleanup"})
     await made(store, hand.clock, MINUTELY, name="short", overlap=Overlap.ALLOW)
     doing = None
@@ -416,7 +416,7 @@ async def test_of_many_that_were_missed_the_first_that_is_told_tells_of_the_othe
     hand.forward(5 * HOUR)
     await ticker(store, hand.clock).tick()
     rows = await ask.ask("SELECT message FROM firings WHERE outcome = 'missed' ORDER BY fire_at")
-    late = "Nobody kept the schedules at that moment"
+    late = "No scheduler was running at that time"
     assert rows[0].message == f"{late}, nor at the 199 slots before it."
     assert [row.message for row in rows[1:]] == [f"{late}."] * 99
 

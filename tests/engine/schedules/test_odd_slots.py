@@ -12,9 +12,9 @@ from curtsy.clock import DAY, HOUR, MINUTE, SECOND
 from curtsy.errors import BadRequest
 from curtsy.frontier.clock_sync import _shift
 from curtsy.jobs import JobRequest, PageRequest, cancel, purge_some
-from curtsy.schedules.first_job import ScheduledJob, make
+from curtsy.schedules.first_job import ScheduledJob, create_with_job
 from curtsy.schedules.lookup import locked
-from curtsy.schedules.overlap import replace_by_hand
+from curtsy.schedules.overlap import replace_manually
 from curtsy.schedules.schedule import ScheduleSpec, run_now
 from curtsy.schedules.skip import refuse
 from curtsy.schedules.verdict import CatchUp, Overlap
@@ -32,7 +32,7 @@ async def with_job(store: Store, hand: Hand, rule: Rule, **crawl: Any) -> Schedu
     plan = ScheduleSpec(name="", rule=rule, payload=said)
     request = JobRequest("crawl", [PageRequest("https://a.example/")],
                          tags=tuple(crawl.get("tags", ())))  # fmt: skip
-    return await store.write(lambda c: make(c, plan, request, LIMITS, now=hand.at))
+    return await store.write(lambda c: create_with_job(c, plan, request, LIMITS, now=hand.at))
 
 
 async def test_a_job_that_waited_for_its_slot_keeps_its_tags(
@@ -226,7 +226,7 @@ async def test_a_run_does_not_give_way_to_a_slot_that_would_be_refused(
     assert (refused.outcome, "10.0.0.1" in (refused.message or "")) == ("refused", True)
     with pytest.raises(BadRequest, match=r"10\.0\.0\.1"):
         await store.write(
-            lambda c: replace_by_hand(c, row.public_id, firer(hand.clock), now=hand.at)
+            lambda c: replace_manually(c, row.public_id, firer(hand.clock), now=hand.at)
         )
     assert [job.state for job in await ask.ask("SELECT state FROM jobs")] == ["queued"]
 
@@ -243,7 +243,7 @@ async def test_a_schedule_that_cannot_be_read_keeps_no_other_from_firing(
     hand.forward(MINUTE)
     fired = {one.schedule.name: one for one in await ticker(store, hand.clock).tick()}
     assert {name: one.outcome for name, one in fired.items()} == {"a": "refused", "b": "fired"}
-    assert "An error of our own" in (fired["a"].message or "")
+    assert "An error inside curtsy" in (fired["a"].message or "")
 
 
 async def test_slots_that_are_caught_up_on_one_by_one_cancel_no_run(

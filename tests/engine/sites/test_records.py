@@ -71,7 +71,7 @@ async def test_what_cannot_be_read_is_told_with_the_run(board: Board, bench: Ben
     await board.gather()
     assert list(await board.seen(run)) == ["c", "d", "e", "f", "g"]
     message = (await board.told(run)).message
-    assert message.endswith("What 1 of 4 pages brought cannot be read."), message
+    assert message.endswith("The content of 1 of 4 pages cannot be parsed."), message
 
 
 async def test_a_site_whose_records_cannot_be_gathered_keeps_no_other_from_it(
@@ -168,7 +168,7 @@ async def test_a_run_has_so_many_records_and_says_that_there_were_more(
     run = await board.whole_run("bcdefg")
     assert await board.seen(run) == dict.fromkeys("bcde", "same"), "and nothing is called removed"
     assert (await board.told(run)).message.endswith(
-        "There were more than 4: the rest was left out."
+        "The run found more than 4: the others are not stored."
     )
 
 

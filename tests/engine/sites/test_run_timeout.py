@@ -10,7 +10,7 @@ from curtsy.errors import WrongState
 from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.sites.run_timeout import RunTimeouts
 from curtsy.sites.runs import run_request
-from curtsy.sites.site import site
+from curtsy.sites.site import find_site
 from support.engine import until
 from support.frontier import Bench
 from support.schedules import ticker
@@ -38,8 +38,8 @@ async def test_a_run_that_lasts_too_long_is_ended_and_keeps_what_it_has(
     told = await board.told(run)
     assert (told.state, told.done, told.cancelled) == ("cancelled", 1, 3)
     assert told.message == (
-        "The run was ended after 900 seconds, the most that one may last; what it had fetched is "
-        "kept. Raise RUN_TIMEOUT or ask for fewer results. "
+        "The run was cancelled after 900 seconds, the longest that a run may take; its fetched "
+        "pages are kept. Raise RUN_TIMEOUT or request fewer results. "
         "2 records: 2 new, 0 changed, 0 same, 0 removed."
     )
     assert await board.seen(run) == {"a": "new", "b": "new"}
@@ -51,7 +51,8 @@ async def test_a_run_that_lasts_too_long_is_ended_and_keeps_what_it_has(
 async def test_pages_that_other_jobs_wait_for_stay(bench: Bench, board: Board) -> None:
     run = await board.run()
     await board.fetch("ab")
-    same = replace(await bench.store.read(lambda c: run_request(site(c, "board"), {})), origin=None)
+    site = await bench.store.read(lambda c: find_site(c, "board"))
+    same = replace(run_request(site, {}), origin=None)
     other = (await bench.submitter.submit(same)).job
     bench.time.moves(LIMIT)
     await overdue(bench).step()
@@ -73,7 +74,7 @@ async def test_waiting_for_its_turn_is_not_lasting_but_has_an_end_too(
     await board.gather()
     told = await board.told(run)
     assert told.state == "cancelled"
-    assert "could not begin within 24 hours" in told.message
+    assert "could not start within 24 hours" in told.message
 
 
 async def test_one_that_began_and_then_rests_is_ended(bench: Bench, board: Board) -> None:
@@ -165,7 +166,7 @@ async def test_a_scheduler_ends_it_and_says_so(bench: Bench, board: Board) -> No
     running = asyncio.create_task(scheduler.run())
 
     async def told() -> bool:
-        return "ended after 900 seconds" in ((await board.told(run)).message or "")
+        return "cancelled after 900 seconds" in ((await board.told(run)).message or "")
 
     await until(told, 20, lambda: "the run goes on")
     await scheduler.stop()

@@ -56,7 +56,7 @@ async def scraped(
         said = {"results_per_page": 10, "defaults": {"results_wanted": 40}} | words
         said["search_url"] = server.url(words.get("search_url", "/"))
         site = await curtsy.store.write(
-            lambda c: put_site(c, "mine", SiteSpec.model_validate(said), as_in_file=None, now=1)
+            lambda c: put_site(c, "mine", SiteSpec.model_validate(said), described_as=None, now=1)
         )
         async with curtsy.worker(settings(FAST, extract=extract, own=own or OwnScrapers())):
             job = (await curtsy.submitter.submit(run_request(site, {}))).job

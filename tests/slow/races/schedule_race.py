@@ -14,9 +14,9 @@ from sqlalchemy import text
 from curtsy.clock import MINUTE, SECOND
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.jobs import JobRequest, PageRequest, cancel
-from curtsy.schedules.first_job import make
+from curtsy.schedules.first_job import create_with_job
 from curtsy.schedules.lookup import id_of, locked
-from curtsy.schedules.overlap import replace_by_hand
+from curtsy.schedules.overlap import replace_manually
 from curtsy.schedules.schedule import (
     ScheduleSpec,
     change,
@@ -157,7 +157,7 @@ class ScheduleRace:
         with suppress(WrongState):
             await store.write(lambda c: run_now(c, _id(c, name), fires, now=hand.at) and None)
             return
-        if await store.write(lambda c: replace_by_hand(c, _id(c, name), fires, now=hand.at)):
+        if await store.write(lambda c: replace_manually(c, _id(c, name), fires, now=hand.at)):
             await store.write(lambda c: run_now(c, _id(c, name), fires, now=hand.at) and None)
 
     async def _pause(self, store: Store, rng: random.Random, name: str) -> None:
@@ -191,7 +191,7 @@ class ScheduleRace:
         )  # fmt: skip
         request = JobRequest("crawl", [PageRequest(url)], tags=("news",))
         if rng.random() < 0.5:
-            await store.write(lambda c: make(c, plan, request, LIMITS, now=now) and None)
+            await store.write(lambda c: create_with_job(c, plan, request, LIMITS, now=now) and None)
         else:
             await store.write(lambda c: create(c, plan, now=now) and None)
 

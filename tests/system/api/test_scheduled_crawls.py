@@ -94,7 +94,7 @@ async def test_a_moment_before_which_no_slot_comes_can_be_taken_away(stage: Stag
     made = await crawl(stage.door, HOURLY | {"schedule_at": "2026-03-28T00:00:00Z"})
     refused = await change(stage.door, made["schedule_id"], at="2026-03-27T15:00:00Z")
     assert_problem(refused, 422, "bad_request")
-    assert "lies before 2026-03-28T00:00:00.000Z, which is its not_before" in refused.json["detail"]
+    assert "is before 2026-03-28T00:00:00.000Z, its not_before" in refused.json["detail"]
     freed = await change(stage.door, made["schedule_id"], not_before=None)
     assert (freed.json["next_run"], "not_before" in freed.json) == (
         "2026-03-27T13:00:00.000Z", False)  # fmt: skip
@@ -185,7 +185,7 @@ async def test_what_is_changed_may_be_called_and_be_as_large_as_what_is_made(
     large = {"articles": {"articles": urls}}
     refused = await change(stage.door, made["schedule_id"], payload=large)
     assert_problem(refused, 422, "bad_request")
-    assert "bytes; at most 2000 may be" in refused.json["detail"]
+    assert "bytes, but at most 2000 are allowed" in refused.json["detail"]
     unnamed = await change(stage.door, made["schedule_id"], overlap="allow")
     assert unnamed.json["name"] == made["schedule_id"], "one that is called by its id may stay so"
 

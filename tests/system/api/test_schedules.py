@@ -90,11 +90,13 @@ async def test_pause_resume_run_and_remove(stage: Stage) -> None:
         ({"timezone": "../../etc/passwd"}, "passwd"),
         ({"cron": None, "every_minutes": 0}, "minute"),
         ({"cron": None, "every_minutes": -5}, "minute"),
-        ({"cron": None, "at": "2020-01-01T00:00:00Z"}, "past"), ({"cron": None}, "Say one of"),
-        ({"every_minutes": 60}, "Say one of"), ({"after_end": True}, "every_minutes"),
+        ({"cron": None, "at": "2020-01-01T00:00:00Z"}, "past"),
+        ({"cron": None}, "Give exactly one of"),
+        ({"every_minutes": 60}, "Give exactly one of"), ({"after_end": True}, "every_minutes"),
         ({"overlap": "maybe"}, "overlap"), ({"catch_up": "some"}, "catch_up"),
         ({"catch_up_minutes": 0}, "catch_up_minutes"), ({"catch_up_minutes": 10**9}, "catch_up"),
-        ({"payload": {}}, "say one of"), ({"payload": PAYLOAD | {"duty": "cleanup"}}, "say one of"),
+        ({"payload": {}}, "give exactly one of"),
+        ({"payload": PAYLOAD | {"duty": "cleanup"}}, "give exactly one of"),
         ({"payload": {"duty": "world peace"}}, "duty"),
         ({"payload": {"fetch": {"url": "http://10.0.0.1/"}}}, "10.0.0.1"),
         ({"payload": {"fetch": {"url": "ftp://a.example/"}}}, "ftp"),
@@ -149,7 +151,7 @@ async def test_a_duty_that_is_not_built_says_so(plain_door: Front) -> None:
     built = await make(plain_door, name="built", payload={"duty": "cleanup"})
     assert "note" not in built
     ran = await plain_door.ask("POST", f"/schedules/{built['id']}/run")
-    assert "forgotten" in ran.json["message"]
+    assert "deleted" in ran.json["message"]
 
 
 async def test_one_that_is_done_may_be_paused_but_not_be_given_another_moment_that_is_past(
@@ -231,7 +233,7 @@ async def test_a_key_that_was_revoked_fires_nothing_until_another_takes_over(
     await guarded.backend.schedules.tick()
     runs = f"/schedules/{made['id']}/runs"
     [refused, *_missed] = (await new.ask("GET", runs)).json["runs"]
-    assert (refused["outcome"], "holds no more" in refused["message"]) == ("refused", True)
+    assert (refused["outcome"], "revoked or has expired" in refused["message"]) == ("refused", True)
     await new.ask("PATCH", f"/schedules/{made['id']}", json={"overlap": "allow"})
     movable.advance(MINUTE)
     await guarded.backend.schedules.tick()
@@ -358,7 +360,7 @@ async def test_of_several_runs_by_hand_that_replace_each_other_one_goes_on(door:
     log = await door.ask(
         "GET", f"/jobs/{job.public_id}/logs", headers={"Accept": "application/json"}
     )
-    assert "A run by hand took its place." in str(log.json)
+    assert "A manual run replaced this run." in str(log.json)
 
 
 async def test_a_duty_by_hand_that_takes_long_goes_on_without_its_caller(
@@ -375,7 +377,7 @@ async def test_a_duty_by_hand_that_takes_long_goes_on_without_its_caller(
             raise StoreAway("it does not answer")
         return "Done at last."
 
-    plain_door.backend.schedules.ticker.tasks._duties = {"cleanup": slowly}
+    plain_door.backend.schedules.ticker.tasks._tasks = {"cleanup": slowly}
     made = await make(plain_door, payload={"duty": "cleanup"})
     ran = await plain_door.ask("POST", f"/schedules/{made['id']}/run")
     assert (ran.status, ran.json["message"]) == (202, schedule_backend.GOES_ON)

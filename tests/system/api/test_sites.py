@@ -406,7 +406,7 @@ async def test_a_schedule_of_a_site_that_was_declared_anew_has_to_be_said_again(
     await declare(door, board)
     refused = await door.ask("POST", "/schedules/mine/run")
     assert_problem(refused, 422, "bad_request")
-    assert "is another than it was" in refused.json["detail"]
+    assert "was deleted and declared again" in refused.json["detail"]
     assert (await door.ask("PATCH", "/schedules/mine", json={"payload": run})).status == 200
     assert (await door.ask("POST", "/schedules/mine/run")).status == 202
 
@@ -486,7 +486,7 @@ async def test_a_site_that_is_not_understood_any_more_is_refused_until_it_is_dec
     for door in ("/jobs/scrape", "/jobs/scrape?mode=sync"):
         refused = await plain_door.ask("POST", door, json={"site_name": "board"})
         assert_problem(refused, 422, "bad_request")
-        assert "is not understood any more" in refused.json["detail"]
+        assert "is not valid any more" in refused.json["detail"]
     assert_problem(await plain_door.ask("POST", "/schedules/board/run"), 422, "bad_request")
     said = BOARD | {"search_url": "https://board.example/?q={search_term}"}
     assert (await plain_door.ask("PUT", "/sites/board", json=said)).status == 200

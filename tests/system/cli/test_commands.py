@@ -106,7 +106,7 @@ def test_a_folder_of_someone_else_is_told_in_a_sentence(curtsy: Curtsy, tmp_path
     finally:
         os.seteuid(0)
     assert sentence == (
-        f"curtsy: DATABASE_URL names {tmp_path}/curtsy.db: {tmp_path} cannot be written to."
+        f"curtsy: DATABASE_URL names {tmp_path}/curtsy.db: {tmp_path} is not writable."
     )
 
 

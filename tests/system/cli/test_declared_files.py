@@ -105,12 +105,12 @@ def test_a_scraper_of_your_own_runs_a_site_on_its_schedule(
     [
         ("sites.toml", "[a]\nsearch_url = 'https://a.example/{q}'", "unknown field {q}"),
         ("sites.toml", "[A]\nsearch_url = 'https://a.example/'\nscraper = 'x'",
-         "is no name for a site"),
-        ("sites.toml", "x = 1", "stands before any table"),
+         "is not a valid site name"),
+        ("sites.toml", "x = 1", "is outside of any table"),
         ("sites.toml", "[a]\nserch_url = 'https://a.example/'", "did you mean 'search_url'?"),
         ("sites.toml", "[a", "cannot be read as TOML"),
         ("schedules.toml", "[a]\ncron = '0 0 30 2 *'\npayload = { duty = 'cleanup' }", "30"),
-        ("schedules.toml", "[a]\npayload = { duty = 'cleanup' }", "Say one of cron"),
+        ("schedules.toml", "[a]\npayload = { duty = 'cleanup' }", "Give exactly one of cron"),
         ("schedules.toml", "[a]\ncron = '@daily'\npayload = { duty = 'peace' }", "payload.duty"),
     ],
 )  # fmt: skip

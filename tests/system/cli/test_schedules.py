@@ -124,10 +124,13 @@ def test_what_makes_no_sense_is_wrong_usage(
     [
         (("--cron", "0 9 * *", "--fetch", PAGE), "has 4 fields, but must have five"),
         (("--every", "0", "--fetch", PAGE), "The interval is 0"),
-        (("--at", "2020-01-01T00:00:00Z", "--fetch", PAGE), "is past"),
+        (("--at", "2020-01-01T00:00:00Z", "--fetch", PAGE), "is in the past"),
         (("--cron", "@daily", "--timezone", "Mars/X", "--fetch", PAGE), "no time zone 'Mars/X'"),
         (("--every", "2h", "--overlap", "maybe", "--fetch", PAGE), "'queue_one'"),
-        (("--cron", "@daily", "--no-jitter", "--fetch", PAGE), "belong to every_minutes"),
+        (
+            ("--cron", "@daily", "--no-jitter", "--fetch", PAGE),
+            "can only be used with every_minutes",
+        ),
         (("--every", "2h", "--duty", "peace"), "'cleanup'"),
         (("--every", "2h", "--fetch", "a.example"), "is https://a.example meant?"),
         (("--every", "2h", "--payload", "nowhere.json"), "nowhere.json cannot be read"),
@@ -197,7 +200,7 @@ def test_it_is_shown_to_read(curtsy: Curtsy) -> None:
 def test_a_duty_tells_what_it_did(curtsy: Curtsy) -> None:
     curtsy("schedules", "add", "tidy", "--cron", "@daily", "--duty", "cleanup")
     told = curtsy("schedules", "run", "tidy").out
-    assert told.startswith("0 jobs older than 30 days were forgotten, and 0 records")
+    assert told.startswith("0 jobs older than 30 days were deleted, and 0 records")
     assert curtsy("schedules", "show", "tidy").out.endswith(f"  done          {told}")
     assert curtsy("schedules", "list").out.endswith(", done  on\n")
 

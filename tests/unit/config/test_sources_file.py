@@ -57,9 +57,7 @@ def test_no_file_is_needed_but_one_that_is_named_is(monkeypatch: pytest.MonkeyPa
     Path("sources.toml").write_text("")
     assert read_sources(load()) == {}, "an empty file says something: that there are none"
     monkeypatch.setenv("CURTSY_SOURCES_FILE", "mine.toml")
-    with pytest.raises(
-        BadSetting, match=r"There is no file /.*/mine\.toml, .* CURTSY_SOURCES_FILE"
-    ):
+    with pytest.raises(BadSetting, match=r"There is no file /.*/mine\.toml .* CURTSY_SOURCES_FILE"):
         read_sources(load())
 
 
@@ -73,14 +71,14 @@ def test_the_default_that_is_named_must_be_there(monkeypatch: pytest.MonkeyPatch
     ("text", "sentence"),
     [
         ("[news", "sources.toml cannot be read as TOML: "),
-        ("x = 1", "In sources.toml, 'x' stands before any source: begin with [name_of_one]."),
+        ("x = 1", "In sources.toml, 'x' is outside of any table: start with a [name]."),
         ("[news]\nhosts = ['a.example']\nmin_delay = 1",
          "[news] has no field 'min_delay' (did you mean 'min_delay_seconds'?)."),
         ("[news]\nhosts = ['a.example']\nrequests_per_hour = '60'",
          "In sources.toml, [news] requests_per_hour: Input should be a valid integer."),
         ("[news]\nhosts = ['a.example', 'a b']", "[news] hosts.1: 'a b' is not a host: "),
         ("[news]\nhosts = ['a.example']\nburst_limit = 5",
-         "[news] makes no sense: burst_limit needs a requests_per_hour"),
+         "[news] is not valid: burst_limit needs a requests_per_hour"),
         ("[news]\nhosts = ['a.example']\nmax_delay_seconds = 0.5",
          "In sources.toml, [news]: max_delay_seconds is below min_delay_seconds."),
         ("[travel.state.gov]\ntimeout = 5",

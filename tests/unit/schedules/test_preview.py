@@ -16,8 +16,15 @@ from curtsy.politeness.hours import Hours
 from curtsy.politeness.pace import Pace
 from curtsy.politeness.policy import Policy
 from curtsy.schedules.preview import simulation
-from curtsy.schedules.preview.simulation import Asks, Foreseen, Foretold, Slot, foretell, preview
-from curtsy.schedules.preview.source_queue import SourceNow
+from curtsy.schedules.preview.simulation import (
+    PageDemand,
+    SimulatedSchedule,
+    SimulationResult,
+    Slot,
+    preview,
+    simulate,
+)
+from curtsy.schedules.preview.source_queue import SourceState
 from curtsy.schedules.verdict import CatchUp, Overlap, ScheduleState, judge
 from curtsy.timetable import Cron, Every, Once, Rule, slot_after
 
@@ -25,7 +32,9 @@ NOON = 1_774_699_200_000
 """A full hour."""
 
 
-def plan(name: str, rule: Rule, *asks: Asks, overlap: Overlap = Overlap.SKIP) -> Foreseen:
+def plan(
+    name: str, rule: Rule, *demands: PageDemand, overlap: Overlap = Overlap.SKIP
+) -> SimulatedSchedule:
     after_end = isinstance(rule, Every) and rule.after_end
     first = NOON if after_end else slot_after(rule, NOON - 1, seed=name)
     assert first is not None
@@ -33,18 +42,20 @@ def plan(name: str, rule: Rule, *asks: Asks, overlap: Overlap = Overlap.SKIP) ->
         rule=rule, seed=name, overlap=overlap, catch_up=CatchUp.LATEST, window=DAY,
         next_fire_at=first, waiting=None, is_busy=False, ended_at=NOON,
     )  # fmt: skip
-    return Foreseen(id=name, name=name, schedule_state=schedule_state, look_at=first, asks=asks)
+    return SimulatedSchedule(
+        id=name, name=name, schedule_state=schedule_state, look_at=first, demands=demands
+    )
 
 
-def source(name: str = "a", policy: Policy | None = None, **more: Any) -> dict[str, SourceNow]:
-    return {name: SourceNow(name, Pace(policy or Policy(), rest_until=NOON), **more)}
+def source(name: str = "a", policy: Policy | None = None, **more: Any) -> dict[str, SourceState]:
+    return {name: SourceState(name, Pace(policy or Policy(), rest_until=NOON), **more)}
 
 
-def pages(number: int, of: str = "a", *, most: int | None = None, priority: int = 5) -> Asks:
-    return Asks(of, number, most or number, priority)
+def pages(number: int, of: str = "a", *, most: int | None = None, priority: int = 5) -> PageDemand:
+    return PageDemand(of, number, most or number, priority)
 
 
-def outcomes(told: Foretold, name: str) -> list[tuple[int, str]]:
+def outcomes(told: SimulationResult, name: str) -> list[tuple[int, str]]:
     """Minutes after noon, and what becomes of the slot."""
     return [((slot.at - NOON) // MINUTE, slot.outcome) for slot in told.slots
             if slot.schedule.name == name]  # fmt: skip
@@ -58,8 +69,8 @@ def every(minutes: int) -> Every:
 class Simulation:
     """The pacer asked for every request, the rules for every look: slow, and beyond doubt."""
 
-    schedules: Sequence[Foreseen]
-    sources: dict[str, SourceNow]
+    schedules: Sequence[SimulatedSchedule]
+    sources: dict[str, SourceState]
     slots: list[tuple[str, int, str]] = field(default_factory=list)
     ends: dict[tuple[str, int], int] = field(default_factory=dict)
     starts: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -101,7 +112,7 @@ class Simulation:
             queue.append(batch)  # its turn comes again after the others'
         self.ends[batch[0]] = now
 
-    def look(self, one: Foreseen, now: int) -> int | None:
+    def look(self, one: SimulatedSchedule, now: int) -> int | None:
         mine = [b for queue in self.queues.values() for b in queue if b[0][0] == one.name]
         ended = max((at for (name, _), at in self.ends.items() if name == one.name), default=0)
         before = replace(self.standings[one.name], is_busy=bool(mine),
@@ -114,11 +125,11 @@ class Simulation:
                 for queue in self.queues.values():
                     queue[:] = [b for b in queue if b[0][0] != one.name]
             self.slots.append((one.name, verdict.fire, "fired"))
-            for asks in one.asks:
-                others = {b[0][0] for b in self.queues[asks.source]} - {one.name}
-                self.clashes |= {(asks.source, *sorted((one.name, o))) for o in others}
+            for demands in one.demands:
+                others = {b[0][0] for b in self.queues[demands.source]} - {one.name}
+                self.clashes |= {(demands.source, *sorted((one.name, o))) for o in others}
                 key = one.name, verdict.fire
-                self.queues[asks.source].append([key, asks.pages, asks.priority])
+                self.queues[demands.source].append([key, demands.pages, demands.priority])
         self.standings[one.name] = replace(before, next_fire_at=verdict.next_fire_at,
                                            waiting=verdict.waiting)  # fmt: skip
         return verdict.look_at
@@ -148,15 +159,15 @@ rules = st.one_of(
     policies, policies,
 )  # fmt: skip
 def test_it_comes_as_it_was_foretold(
-    wishes: list[tuple[Rule, Asks, Overlap]], one: Policy, other: Policy
+    wishes: list[tuple[Rule, PageDemand, Overlap]], one: Policy, other: Policy
 ) -> None:
-    schedules = [plan(f"s{n}", rule, asks, overlap=overlap)
-                 for n, (rule, asks, overlap) in enumerate(wishes)]  # fmt: skip
+    schedules = [plan(f"s{n}", rule, demands, overlap=overlap)
+                 for n, (rule, demands, overlap) in enumerate(wishes)]  # fmt: skip
     sources = source("a", one) | source("b", other)
     until = NOON + 9 * HOUR
     real = Simulation(schedules, sources)
     real.run(until)
-    told = foretell(schedules, sources, now=NOON, until=until)
+    told = simulate(schedules, sources, now=NOON, until=until)
     fired = Counter(name for name, _at, outcome in real.slots if outcome == "fired")
     foretold = Counter(slot.schedule.name for slot in told.slots if slot.outcome == "fired")
     assert sum(foretold.values()) == pytest.approx(sum(fired.values()), rel=0.1, abs=2)
@@ -178,7 +189,7 @@ def test_with_a_fixed_delay_it_comes_exactly_so(overlap: Overlap, minutes: int) 
     until = NOON + 6 * HOUR + 1
     real = Simulation(schedules, sources)
     real.run(until)
-    told = foretell(schedules, sources, now=NOON, until=until)
+    told = simulate(schedules, sources, now=NOON, until=until)
     slots = {(s.schedule.name, s.at, s.outcome) for s in told.slots if s.outcome != "waiting"}
     assert slots == set(real.slots)
     queued = overlap is Overlap.QUEUE_ONE  # a scheduler looks every other second, and fires later
@@ -192,7 +203,7 @@ def test_with_a_fixed_delay_it_comes_exactly_so(overlap: Overlap, minutes: int) 
 
 
 def test_a_slot_that_lasts_longer_than_its_interval_is_said_to_overrun() -> None:
-    told = foretell([plan("slow", every(1), pages(90))], source(), now=NOON, until=NOON + HOUR)
+    told = simulate([plan("slow", every(1), pages(90))], source(), now=NOON, until=NOON + HOUR)
     assert outcomes(told, "slow")[:4] == [(0, "fired"), (1, "skipped"), (2, "fired"),
                                           (3, "skipped")]  # fmt: skip
     assert all(slot.overruns == (slot.outcome == "fired") for slot in told.slots)
@@ -201,7 +212,7 @@ def test_a_slot_that_lasts_longer_than_its_interval_is_said_to_overrun() -> None
 
 
 def test_the_last_slot_is_judged_by_what_comes_after_the_span() -> None:
-    told = foretell([plan("slow", every(10), pages(700))], source(), now=NOON, until=NOON + 1)
+    told = simulate([plan("slow", every(10), pages(700))], source(), now=NOON, until=NOON + 1)
     [slot] = told.slots
     assert slot.overruns
     assert told.starts == {("a", NOON): 1}, "what starts later is not of this span"
@@ -209,7 +220,7 @@ def test_the_last_slot_is_judged_by_what_comes_after_the_span() -> None:
 
 def test_a_slot_that_waits_fires_when_the_run_before_ends() -> None:
     queued = plan("q", every(10), pages(900), overlap=Overlap.QUEUE_ONE)
-    told = foretell([queued], source(), now=NOON, until=NOON + HOUR)
+    told = simulate([queued], source(), now=NOON, until=NOON + HOUR)
     second = told.slots[1]
     assert (second.outcome, second.at) == ("fired", NOON + 10 * MINUTE)
     assert second.starts_at == pytest.approx(NOON + 899 * 1_001, abs=2)
@@ -217,7 +228,7 @@ def test_a_slot_that_waits_fires_when_the_run_before_ends() -> None:
 
 def test_one_that_counts_from_its_end_never_overruns() -> None:
     rule = Every(10, jitter=False, after_end=True)
-    told = foretell([plan("e", rule, pages(300))], source(), now=NOON, until=NOON + 45 * MINUTE)
+    told = simulate([plan("e", rule, pages(300))], source(), now=NOON, until=NOON + 45 * MINUTE)
     lasts = 299 * 1_001
     assert [slot.at for slot in told.slots] == [NOON + n * (lasts + 10 * MINUTE) for n in range(4)]
     assert not any(slot.overruns for slot in told.slots)
@@ -226,32 +237,32 @@ def test_one_that_counts_from_its_end_never_overruns() -> None:
 def test_two_that_ask_one_source_at_once_clash() -> None:
     both = [plan("a", every(60), pages(100)), plan("b", every(30), pages(10)),
             plan("c", Once(NOON + 10 * MINUTE), pages(5))]  # fmt: skip
-    told = foretell(both, source(), now=NOON, until=NOON + 3 * HOUR)
+    told = simulate(both, source(), now=NOON, until=NOON + 3 * HOUR)
     [clash] = told.clashes
     assert (clash.source, clash.names, clash.first_at, clash.times) == ("a", ("a", "b"), NOON, 4)
 
 
 def test_what_waits_already_goes_along() -> None:
     one = plan("n", Once(NOON), pages(10))
-    busy = foretell([one], source(ahead=1_000, unknown_robots=2), now=NOON, until=NOON + HOUR)
+    busy = simulate([one], source(ahead=1_000, unknown_robots=2), now=NOON, until=NOON + HOUR)
     assert busy.slots[0].ends_at == NOON + 21 * 1_001, "in turns with it, after robots.txt"
     assert busy.starts == {("a", NOON): 10}, "and is not counted as theirs"
 
 
 def test_a_run_that_goes_on_now_is_in_the_way() -> None:
     one = replace(plan("n", every(10), pages(1)), busy_until=NOON + 15 * MINUTE)
-    told = foretell([one], source(), now=NOON, until=NOON + 20 * MINUTE)
+    told = simulate([one], source(), now=NOON, until=NOON + 20 * MINUTE)
     assert outcomes(told, "n") == [(0, "skipped"), (10, "skipped"), (20, "fired")]
 
 
 def test_of_those_that_share_a_site_one_runs_at_a_time() -> None:
     pair = [replace(plan(name, every(10), pages(700)), shares="site") for name in "xy"]
-    told = foretell(pair, source(), now=NOON, until=NOON)
+    told = simulate(pair, source(), now=NOON, until=NOON)
     assert [slot.outcome for slot in told.slots] == ["fired", "skipped"]
 
 
 def test_at_a_paused_source_nothing_ends() -> None:
-    told = foretell([plan("n", every(30), pages(1))], source(is_paused=True), now=NOON,
+    told = simulate([plan("n", every(30), pages(1))], source(is_paused=True), now=NOON,
                     until=NOON + HOUR)  # fmt: skip
     assert outcomes(told, "n") == [(0, "fired"), (30, "skipped"), (60, "skipped")]
     assert told.slots[0].overruns
@@ -260,15 +271,15 @@ def test_at_a_paused_source_nothing_ends() -> None:
 
 def test_what_is_in_the_store_is_not_asked_for() -> None:
     kept = replace(plan("n", every(60), pages(5)), max_age=150 * MINUTE)
-    told = foretell([kept], source(), now=NOON, until=NOON + 5 * HOUR)
+    told = simulate([kept], source(), now=NOON, until=NOON + 5 * HOUR)
     assert [slot.pages for slot in told.slots] == [5, 0, 0, 5, 0, 0]
     lately = replace(kept, fetched_at=NOON - HOUR)
-    assert foretell([lately], source(), now=NOON, until=NOON).slots[0].pages == 0
+    assert simulate([lately], source(), now=NOON, until=NOON).slots[0].pages == 0
 
 
 def test_what_would_be_refused_asks_for_nothing() -> None:
     bad = replace(plan("n", every(60), pages(5)), refused="There is no such spider.")
-    told = foretell([bad], source(), now=NOON, until=NOON)
+    told = simulate([bad], source(), now=NOON, until=NOON)
     assert [(slot.outcome, slot.pages) for slot in told.slots] == [("refused", 0)]
 
 
@@ -285,15 +296,15 @@ def test_a_crawl_is_told_at_its_least_and_at_its_most() -> None:
 
 def test_there_is_an_end_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "MOST_SLOTS", 10)
-    told = foretell([plan("n", every(1), pages(1))], source(), now=NOON, until=NOON + DAY)
+    told = simulate([plan("n", every(1), pages(1))], source(), now=NOON, until=NOON + DAY)
     assert (told.capped, told.until, len(told.slots)) == (True, NOON + 10 * MINUTE, 10)
     monkeypatch.setattr(simulation, "MOST_EFFORT", 30)
-    assert foretell([plan("n", every(1), pages(1))], source(), now=NOON, until=NOON + DAY).capped
+    assert simulate([plan("n", every(1), pages(1))], source(), now=NOON, until=NOON + DAY).capped
 
 
 def test_slots_come_in_their_order() -> None:
     several = [plan(f"s{n}", Every(11 + n), pages(1)) for n in range(5)]
-    told = foretell(several, source(), now=NOON, until=NOON + 6 * HOUR)
+    told = simulate(several, source(), now=NOON, until=NOON + 6 * HOUR)
     moments = [slot.at for slot in told.slots]
     assert moments == sorted(moments)
     assert len(moments) > 100

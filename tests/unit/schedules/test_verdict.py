@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from curtsy.clock import DAY, HOUR, MINUTE
 from curtsy.schedules.verdict import (
     GRACE,
-    LOOK_AGAIN,
+    RECHECK_EVERY,
     CatchUp,
     Overlap,
     ScheduleState,
@@ -78,7 +78,7 @@ def test_slots_that_are_caught_up_on_wait_for_each_other(overlap: Overlap) -> No
             fired.append((verdict.fire, now))
             busy_until = now + 3 * MINUTE
         s = replace(s, next_fire_at=verdict.next_fire_at, waiting=verdict.waiting)
-        now += LOOK_AGAIN * 5
+        now += RECHECK_EVERY * 5
         if now >= NOON + 4 * ten + 8 * MINUTE:
             break
     assert [slot for slot, _at in fired] == [NOON + n * ten for n in range(len(fired))]
@@ -100,7 +100,7 @@ def test_while_a_run_goes_on_a_slot_does_as_the_schedule_says() -> None:
     busy = schedule_state(is_busy=True)
     assert judge(busy, NOON) == Verdict(NOON + HOUR, NOON + HOUR, skipped=NOON)
     queued = judge(replace(busy, overlap=Overlap.QUEUE_ONE), NOON)
-    assert (queued.fire, queued.waiting, queued.look_at) == (None, NOON, NOON + LOOK_AGAIN)
+    assert (queued.fire, queued.waiting, queued.look_at) == (None, NOON, NOON + RECHECK_EVERY)
     for overlap in (Overlap.ALLOW, Overlap.CANCEL_RUNNING):
         fires = judge(replace(busy, overlap=overlap), NOON)
         assert (fires.fire, fires.replaces) == (NOON, overlap is Overlap.CANCEL_RUNNING)
@@ -119,7 +119,7 @@ def test_only_one_slot_waits_for_the_run_before_it() -> None:
 def test_an_interval_after_the_last_end_waits_for_that_end() -> None:
     rule = Every(10, jitter=False, after_end=True)
     s = schedule_state(rule=rule, next_fire_at=None, ended_at=NOON)
-    assert judge(replace(s, is_busy=True), NOON) == Verdict(None, NOON + LOOK_AGAIN)
+    assert judge(replace(s, is_busy=True), NOON) == Verdict(None, NOON + RECHECK_EVERY)
     at = NOON + 10 * MINUTE
     assert judge(s, NOON) == Verdict(at, at)
     assert judge(replace(s, next_fire_at=at), at + 5).fire == at
@@ -146,7 +146,7 @@ def test_an_interval_after_the_last_end_is_caught_up_on_as_any_slot_is(
                        catch_up=catch_up)):  # fmt: skip
         onward = now + 10 * MINUTE
         missed = Verdict(onward, onward, missed=(NOON,))
-        assert judge(s, now) == (Verdict(None, now + LOOK_AGAIN, NOON) if fires else missed)
+        assert judge(s, now) == (Verdict(None, now + RECHECK_EVERY, NOON) if fires else missed)
 
 
 @pytest.mark.parametrize("rule", [HOURLY, Every(60), Every(7, jitter=False)])

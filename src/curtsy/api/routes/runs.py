@@ -43,7 +43,7 @@ router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter
 async def list_sites(backend: TheBackend) -> Envelope[Sites]:
     """The sites that can be scraped by name."""
     found = await backend.read(lambda c: site.list_sites(c, after="", most=MOST_SITES))
-    return Envelope(data=Sites(sites=[site_shown(*one) for one in found]))
+    return Envelope(data=Sites(sites=[site_shown(one) for one in found]))
 
 
 @router.post("/jobs/scrape", response_model=Envelope[RunStarted],

@@ -1,7 +1,7 @@
 """Schedules: jobs that come at their time, what each slot came to, and what comes next."""
 
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from starlette.requests import HTTPConnection
@@ -59,7 +59,7 @@ async def list_schedules(
     )
     return ScheduleList(
         schedules=[as_listed(row) for row in rows[:limit]], limit=limit,
-        next_cursor=str(rows[limit - 1].id) if len(rows) > limit else None,
+        next_cursor=str(rows[limit - 1].schedule.id) if len(rows) > limit else None,
     )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ async def create_schedule(
     """Make a schedule. Its payload is checked as if it were asked for now."""
     now = backend.clock.now()
 
-    def make(connection: Connection) -> Any:
+    def make(connection: Connection) -> lookup.Schedule:
         spec = new_spec(connection, asked, caller, backend.schedules.check_payload, now)
         return changing.create(connection, spec, now=now)
 
@@ -93,7 +93,7 @@ async def update_schedule(
     """Change what is said, and nothing else. With another rule its slots begin anew."""
     now = backend.clock.now()
 
-    def change(connection: Connection) -> Any:
+    def change(connection: Connection) -> lookup.Schedule:
         before = changing.spec_of(lookup.locked(connection, schedule))
         spec = changed_spec(connection, asked, before, caller, backend.schedules.check_payload, now)
         return changing.change(connection, schedule, spec, now=now)
@@ -143,9 +143,9 @@ async def list_schedule_runs(
     """What its slots came to, the newest first."""
     before = int(cursor) if cursor else LATEST
 
-    def look(connection: Connection) -> list[Any]:
+    def look(connection: Connection) -> list[listing.ListedFiring]:
         row = lookup.find(connection, schedule)
-        return listing.list_runs(connection, row.id, before=before, most=limit + 1)
+        return listing.list_firings(connection, row.id, before=before, most=limit + 1)
 
     rows = await backend.read(look)
     onward = str(rows[limit - 1].fire_at) if len(rows) > limit else None
@@ -155,9 +155,9 @@ async def list_schedule_runs(
 async def _set_enabled(backend: TheBackend, schedule: str, *, enabled: bool) -> ScheduleShown:
     now = backend.clock.now()
 
-    def change(connection: Connection) -> Any:
+    def change(connection: Connection) -> lookup.Schedule:
         row = lookup.locked(connection, schedule)
-        if bool(row.enabled) == enabled:
+        if row.enabled == enabled:
             state, asked = ("not paused", "resumed") if enabled else ("paused already", "paused")
             raise WrongState(f"Schedule {row.name}", state, asked)
         return changing.set_enabled(connection, row, enabled=enabled, now=now)

@@ -13,9 +13,9 @@ from curtsy.api.problems import problems
 from curtsy.clock import rfc3339
 from curtsy.frontier.source_policy import PolicyContext
 from curtsy.requests import examples
-from curtsy.schedules.site_schedules import declare, forget
+from curtsy.schedules.site_schedules import declare, remove_with_schedule
 from curtsy.sites import site
-from curtsy.sites.records import records_of_site
+from curtsy.sites.records import StoredRecord, records_of_site
 from curtsy.sites.spec import SiteSpec
 from curtsy.store import Connection
 
@@ -80,13 +80,15 @@ async def put_site(
 @router.get("/{site_name}", responses=problems(404))
 async def get_site(site_name: str, backend: TheBackend) -> SiteSaid:
     """What was declared."""
-    return _said(await backend.read(lambda c: site.site(c, site_name)))
+    return _said(await backend.read(lambda c: site.find_site(c, site_name)))
 
 
 @router.delete("/{site_name}", responses=problems(404, 507))
 async def delete_site(site_name: str, backend: TheBackend) -> SiteGone:
     """Forget a site with its schedule and its records; its runs stay."""
-    await backend.schedules.change(lambda c: forget(c, site_name, now=backend.clock.now()))
+    await backend.schedules.change(
+        lambda c: remove_with_schedule(c, site_name, now=backend.clock.now())
+    )
     return SiteGone(name=site_name, message=f"{site_name} is forgotten; its runs are kept.")
 
 
@@ -99,8 +101,8 @@ async def list_site_records(
 ) -> RecordList:
     """Everything that runs of the site found, as it was last seen, in the order of the keys."""
 
-    def look(connection: Connection) -> list[Any]:
-        found = site.site(connection, site_name)
+    def look(connection: Connection) -> list[StoredRecord]:
+        found = site.find_site(connection, site_name)
         return records_of_site(connection, found.id, after=cursor or "", most=limit + 1)
 
     rows = await backend.read(look)
@@ -111,13 +113,12 @@ async def list_site_records(
 
 
 def _said(found: site.Site) -> SiteSaid:
-    row = found.row
-    return SiteSaid(name=found.name, declared=orjson.loads(row.declared),
-                    created_at=rfc3339(row.created_at),
-                    updated_at=rfc3339(row.updated_at))  # fmt: skip
+    return SiteSaid(name=found.name, declared=orjson.loads(found.declared),
+                    created_at=rfc3339(found.created_at),
+                    updated_at=rfc3339(found.updated_at))  # fmt: skip
 
 
-def _record(row: Any) -> RecordShown:
+def _record(row: StoredRecord) -> RecordShown:
     return RecordShown(
         key=row.key, record=orjson.loads(row.data), first_seen_at=rfc3339(row.first_seen_at),
         last_seen_at=rfc3339(row.last_seen_at), changed_at=rfc3339(row.changed_at),

@@ -1,6 +1,6 @@
 """The runs door's requests and answers, as its document has them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Generic, Literal, TypeVar
 
 import orjson
@@ -12,6 +12,7 @@ from curtsy.errors import BadRequest
 from curtsy.requests import examples
 from curtsy.requests.runs import MOST_RESULTS_IN_SYNC, Mode, ScrapeRequest
 from curtsy.schedules.firer import Fired
+from curtsy.schedules.listing import ScheduleCounts
 from curtsy.sites import runs, site
 from curtsy.sites.records import changes_of, sightings
 from curtsy.store import Connection
@@ -114,15 +115,12 @@ def tick_of(fired: Sequence[Fired]) -> SchedulerTick:
     ])  # fmt: skip
 
 
-def scheduler_status(found: Mapping[str, Any]) -> SchedulerStatus:
-    def moment(name: str) -> str | None:
-        return rfc3339(found[name]) if found[name] is not None else None
-
-    worst = found["worst_lag"]
+def scheduler_status(found: ScheduleCounts) -> SchedulerStatus:
+    worst = found.worst_lag
     return SchedulerStatus(
-        schedulers=found["schedulers"], schedules=found["schedules"], enabled=found["enabled"],
-        next_run_at=moment("next_at"), last_run_at=moment("last_at"),
-        fired_last_hour=found["fired"], late_last_hour=found["late"],
+        schedulers=found.schedulers, schedules=found.schedules, enabled=found.enabled,
+        next_run_at=rfc3339_or_none(found.next_at), last_run_at=rfc3339_or_none(found.last_at),
+        fired_last_hour=found.fired, late_last_hour=found.late,
         worst_lag_seconds=worst / SECOND if worst is not None else None,
     )  # fmt: skip
 
@@ -137,7 +135,7 @@ class Envelope(BaseModel, Generic[T]):
     data: T
 
 
-def run_shown(connection: Connection, row: Any) -> Run:
+def run_shown(connection: Connection, row: runs.SiteRun) -> Run:
     told = orjson.loads(row.params)
     found = changes_of(connection, row.id)
     is_known = row.gathered_at is not None or any(found.values())
@@ -169,31 +167,31 @@ def in_sync(connection: Connection, asked: ScrapeRequest) -> ScrapeRequest:
     known = site.known_site(connection, asked.site_name)
     if (
         known is not None
-        and known.words.country_url
-        and (asked.country or known.words.defaults.country)
+        and known.spec.country_url
+        and (asked.country or known.spec.defaults.country)
     ):
         return asked
     if (asked.results_wanted or 0) > MOST_RESULTS_IN_SYNC:
         raise BadRequest([f"With mode=sync results_wanted is at most {MOST_RESULTS_IN_SYNC}."])
     if known is None or asked.results_wanted is not None:
         return asked
-    wanted = known.words.defaults.results_wanted or runs.RESULTS_WANTED
+    wanted = known.spec.defaults.results_wanted or runs.RESULTS_WANTED
     return asked.model_copy(update={"results_wanted": min(wanted, MOST_RESULTS_IN_SYNC)})
 
 
-def site_shown(found: site.Site, last_run_at: int | None) -> Site:
-    words, row = found.words, found.row
-    rule = from_json(row.rule) if row.schedule else None
+def site_shown(listed: site.ListedSite) -> Site:
+    found, spec = listed.site, listed.site.spec
+    rule = from_json(listed.rule) if listed.rule is not None else None
     return Site(
-        site_name=found.name, enabled=bool(row.enabled),
+        site_name=found.name, enabled=found.enabled,
         interval_minutes=rule.minutes if isinstance(rule, Every) else None,
         cron=rule.line if isinstance(rule, Cron) else None,
-        min_pause_seconds=words.min_pause_seconds,
-        max_pause_seconds=words.max_pause_seconds, max_retries=words.max_retries,
-        last_run_at=rfc3339_or_none(last_run_at),
-        next_run_at=rfc3339_or_none(row.next_fire_at) if row.schedule else None,
-        site_schedule_id=row.schedule,
-        search=list(words.searched_by()),
+        min_pause_seconds=spec.min_pause_seconds,
+        max_pause_seconds=spec.max_pause_seconds, max_retries=spec.max_retries,
+        last_run_at=rfc3339_or_none(listed.last_run_at),
+        next_run_at=rfc3339_or_none(listed.next_fire_at),
+        site_schedule_id=listed.schedule,
+        search=list(spec.search_fields()),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from curtsy.clock import SECOND, rfc3339, rfc3339_or_none
-from curtsy.schedules.preview.simulation import Foretold, Preview, Slot
+from curtsy.schedules.preview.simulation import Preview, SimulationResult, Slot
 from curtsy.schedules.verdict import Overlap
 
 MOST_HOURS_SHOWN = 100
@@ -134,7 +134,7 @@ def _overruns(found: Preview) -> list[ForetoldOverrun]:
     return [*sure, *may_be][:MOST_SHOWN]
 
 
-def _overrun(told: Foretold, *, certain: bool) -> Iterator[ForetoldOverrun]:
+def _overrun(told: SimulationResult, *, certain: bool) -> Iterator[ForetoldOverrun]:
     late = sorted((slot for slot in told.slots if slot.overruns), key=_name)
     for name, slots in groupby(late, key=_name):
         first, *others = slots

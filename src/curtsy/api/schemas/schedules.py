@@ -11,6 +11,8 @@ from curtsy.clock import MINUTE, rfc3339, rfc3339_or_none
 from curtsy.maintenance.tasks import NOT_BUILT
 from curtsy.model.jobs import JobState
 from curtsy.model.status_words import word
+from curtsy.schedules.listing import FiredJob, ListedFiring, ListedSchedule
+from curtsy.schedules.lookup import Schedule
 from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.timetable import (
     BadRule,
@@ -94,7 +96,7 @@ class SlotList(BaseModel):
     next_cursor: str | None = None
 
 
-def as_shown(row: Any, *, now: int | None = None) -> ScheduleShown:
+def as_shown(row: Schedule, *, now: int | None = None) -> ScheduleShown:
     """With `now` also the next firings."""
     rule = from_json(row.rule)
     payload = orjson.loads(row.payload)
@@ -107,7 +109,7 @@ def as_shown(row: Any, *, now: int | None = None) -> ScheduleShown:
         timezone=row.timezone, not_before=rfc3339_or_none(row.not_before),
         overlap=Overlap(row.overlap), catch_up=CatchUp(row.catch_up),
         catch_up_minutes=row.window_ms // MINUTE,
-        enabled=bool(row.enabled), state=_state(row), next_run=rfc3339_or_none(row.next_fire_at),
+        enabled=row.enabled, state=_state(row), next_run=rfc3339_or_none(row.next_fire_at),
         next_runs=None if now is None else next_firings(row, rule),
         last_run=rfc3339_or_none(row.last_fire_at), payload=payload, user_id=row.user_id,
         note=_note(payload, row.timezone), created_at=rfc3339(row.created_at),
@@ -115,19 +117,22 @@ def as_shown(row: Any, *, now: int | None = None) -> ScheduleShown:
     )  # fmt: skip
 
 
-def as_listed(row: Any) -> ScheduleShown:
-    listed = as_shown(row)
-    state = JobState(row.last_state) if row.last_state else None
-    listed.last_outcome = word(row.last_door, state, row.last_done) if state else row.last_outcome
+def as_listed(row: ListedSchedule) -> ScheduleShown:
+    listed = as_shown(row.schedule)
+    listed.last_outcome = _status(row.last_job) or row.last_outcome
     return listed
 
 
-def slot_shown(row: Any) -> SlotShown:
-    status = word(row.door, JobState(row.state), row.done) if row.job else None
+def slot_shown(row: ListedFiring) -> SlotShown:
     return SlotShown(
         fire_at=rfc3339(row.fire_at), fired_at=rfc3339(row.fired_at), trigger=row.trigger,
-        outcome=row.outcome, job_id=row.job, status=status, message=row.message,
+        outcome=row.outcome, job_id=row.job.public_id if row.job is not None else None,
+        status=_status(row.job), message=row.message,
     )  # fmt: skip
+
+
+def _status(job: FiredJob | None) -> str | None:
+    return word(job.door, JobState(job.state), job.done) if job is not None else None
 
 
 def _rule_fields(rule: Rule) -> dict[str, Any]:
@@ -141,7 +146,7 @@ def _rule_fields(rule: Rule) -> dict[str, Any]:
                     "after_end": rule.after_end}  # fmt: skip
 
 
-def _state(row: Any) -> Literal["waiting", "paused", "done"]:
+def _state(row: Schedule) -> Literal["waiting", "paused", "done"]:
     if not row.enabled:
         return "paused"
     return "done" if row.look_at is None else "waiting"
@@ -160,7 +165,7 @@ def _note(payload: dict[str, Any], zone: str) -> str | None:
 FIRINGS_SHOWN = 5
 
 
-def next_firings(row: Any, rule: Rule) -> list[Next]:
+def next_firings(row: Schedule, rule: Rule) -> list[Next]:
     """As far as they can be foretold: one that waits for an end cannot. Where the zone is not
     known here, in UTC."""
     zone = "UTC" if unknown_zone(row.timezone) else row.timezone
@@ -168,8 +173,8 @@ def next_firings(row: Any, rule: Rule) -> list[Next]:
     return [Next(utc=one.utc, local=one.local, clock_changes=one.changes_clock) for one in firings]
 
 
-def _slots(row: Any, rule: Rule) -> Iterator[int]:
-    at: int | None = row.next_fire_at
+def _slots(row: Schedule, rule: Rule) -> Iterator[int]:
+    at = row.next_fire_at
     while at is not None:
         yield at
         if isinstance(rule, Every) and rule.after_end:

@@ -45,9 +45,9 @@ def _do(duty: str, *, days: int | None, asks: bool, as_json: bool) -> None:
     keep_days = days or settings.result_days
     if asks and sys.stdin.isatty():
         require_yes(f"Forget jobs that ended more than {counted(keep_days, 'day')} ago?")
-    from curtsy.processes.builders import do_now
+    from curtsy.processes.builders import run_task
 
-    did = run(do_now(duty, settings, keep_days=keep_days), doing="At it")
+    did = run(run_task(duty, settings, keep_days=keep_days), doing="At it")
     if as_json:
         say_json({"message": did})
     else:

@@ -105,10 +105,10 @@ def stop(as_json: AsJson = False) -> None:
 
     Open requests may finish; all that waits is kept and goes on at the next start.
     """
-    from curtsy.processes.lock_file import who_is_up
+    from curtsy.processes.lock_file import running_process
 
     settings = settings_for(log_level="WARNING")
-    number = who_is_up(settings)
+    number = running_process(settings)
     if number is None:
         raise NotUp(
             f"No curtsy is up on {_database(settings)}: go to the folder where it was started."
@@ -119,7 +119,7 @@ def stop(as_json: AsJson = False) -> None:
         raise NotUp(f"Process {number} belongs to someone else: ask them to stop it.") from None
     deadline = time.monotonic() + _most_seconds(settings)
     with patience(f"Process {number} lets open requests finish"):
-        while who_is_up(settings) == number:
+        while running_process(settings) == number:
             if time.monotonic() > deadline:
                 raise NotUp(f"Process {number} was asked to end and has not ended yet.")
             time.sleep(0.1)

@@ -1,1 +1,1 @@
-"""What the schedules will do: a simulation by the rules that fire and pace them."""
+"""Previews of the schedules: a simulation with the rules that fire slots and pace sources."""
