@@ -72,4 +72,4 @@ async def _client(
         transport = httpx.ASGITransport(create_app(backend, ourselves), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url=f"http://{NAME}") as http:
             yield http
-        await backend.schedules.settle()  # nobody else would go on with it
+        await backend.schedules.finish_tasks()  # nobody else would go on with it
