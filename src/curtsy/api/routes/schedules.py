@@ -132,7 +132,7 @@ async def pause_schedule(schedule: TheSchedule, backend: TheBackend) -> Schedule
 @router.post("/{schedule_id}/resume", responses=problems(404, 409, 507),
              response_model_exclude_none=True)  # fmt: skip
 async def resume_schedule(schedule: TheSchedule, backend: TheBackend) -> ScheduleShown:
-    """Resume a paused schedule with its next slot; the slots that passed meanwhile stay skipped."""
+    """Resume a paused schedule with its next slot; slots that passed meanwhile do not fire."""
     return await _set_enabled(backend, schedule, enabled=True)
 
 

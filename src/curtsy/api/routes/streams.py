@@ -65,7 +65,6 @@ async def all_updates(socket: WebSocket, backend: TheBackend, after: str | None 
     end, number = await backend.read(lambda c: (end_of_all(c), open_jobs(c, caller.confined_to)))
     state = state_of_all(number, place=place or end)
     events = _visible(backend.feed.of_all(after=place or end, end=end), caller)
-    await socket.accept()
     await send_messages(socket, _preceded_by(state, _updates(events, update_of_all)))
 
 
@@ -82,9 +81,8 @@ async def job_updates(
         await refuse(socket, UNKNOWN_JOB, str(error))
         return
     seq = int(after) if after is not None else row.last_event
-    events = backend.feed.of_job(_followed(row), after=seq)
-    await socket.accept()
-    await send_messages(socket, _preceded_by(state_now(row, seq=seq), _updates(events, update)))
+    updates = _updates(backend.feed.of_job(_followed(row), after=seq), update)
+    await send_messages(socket, _preceded_by(state_now(row, seq=seq), updates))
 
 
 @router.get("/events", responses=_streams(EventPage) | problems(), status_code=200,

@@ -16,8 +16,9 @@ TRY_AGAIN_LATER, GOING_AWAY = 1013, 1001
 
 
 async def send_messages(socket: WebSocket, messages: AsyncGenerator[bytes]) -> None:
-    """Sends the messages until they end, the client leaves or reads too slowly, or the job is
-    purged."""
+    """Accepts the socket and sends the messages until they end, the client leaves or reads too
+    slowly, or the job is purged."""
+    await socket.accept()
     receiving = asyncio.create_task(_until_gone(socket))
     sending = asyncio.create_task(_send_all(socket, messages))
     tasks = (receiving, sending)
