@@ -1,4 +1,4 @@
-"""The HTTP doors. Endpoints parse, make one call, serialise; only here HTTP statuses are known."""
+"""The HTTP API. A route parses, makes one call and serialises; only this package knows HTTP."""
 
 from curtsy.api.app import create_app
 

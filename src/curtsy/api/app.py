@@ -1,4 +1,4 @@
-"""The application: doors, problem documents and the guards around them."""
+"""Builds the FastAPI application: routes, error responses and middleware."""
 
 import asyncio
 
@@ -12,9 +12,9 @@ from curtsy.api.auth.authenticator import Authenticator
 from curtsy.api.auth.middleware import AuthMiddleware
 from curtsy.api.backend import Backend
 from curtsy.api.eta_cache import EtaCache
-from curtsy.api.middleware.origins import ANSWERED_WITH, ASKED_WITH, METHODS, OriginCheck
+from curtsy.api.middleware.origins import METHODS, REQUEST_HEADERS, RESPONSE_HEADERS, OriginCheck
 from curtsy.api.middleware.request_limits import BodyLimit, ErrorBoundary
-from curtsy.api.openapi import describe
+from curtsy.api.openapi import complete_openapi
 from curtsy.api.routes import (
     articles,
     crawl,
@@ -39,21 +39,21 @@ from curtsy.api.routes import (
     workers,
 )
 
-DOORS = (articles, crawl, runs, schedule_preview, jobs, streams, fetch,
-         dead_letters, metrics, pages, receipts, schedules, sessions,
-         sites, sources, webhooks, why, workers, health, docs,
-         not_built)  # fmt: skip
-"""In the order in which a request looks for its own."""
+MODULES = (articles, crawl, runs, schedule_preview, jobs, streams, fetch,
+           dead_letters, metrics, pages, receipts, schedules, sessions,
+           sites, sources, webhooks, why, workers, health, docs,
+           not_built)  # fmt: skip
+"""In the order in which routes are matched."""
 
 
 def create_app(backend: Backend, access_rules: AccessRules | None = None) -> FastAPI:
-    """Nothing is started: the desk, its store and its submitter live as long as the caller says."""
+    """Starts nothing: the caller owns the backend with its store and its submitter."""
     access_rules = access_rules or AccessRules()
     app = FastAPI(
         title="curtsy",
         version=__version__,
         summary="A distributed job scheduler for web scraping",
-        docs_url=None,  # its page would load scripts from elsewhere
+        docs_url=None,  # that page would load scripts from another host
         redoc_url=None,
         redirect_slashes=False,
     )
@@ -62,15 +62,15 @@ def create_app(backend: Backend, access_rules: AccessRules | None = None) -> Fas
     app.state.stopping = asyncio.Event()
     app.state.etas = EtaCache(backend)
     problems.install(app)
-    describe(app)
-    for door in DOORS:
-        app.router.routes.extend(door.router.routes)  # included as routers they cost a third more
+    complete_openapi(app)
+    for module in MODULES:
+        app.router.routes.extend(module.router.routes)  # include_router costs a third more
     app.add_middleware(BodyLimit)
     app.add_middleware(AuthMiddleware, authenticator=app.state.authenticator)
     if access_rules.origins:
         app.add_middleware(CORSMiddleware, allow_origins=access_rules.origins,
-                           allow_methods=METHODS, allow_headers=ASKED_WITH,
-                           expose_headers=ANSWERED_WITH)  # fmt: skip
+                           allow_methods=METHODS, allow_headers=REQUEST_HEADERS,
+                           expose_headers=RESPONSE_HEADERS)  # fmt: skip
     app.add_middleware(OriginCheck, access_rules=access_rules)
     app.add_middleware(ErrorBoundary)
     return app

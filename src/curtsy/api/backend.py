@@ -1,4 +1,4 @@
-"""What the routes call: one method per use case, each within a deadline."""
+"""What the routes call: one method per use case, each with a deadline."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from curtsy import periodic
 from curtsy.access.keys import Presented, store_use
 from curtsy.access.sessions import Session, close_session, open_session
 from curtsy.api.schedule_backend import ScheduleBackend
-from curtsy.api.timed_store import TimedStore, no_answer
+from curtsy.api.timed_store import TimedStore, deadline_missed
 from curtsy.batcher import Batcher
 from curtsy.clock import DAY, HOUR, Clock
 from curtsy.errors import NotFound, WrongState
@@ -48,28 +48,28 @@ from curtsy.store import Connection, Store
 T = TypeVar("T")
 
 ANSWER_WITHIN_SECONDS = 1.6
-"""So that with its way through the network the answer is there within two."""
+"""With the way through the network, a client has its answer within two seconds."""
 SECONDS_FOR_A_URL = 0.0002
-"""More for a submit of many: the largest may take 20 seconds."""
-JOBS_TOGETHER = 256
-"""Jobs that are read in one go, when many are asked for at once."""
-MORE_BATCHES_FOR = 5_000
-"""Milliseconds for which a request over many letters or items goes on from batch to batch."""
+"""Added to the deadline of a submit for each URL: the largest submit may take 20 seconds."""
+JOBS_PER_READ = 256
+"""Concurrent reads of a job's state share one query for up to this many jobs."""
+BATCHES_FOR = 5_000
+"""Milliseconds after which a request over many letters or items starts no further batch."""
 SECONDS_FOR_A_MOVE = 10.0
-"""More where a host changes its source: all that waits there goes along."""
+"""Added to the deadline where hosts change their source: their waiting visits move with them."""
 POLICY = Policy()
 
 
 @dataclass(frozen=True, slots=True)
 class BackendSettings:
-    """Defaults for requests that leave something open."""
+    """Settings of the installation, and defaults for fields that a request leaves out."""
 
     page_max_age: int = 30 * DAY
     """A stored article no older than this is served from the store."""
     crawl_cache_ttl: int = HOUR
     """A crawl requested again within this span returns the first job."""
     policy: Policy = POLICY
-    """Policy of sources that nobody described."""
+    """Policy of sources without a description."""
     lease_ttl: int = 15_000
     user_agent: str = "curtsy"
     sync_timeout: float = 30.0
@@ -82,7 +82,7 @@ DEFAULTS = BackendSettings()
 
 
 class Backend:
-    """The routes' way to the engine. Lives as long as the server."""
+    """The routes' access to the engine. Lives as long as the server."""
 
     def __init__(
         self, *, store: Store, clock: Clock, submitter: Submitter, scheduler: Scheduler,
@@ -95,14 +95,14 @@ class Backend:
         self.schedules = ScheduleBackend(scheduler, store=self.timed, clock=clock,
                                          submitter=submitter, on_work=on_work)  # fmt: skip
         self.feed = Feed(store)
-        self._jobs = Batcher(self._read_jobs, most=JOBS_TOGETHER, at_once=1)
+        self._jobs = Batcher(self._read_jobs, most=JOBS_PER_READ, at_once=1)
 
     async def __aenter__(self) -> Self:
-        self._feeding = asyncio.create_task(periodic.run("feed", self.feed.step, self.feed.wake))
+        self._feed_task = asyncio.create_task(periodic.run("feed", self.feed.step, self.feed.wake))
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._feeding.cancel()
+        self._feed_task.cancel()
         await self.timed.close()
 
     async def submit(self, request: JobRequest) -> Submitted:
@@ -110,57 +110,57 @@ class Backend:
         return await self.timed.in_time(self._submitter.submit(request), more)
 
     async def plan(self, request: JobRequest) -> Plan:
-        """What the request would come to; nothing is written."""
+        """Predicts what the request would lead to; writes nothing."""
         guarded: list[str] = []
-        wanted = self._submitter.check(request, guarded)
+        pages = self._submitter.check(request, guarded)
         more, now = len(request.pages) * SECONDS_FOR_A_URL, self.clock.now()
-        reading = self._store.read(
-            lambda c: look_for_plan(c, wanted, request.max_age, self.policy, now=now)
+        read = self._store.read(
+            lambda c: look_for_plan(c, pages, request.max_age, self.policy, now=now)
         )
-        found = await self.timed.in_time(reading, more)
+        found = await self.timed.in_time(read, more)
         return await asyncio.to_thread(
-            make_plan, wanted, found, self.policy, user_agent=self.settings.user_agent, now=now,
+            make_plan, pages, found, self.policy, user_agent=self.settings.user_agent, now=now,
             finish_by=request.finish_by, guarded=guarded,
         )  # fmt: skip
 
     async def job(self, job: str) -> Job:
-        """The job as it stands, with its tags."""
+        """Returns the job's current row and its tags."""
         try:
             async with asyncio.timeout(self.timed.answer_within):
                 return await self._jobs.ask(job)
         except TimeoutError:
-            raise no_answer(self.timed.answer_within) from None
+            raise deadline_missed(self.timed.answer_within) from None
 
     async def _read_jobs(self, jobs: Sequence[str]) -> list[Job | Exception]:
         found = await self._store.read(lambda c: read_jobs(c, jobs))
         return [found.get(job) or NotFound("job", job) for job in jobs]
 
     async def cancel(self, job: str) -> int:
-        """How many pending pages were removed."""
+        """Returns the number of pending pages that were removed."""
         return await self.write(lambda c: cancel(c, job, now=self.clock.now()))
 
     async def retry(self, job: str, caller: Caller) -> int:
-        """How many failed pages wait again."""
+        """Returns the number of failed pages that were queued again."""
         now, key_id = self.clock.now(), caller.key_id
         pages = await self.write(lambda c: retry_failures(c, job, now=now, key_id=key_id))
         self._on_work()
         return pages
 
     async def pause(self, job: str) -> int:
-        """How many pages wait aside."""
+        """Returns the number of pages put on hold."""
         return await self.write(lambda c: pause(c, job, now=self.clock.now()))
 
     async def resume(self, job: str) -> int:
-        """How many pages wait again."""
+        """Returns the number of pages that were queued again."""
         pages = await self.write(lambda c: resume(c, job, now=self.clock.now()))
         self._on_work()
         return pages
 
     async def purge(self, job: str) -> bool:
-        """Whether all of it is gone; if not, there was too much for one request."""
-        with suppress(WrongState):  # one that has ended needs no cancelling
+        """Returns whether everything is deleted; False: too much for one request, call again."""
+        with suppress(WrongState):  # a job that has ended needs no cancelling
             await self.cancel(job)
-        until = self.clock.monotonic() + MORE_BATCHES_FOR
+        until = self.clock.monotonic() + BATCHES_FOR
         while await self.write(lambda c: purge_some(c, job)) == PURGE_BATCH:
             if self.clock.monotonic() >= until:
                 return False
@@ -180,18 +180,18 @@ class Backend:
     async def resolve_letter(self, letter: int) -> Settled:
         return await self.write(lambda c: resolve_letter(c, letter))
 
-    async def retry_letters(self, which: LetterSelection) -> Settled:
+    async def retry_letters(self, selection: LetterSelection) -> Settled:
         now = self.clock.now()
-        settled = await self._in_batches(lambda c: retry_letters(c, which, now=now))
+        settled = await self._in_batches(lambda c: retry_letters(c, selection, now=now))
         self._on_work()
         return settled
 
-    async def resolve_letters(self, which: LetterSelection) -> Settled:
-        return await self._in_batches(lambda c: resolve_letters(c, which))
+    async def resolve_letters(self, selection: LetterSelection) -> Settled:
+        return await self._in_batches(lambda c: resolve_letters(c, selection))
 
     async def _in_batches(self, work: Callable[[Connection], Settled]) -> Settled:
-        """As many as there are time for; what is done is kept, and the answer says what is left."""
-        until = self.clock.monotonic() + MORE_BATCHES_FOR
+        """Runs batches until none is left or the time is up. Each batch commits by itself."""
+        until = self.clock.monotonic() + BATCHES_FOR
         settled = batch = await self.write(work)
         while batch.letters == BATCH and self.clock.monotonic() < until:
             batch = await self.write(work)
@@ -199,7 +199,7 @@ class Backend:
         return settled
 
     async def change_source(self, work: Callable[[Connection, PolicyContext], T]) -> T:
-        """Somebody says something of a source; the workers hear of it."""
+        """Writes a change of a source and notifies the workers."""
 
         def change(connection: Connection) -> T:
             return work(
@@ -210,15 +210,15 @@ class Backend:
         self._on_work()
         return changed
 
-    async def open_session(self, given: Presented) -> tuple[Session, str] | None:
-        return await self.write(lambda c: open_session(c, given, now=self.clock.now()))
+    async def open_session(self, key: Presented) -> tuple[Session, str] | None:
+        return await self.write(lambda c: open_session(c, key, now=self.clock.now()))
 
     async def close_session(self, hashed: str) -> None:
         await self.write(lambda c: close_session(c, hashed))
 
-    def store_use(self, key_id: int) -> None:
-        """When there is time: nobody waits for it."""
-        self.timed.begin(self._store.write(lambda c: store_use(c, key_id, now=self.clock.now())))
+    def record_key_use(self, key_id: int) -> None:
+        """Writes in the background."""
+        self.timed.start(self._store.write(lambda c: store_use(c, key_id, now=self.clock.now())))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self.timed.read(work)

@@ -1,21 +1,21 @@
-"""The OpenAPI document, completed by what no door says itself: all that can happen before a
-request has reached its door."""
+"""Completes the OpenAPI document with what happens before a route: authentication, the errors of
+the middleware, and the security schemes."""
 
 from typing import Any
 
 from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
-from curtsy.api.auth.middleware import CHANGES_NOTHING, COOKIE
+from curtsy.api.auth.middleware import COOKIE, SAFE_METHODS
 from curtsy.api.auth.permissions import role_needed
 from curtsy.api.problems import Problem, problem_responses
 
 Operation = dict[str, Any]
 
-ANYWHERE = (403, 422, 500)
-"""A foreign Host or Origin, a NUL in the query, an error of our own."""
+ALWAYS = (403, 422, 500)
+"""A foreign Host or Origin, a NUL in the query, an internal error."""
 WITH_A_KEY = (401, 403, 503)
-"""None that holds, one of a role too small, no answer from the store that knows keys."""
+"""No valid key, a role that is too low, no answer from the store that knows the keys."""
 WITH_A_BODY = (408, 413)
 """Too slow, too large."""
 
@@ -24,22 +24,22 @@ SCHEMES = {
     "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
     "csrf_token": {"type": "apiKey", "in": "header", "name": "X-CSRF-Token"},
 }
-LOOKS: list[dict[str, list[str]]] = [{"key": []}, {"cookie": []}, {}]
-CHANGES: list[dict[str, list[str]]] = [{"key": []}, {"cookie": [], "csrf_token": []}, {}]
-"""Without any where nobody is asked."""
+TO_READ: list[dict[str, list[str]]] = [{"key": []}, {"cookie": []}, {}]
+TO_CHANGE: list[dict[str, list[str]]] = [{"key": []}, {"cookie": [], "csrf_token": []}, {}]
+"""The empty alternative: an installation may allow requests without a key."""
 
 
-def describe(app: FastAPI) -> None:
+def complete_openapi(app: FastAPI) -> None:
     _, schemas = models_json_schema(
         [(Problem, "serialization")], ref_template="#/components/schemas/{model}"
     )
-    described = app.openapi
+    generate = app.openapi
 
     def openapi() -> dict[str, Any]:
-        document = described()
+        document = generate()
         document["components"]["schemas"] |= schemas["$defs"]
         document["components"]["securitySchemes"] = SCHEMES
-        document["security"] = LOOKS
+        document["security"] = TO_READ
         for path, operations in document["paths"].items():
             for method, operation in operations.items():
                 _complete(operation, method.upper(), path)
@@ -49,14 +49,14 @@ def describe(app: FastAPI) -> None:
 
 
 def _complete(operation: Operation, method: str, path: str) -> None:
-    statuses = {*ANYWHERE}
+    statuses = {*ALWAYS}
     if role_needed(method, path) is None:
         operation["security"] = []
     else:
-        if method not in CHANGES_NOTHING:
-            operation["security"] = CHANGES
+        if method not in SAFE_METHODS:
+            operation["security"] = TO_CHANGE
         statuses |= {*WITH_A_KEY}
     if "requestBody" in operation:
         statuses |= {*WITH_A_BODY}
-    made = {str(status): one for status, one in problem_responses(statuses).items()}
-    operation["responses"] = dict(sorted((made | operation["responses"]).items()))
+    added = {str(status): response for status, response in problem_responses(statuses).items()}
+    operation["responses"] = dict(sorted((added | operation["responses"]).items()))

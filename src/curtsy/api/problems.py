@@ -1,4 +1,7 @@
-"""Errors as RFC 9457 problem documents. The one table from our errors to HTTP statuses."""
+"""Error responses: RFC 9457 problem documents, their HTTP statuses, and their OpenAPI schema.
+
+The one table from curtsy's errors to HTTP statuses is here, and the close codes of WebSockets.
+"""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -42,44 +45,49 @@ STATUSES: tuple[tuple[type[CurtsyError], int], ...] = (
     (StoreAway, 503),
     (StoreFull, 507),
 )
-"""The first that fits counts; any other error of ours is a 500."""
+"""The first matching class decides; any other `CurtsyError` is a 500."""
+
+NO_KEY, NOT_ALLOWED = 4401, 4403
+"""Close codes of WebSockets."""
+LONGEST_REASON = 123
+"""Bytes; the WebSocket standard allows no more."""
 
 RETRY_AFTER = {
     "Retry-After": {
-        "description": "Seconds after which to ask again.",
+        "description": "Seconds after which to try again.",
         "schema": {"type": "integer", "minimum": 1},
     }
 }
 
 CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
-"""Of what the framework refuses before a door is reached."""
+"""Codes for errors that the framework raises before a route runs."""
 
 
 class FieldProblem(BaseModel):
     loc: list[str | int]
-    """Where: `body`, `query`, `path` or `header`, then the names on the way."""
+    """`body`, `query`, `path` or `header`, followed by the path to the field."""
     msg: str
     type: str
 
 
 class Problem(BaseModel):
-    """What went wrong (RFC 9457)."""
+    """An error (RFC 9457)."""
 
     type: str = "about:blank"
     title: str
     status: int
     detail: str
-    """Sentences for people: every problem at once."""
+    """For people: every problem, in sentences."""
     code: str
-    """A stable word for programs."""
+    """For programs: a stable identifier of the error."""
     errors: list[FieldProblem] = Field(default_factory=list)
-    """Of a 422: each problem and where it is."""
+    """With 422: each problem with its location."""
     part: str | None = None
-    """Of a 501: the part of curtsy that brings it."""
+    """With 501: the part of curtsy that will provide the operation."""
 
 
 class BadState(Exception):
-    """A wrong state where the door's document says 400."""
+    """A `WrongState` where the API contract requires 400 instead of 409."""
 
     def __init__(self, error: WrongState) -> None:
         self.error = error
@@ -103,38 +111,33 @@ def problem(
         body["errors"] = errors
     if part:
         body["part"] = part
-    # ASCII: an error may quote text that no UTF-8 can carry
+    # ASCII: an error may quote text that UTF-8 cannot encode
     return Response(json.dumps(body).encode(), status, headers, MEDIA_TYPE)
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """For the OpenAPI document of an endpoint: the problems that it may answer with."""
+    """Returns the error responses of a route for the OpenAPI document."""
     always = (422, 500, 503)
     return problem_responses({*statuses, *always})
 
 
 def problem_responses(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    made: dict[int | str, dict[str, Any]] = {
+    responses: dict[int | str, dict[str, Any]] = {
         status: {"description": HTTPStatus(status).phrase, "content": content}
         for status in sorted(statuses)
     }
-    for status in made.keys() & {429, 503}:
-        made[status]["headers"] = RETRY_AFTER
-    return made
+    for status in responses.keys() & {429, 503}:
+        responses[status]["headers"] = RETRY_AFTER
+    return responses
 
 
 def install(app: FastAPI) -> None:
-    """Answer with problem documents."""
-    app.add_exception_handler(CurtsyError, _ours)
+    """Makes the app answer errors with problem documents."""
+    app.add_exception_handler(CurtsyError, _curtsy_error)
     app.add_exception_handler(BadState, _bad_state)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-
-
-async def _ours(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, CurtsyError)
-    return problem_of(error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
 
 
 def problem_of(error: CurtsyError) -> Response:
@@ -151,36 +154,58 @@ def problem_of(error: CurtsyError) -> Response:
     return problem(status, str(error), error.code, headers=headers)
 
 
+async def refuse(error: CurtsyError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Sends a problem document, also for a WebSocket: until it is accepted, its handshake is an
+    ordinary HTTP request."""
+    await problem_of(error)(scope, receive, send)
+
+
+def close_message(error: KeyNeeded | NotAllowed) -> Message:
+    """Returns the message that closes an open WebSocket."""
+    code = NO_KEY if isinstance(error, KeyNeeded) else NOT_ALLOWED
+    return {"type": "websocket.close", "code": code, "reason": short_reason(str(error))}
+
+
+def short_reason(sentence: str) -> str:
+    """Cuts the sentence to the length that the close of a WebSocket may carry."""
+    return sentence.encode(errors="replace")[:LONGEST_REASON].decode(errors="ignore")
+
+
+async def _curtsy_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, CurtsyError)
+    return problem_of(error)
+
+
 async def _bad_state(_request: Request, error: Exception) -> Response:
     assert isinstance(error, BadState)
     return problem(400, str(error), error.error.code)
 
 
-async def _http(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = CODES.get(error.status_code, "refused")
     detail, headers = str(error.detail), dict(error.headers or {})
     if error.status_code == 404:
         detail = f"There is nothing at {request.url.path}."
     elif error.status_code == 405:
-        detail = f"{request.method} does not work at {request.url.path}."
+        detail = f"{request.method} is not allowed at {request.url.path}."
         headers |= _allow(request)
     return problem(error.status_code, detail, code, headers=headers)
 
 
 def _allow(request: Request) -> dict[str, str]:
-    """All that works there: what the framework says is what the first of several routes knows. A
-    door that refused by itself has said it already."""
+    """Lists the methods of all routes at the path: the framework names only those of the first
+    route. A route that raised the error itself has set the header already."""
     routes = [route for route in request.app.router.routes if isinstance(route, Route)]
-    fits = [(route, route.matches(request.scope)[0]) for route in routes]
-    if any(match is Match.FULL for _route, match in fits):
+    matches = [(route, route.matches(request.scope)[0]) for route in routes]
+    if any(match is Match.FULL for _route, match in matches):
         return {}
-    path = next((route.path for route, match in fits if match is Match.PARTIAL), None)
-    known = {method for route in routes if route.path == path for method in route.methods or ()}
-    return {"Allow": ", ".join(sorted(known))} if known else {}
+    path = next((route.path for route, match in matches if match is Match.PARTIAL), None)
+    methods = {method for route in routes if route.path == path for method in route.methods or ()}
+    return {"Allow": ", ".join(sorted(methods))} if methods else {}
 
 
-async def _invalid(_request: Request, error: Exception) -> Response:
+async def _validation_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     errors = [_field_problem(found) for found in error.errors()]
     detail = " ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}." for e in errors)
@@ -188,7 +213,7 @@ async def _invalid(_request: Request, error: Exception) -> Response:
 
 
 def _field_problem(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the input: it may be large, secret, or nothing that JSON can say."""
+    """Leaves the input out: it may be large, secret, or not representable in JSON."""
     message = found["msg"]
     if found["type"] == "json_invalid":
         message = f"Not valid JSON ({found['ctx']['error']})"
@@ -196,25 +221,3 @@ def _field_problem(found: Mapping[str, Any]) -> dict[str, Any]:
         message = "The body is not JSON: send it with the header Content-Type: application/json"
     message = message.removeprefix("Value error, ").rstrip(".")
     return {"loc": list(found["loc"]), "msg": message, "type": found["type"]}
-
-
-NO_KEY, NOT_ALLOWED = 4401, 4403
-LONGEST_REASON = 123
-"""Bytes, by the standard."""
-
-
-async def refuse(error: CurtsyError, scope: Scope, receive: Receive, send: Send) -> None:
-    """With a problem document, also where a WebSocket was asked for: before that is opened it is
-    a request as any other, and its answer has a status."""
-    await problem_of(error)(scope, receive, send)
-
-
-def closing(error: KeyNeeded | NotAllowed) -> Message:
-    """Of a WebSocket that is open."""
-    code = NO_KEY if isinstance(error, KeyNeeded) else NOT_ALLOWED
-    return {"type": "websocket.close", "code": code, "reason": in_short(str(error))}
-
-
-def in_short(sentence: str) -> str:
-    """As much of the sentence as a closing WebSocket may say."""
-    return sentence.encode(errors="replace")[:LONGEST_REASON].decode(errors="ignore")

@@ -1,4 +1,4 @@
-"""The receipt as a page that can be printed, or sent to the site's owner: it loads nothing."""
+"""The receipt as an HTML page to print or to send to the site's owner; it loads no resources."""
 
 from html import escape
 
@@ -24,12 +24,12 @@ HEADS = ("Day (UTC)", "Requests", "Smallest gap", "Waits you asked for", "Unchan
 def page(receipt: CourtesyReceipt) -> str:
     hosts = ", ".join(receipt.hosts) or receipt.source
     facts = {
-        "We call ourselves": receipt.user_agent,
-        "At most, as of now": _promised(receipt),
-        "robots.txt": "read and obeyed" if receipt.obeys_robots else "not asked for",
+        "Our user agent": receipt.user_agent,
+        "Limits, as of now": _promised(receipt),
+        "robots.txt": "read and obeyed" if receipt.obeys_robots else "not requested",
         "As of": receipt.as_of,
     }
-    told = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
+    terms = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
     heads = "".join(f"<th scope=col>{head}</th>" for head in HEADS)
     days = "".join(f"<tr>{_cells(day.day or '', day)}</tr>" for day in receipt.days)
     none = f"<tr><td colspan={len(HEADS)}>No request in these days.</td></tr>"
@@ -37,9 +37,9 @@ def page(receipt: CourtesyReceipt) -> str:
         "<!doctype html><html lang=en><meta charset=utf-8>"
         "<meta name=viewport content='width=device-width'>"
         f"<title>Courtesy receipt: {escape(receipt.source)}</title><style>{STYLE}</style>"
-        f"<h1>Courtesy receipt</h1><p class=lead>What we asked of {escape(hosts)}</p>"
-        f"<dl>{told}</dl><table><thead><tr>{heads}</tr></thead><tbody>{days or none}</tbody>"
-        f"<tfoot><tr>{_cells('In all', receipt.total)}</tr></tfoot></table></html>"
+        f"<h1>Courtesy receipt</h1><p class=lead>Our requests to {escape(hosts)}</p>"
+        f"<dl>{terms}</dl><table><thead><tr>{heads}</tr></thead><tbody>{days or none}</tbody>"
+        f"<tfoot><tr>{_cells('Total', receipt.total)}</tr></tfoot></table></html>"
     )
 
 

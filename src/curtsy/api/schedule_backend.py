@@ -1,11 +1,11 @@
-"""What the doors of schedules and sites work with, beside the desk."""
+"""The part of the backend for schedules, runs of sites and previews of schedules."""
 
 import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
 from curtsy import periodic
-from curtsy.api.schemas.runs import Run, run_shown
+from curtsy.api.schemas.runs import Run, run_of
 from curtsy.api.timed_store import TimedStore
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull, WrongState
@@ -28,12 +28,12 @@ from curtsy.store import Connection
 
 T = TypeVar("T")
 
-TIMES_TO_MAKE_ROOM = 5
+REPLACE_ATTEMPTS = 5
 SECONDS_FOR_A_DUTY = 10.0
-GOES_ON = "The duty takes a while: the schedule's runs tell what it did when it is done."
-LOOK_EVERY_SECONDS = 0.2
-"""So often who waits for a run asks whether it has ended."""
-SECONDS_TO_LOOK_AHEAD = 20.0
+STILL_RUNNING = "The duty is still running: the schedule's runs will show its result."
+POLL_SECONDS = 0.2
+"""Between two checks whether a run has ended."""
+SECONDS_FOR_A_PREVIEW = 20.0
 
 
 class ScheduleBackend:
@@ -45,16 +45,17 @@ class ScheduleBackend:
         self._on_work = on_work
         self._scheduler, self._firer = scheduler, scheduler.firer
         self.ticker, self.check_payload = scheduler.ticker, scheduler.firer.check
-        self._previewing = asyncio.Lock()  # a preview takes a core, so only one runs at a time
+        self._preview_lock = asyncio.Lock()  # a preview takes a whole core
 
     async def change(self, work: Callable[[Connection], T]) -> T:
-        """Other processes that keep the schedules look once a second."""
+        """Writes, and wakes the scheduler of this process; those of others poll once a second."""
         changed = await self._store.write(work)
         self.ticker.wake()
         return changed
 
-    async def make(self, request: JobRequest, spec: ScheduleSpec) -> ScheduledJob:
-        """A job for the first slot of a new schedule, or the one that was made for the same."""
+    async def create(self, request: JobRequest, spec: ScheduleSpec) -> ScheduledJob:
+        """Creates a schedule and the job of its first slot, or returns those that an equal
+        request created before."""
         self._submitter.check(request)
         limits, now = self._submitter.limits, self._clock.now()
 
@@ -65,21 +66,22 @@ class ScheduleBackend:
         return await self.change(work)
 
     async def run(self, name: str) -> Fired:
-        """Now, by hand."""
+        """Runs the schedule now, as a manual run. Waits a moment for the result of a duty."""
         await self._count_pending()
         fired = await self._run(name, self._clock.now())
         self.ticker.announce(fired)
-        return fired if fired.task is None else await self._begun(fired)
+        return fired if fired.task is None else await self._duty_result(fired)
 
-    async def _begun(self, fired: Fired) -> Fired:
-        """What the duty came to, if that is soon; if not, it goes on by itself."""
+    async def _duty_result(self, fired: Fired) -> Fired:
+        """Returns the duty's result if it ends soon; if not, the duty goes on in the background."""
         done = self.ticker.tasks.add(fired)
-        self._store.begin(self.settle())
+        self._store.start(self.finish_tasks())
         await asyncio.wait([done], timeout=SECONDS_FOR_A_DUTY)
-        return done.result() if done.done() else fired._replace(message=GOES_ON)
+        return done.result() if done.done() else fired._replace(message=STILL_RUNNING)
 
-    async def settle(self) -> None:
-        """Do all duties that are tasks here, also if the store is away for a moment."""
+    async def finish_tasks(self) -> None:
+        """Runs this process's maintenance tasks until none is left; retries while the store is
+        away or full."""
         tasks = self.ticker.tasks
         while not tasks.is_settled:
             try:
@@ -88,9 +90,9 @@ class ScheduleBackend:
                 await asyncio.sleep(periodic.AFTER_FAILURE_SECONDS)
 
     async def _run(self, name: str, now: int) -> Fired:
-        """What is in the way gives way, if the schedule says so; others may run it in the same
-        moment, and then that gives way as well."""
-        for _ in range(TIMES_TO_MAKE_ROOM):
+        """Cancels a run that is in the way, if the schedule's overlap rule says so. Tries several
+        times, since other callers may start the schedule at the same moment."""
+        for _ in range(REPLACE_ATTEMPTS):
             try:
                 return await self._store.write(lambda c: run_now(c, name, self._firer, now=now))
             except WrongState:
@@ -100,17 +102,17 @@ class ScheduleBackend:
                     raise
         return await self._store.write(lambda c: run_now(c, name, self._firer, now=now))
 
-    async def start_run(self, asked: ScrapeRequest, caller: Caller, mode: Mode) -> str:
-        """Its id. Raises `WrongState` while another run of the site goes on."""
+    async def start_run(self, request: ScrapeRequest, caller: Caller, mode: Mode) -> str:
+        """Returns the run's id. Raises `WrongState` during another run of the site."""
         submitter = self._submitter
         await self._count_pending()
         submitted = await self._store.write(
-            lambda c: start_run(c, asked.site_name, asked.search(), priority=asked.priority,
+            lambda c: start_run(c, request.site_name, request.search(), priority=request.priority,
                                 mode=mode, limits=submitter.limits, delay_ms=submitter.delay_ms,
                                 clock=self._clock, pending=submitter.pending, by=caller)
         )  # fmt: skip
         self._on_work()
-        log_run("run_queued", asked.site_name, submitted.job, "queued")
+        log_run("run_queued", request.site_name, submitted.job, "queued")
         return submitted.job
 
     async def _count_pending(self) -> None:
@@ -121,19 +123,19 @@ class ScheduleBackend:
         while (await self._store.read(lambda c: find_run(c, run))).finished_at is None:
             if asyncio.get_running_loop().time() >= until:
                 return False
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
         return True
 
     async def read_run(self, run: str) -> Run:
-        """Whoever looks first at a run that has ended compares its records with those before."""
-        row, shown = await self._store.read(lambda c: _shown(c, run))
+        """The first read of a run that has ended compares its records with earlier ones."""
+        row, found = await self._store.read(lambda c: _read_run(c, run))
         if row.finished_at is None or row.gathered_at is not None or row.site is None:
-            return shown
+            return found
         await self._gather(row.site)
-        return (await self._store.read(lambda c: _shown(c, run)))[1]
+        return (await self._store.read(lambda c: _read_run(c, run)))[1]
 
     async def _gather(self, site: str) -> None:
-        """Its runs that ended, in their order."""
+        """Compares the records of the site's runs that have ended, in the order of the runs."""
         now = self._clock.now()
         while ended := await self._store.write(
             lambda c: gather_next(c, site, now=now), SECONDS_FOR_A_DUTY
@@ -141,32 +143,32 @@ class ScheduleBackend:
             log_run("run_ended", site, *ended)
 
     async def tick(self) -> list[Fired]:
-        """Fire at once what is due; duties among it are begun."""
+        """Fires the schedules that are due now, and starts their duties in the background."""
         fired = await self._store.in_time(self._tick(), SECONDS_FOR_A_DUTY)
-        self._store.begin(self.settle())
+        self._store.start(self.finish_tasks())
         return fired
 
     async def _tick(self) -> list[Fired]:
         while True:
             try:
                 return await self.ticker.tick()
-            except TimeShifted:  # another process saw the clock jump, and we have not yet
+            except TimeShifted:  # another process saw the clock jump before this one
                 await synchronise(self._store.store, self._clock)
 
-    async def foretell(self, user: str | None, *, now: int, until: int) -> tuple[Survey, Preview]:
-        """What the schedules will do, of everybody or of one user; nothing is written."""
-        async with self._previewing:
-            ahead = await self._store.read(
+    async def preview(self, user: str | None, *, now: int, until: int) -> tuple[Survey, Preview]:
+        """Predicts what the schedules of one user, or of all users, will do; writes nothing."""
+        async with self._preview_lock:
+            survey = await self._store.read(
                 lambda c: self._scheduler.surveyor.survey(c, user=user, now=now),
-                SECONDS_TO_LOOK_AHEAD,
+                SECONDS_FOR_A_PREVIEW,
             )
             found = await asyncio.to_thread(
-                preview, ahead.schedules, ahead.sources, now=now, until=until
+                preview, survey.schedules, survey.sources, now=now, until=until
             )
-        return ahead, found
+        return survey, found
 
 
-def _shown(connection: Connection, run: str) -> tuple[SiteRun, Run]:
-    """The run's row, and all of it as it stood at that same moment."""
+def _read_run(connection: Connection, run: str) -> tuple[SiteRun, Run]:
+    """Returns the run's row and its full state, both read in one transaction."""
     row = find_run(connection, run)
-    return row, run_shown(connection, row)
+    return row, run_of(connection, row)

@@ -74,4 +74,4 @@ async def _client(
         )
         async with httpx.AsyncClient(transport=transport, base_url=f"http://{NAME}") as http:
             yield http
-        await backend.schedules.settle()  # maintenance tasks end with this process
+        await backend.schedules.finish_tasks()  # nobody else would go on with it

@@ -380,7 +380,7 @@ async def test_a_duty_by_hand_that_takes_long_goes_on_without_its_caller(
     plain_door.backend.schedules.ticker.tasks._tasks = {"cleanup": slowly}
     made = await make(plain_door, payload={"duty": "cleanup"})
     ran = await plain_door.ask("POST", f"/schedules/{made['id']}/run")
-    assert (ran.status, ran.json["message"]) == (202, schedule_backend.GOES_ON)
+    assert (ran.status, ran.json["message"]) == (202, schedule_backend.STILL_RUNNING)
     let_go.set()
 
     async def told() -> bool:

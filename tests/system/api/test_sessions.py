@@ -9,7 +9,7 @@ import pytest
 
 from api.front import Answer, Front, assert_problem, front
 from api.visitors import MovableClock, Visitor, revoke, rotate, visitor
-from curtsy.api.auth.failed_attempts import MOST_WRONG
+from curtsy.api.auth.failed_attempts import MOST_FAILURES
 from curtsy.clock import HOUR, MINUTE, SECOND
 from curtsy.model.roles import Role
 from curtsy.store import Store
@@ -190,7 +190,7 @@ async def test_guessing_keys_is_made_slow(guarded: Front, movable: MovableClock)
     ann = await visitor(guarded)
     movable.advance(MINUTE - movable.monotonic() % MINUTE)
     assert (await come_in(guarded, ann.key)).status == 201
-    for wrong in range(MOST_WRONG):
+    for wrong in range(MOST_FAILURES):
         guessed = f"curtsy_{ann.key_id}_{wrong:064x}"
         assert_problem(await come_in(guarded, guessed), 401, "key_needed")
     refused = await come_in(guarded, ann.key)
@@ -204,7 +204,7 @@ async def test_guessing_keys_is_made_slow(guarded: Front, movable: MovableClock)
 
 async def test_many_who_come_at_once_with_the_right_key_all_come_in(guarded: Front) -> None:
     ann = await visitor(guarded)
-    answers = await asyncio.gather(*(come_in(guarded, ann.key) for _ in range(3 * MOST_WRONG)))
+    answers = await asyncio.gather(*(come_in(guarded, ann.key) for _ in range(3 * MOST_FAILURES)))
     assert {answer.status for answer in answers} == {201}
 
 
@@ -213,10 +213,10 @@ async def test_many_guesses_at_once_get_no_further_than_one_by_one(
 ) -> None:
     ann = await visitor(guarded)
     movable.advance(MINUTE - movable.monotonic() % MINUTE)
-    guesses = [f"curtsy_{ann.key_id}_{wrong:064x}" for wrong in range(3 * MOST_WRONG)]
+    guesses = [f"curtsy_{ann.key_id}_{wrong:064x}" for wrong in range(3 * MOST_FAILURES)]
     answers = await asyncio.gather(*(come_in(guarded, guessed) for guessed in guesses))
     statuses = sorted(answer.status for answer in answers)
-    assert statuses == [401] * MOST_WRONG + [429] * 2 * MOST_WRONG
+    assert statuses == [401] * MOST_FAILURES + [429] * 2 * MOST_FAILURES
 
 
 @pytest.mark.parametrize("body", [{}, {"key": 1}, {"key": "x" * 201}, {"key": "x", "more": 1}])

@@ -99,10 +99,10 @@ async def test_a_stream_with_a_request_behind_it_ends_when_the_client_goes(
     async with asyncio.timeout(PATIENCE):
         _, client = await asyncio.open_connection(host, int(port))
         client.write(ask.format("/events").encode() + ask.format("/health").encode() * 2)
-        while not plain_door.desk.feed.followers:
+        while not plain_door.backend.feed.followers:
             await asyncio.sleep(0.02)
         client.transport.abort()
-        while plain_door.desk.feed.followers:
+        while plain_door.backend.feed.followers:
             await asyncio.sleep(0.02)
 
 

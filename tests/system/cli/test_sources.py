@@ -87,7 +87,7 @@ def test_it_is_paused_resumed_and_removed(curtsy: Curtsy, news: Any) -> None:
     assert "paused by anyone" in curtsy("sources", "list").out
     assert "news is paused already" in curtsy("sources", "pause", "news").sentence()
     assert curtsy("sources", "resume", "news").out == "news goes on: 0 pages wait.\n"
-    assert "news is forgotten" in curtsy("sources", "remove", "news").out
+    assert "news is removed" in curtsy("sources", "remove", "news").out
     assert "no described source 'news'" in curtsy("sources", "remove", "news").sentence()
     assert "news" not in curtsy("sources", "list").out, "nothing of it is left"
     assert "say which hosts" in curtsy("sources", "set", "news", "--min-delay", "9").sentence()

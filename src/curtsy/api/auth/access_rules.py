@@ -1,4 +1,4 @@
-"""How the API is reached, and whether without a key."""
+"""Who may reach the API, and when a key is required."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class AccessRules:
     hosts: frozenset[str] = frozenset()
-    """What the API is called, in lower case, besides by its addresses and as localhost."""
+    """Allowed host names in lower case, besides IP addresses and localhost."""
     origins: tuple[str, ...] = ()
-    """Whose pages may ask from elsewhere."""
+    """Origins whose pages may send cross-origin requests."""
     is_private: bool = True
-    """Only this machine reaches it: nobody is asked for a key while there is none."""
+    """Only this machine reaches the API: requests need no key while no key exists."""
     open_access: bool = False
-    """Nobody is asked for a key, ever."""
+    """Requests never need a key."""

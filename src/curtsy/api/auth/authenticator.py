@@ -1,4 +1,4 @@
-"""The porter knows whose key or cookie it is, and whether one must be shown at all."""
+"""Authenticates API keys and session cookies, and decides whether a request needs one."""
 
 from curtsy.access.keys import USE_STORED_EVERY, Key, Presented, keys_exist, presented, valid_keys
 from curtsy.access.sessions import Session, cookie_hash, sessions_of
@@ -11,12 +11,12 @@ from curtsy.model.roles import Caller
 
 
 class Authenticator:
-    """What changes in the store, it knows within a second."""
+    """Reads through a cache, so changes in the store take effect within a second."""
 
     def __init__(self, backend: Backend, access_rules: AccessRules) -> None:
-        self._backend, self._entrance = backend, access_rules
+        self._backend, self._access_rules = backend, access_rules
         self._keys: ReadCache[Presented, Key] = ReadCache(
-            backend, lambda c, given, now: valid_keys(c, given, now=now)
+            backend, lambda c, keys, now: valid_keys(c, keys, now=now)
         )
         self._sessions: ReadCache[str, Session] = ReadCache(
             backend, lambda c, hashes, now: sessions_of(c, hashes, now=now)
@@ -24,34 +24,35 @@ class Authenticator:
         self._any_key: ReadCache[None, bool] = ReadCache(
             backend, lambda c, *_: {None: keys_exist(c)}
         )
-        self._noted: dict[int, int] = {}
-        self.wrong_keys = FailedAttempts()
+        self._use_recorded_at: dict[int, int] = {}
+        self.failed_attempts = FailedAttempts()
 
     @property
     def clock(self) -> Clock:
         return self._backend.clock
 
-    async def lets_everyone_in(self) -> bool:
-        if self._entrance.open_access:
+    async def allows_anonymous(self) -> bool:
+        if self._access_rules.open_access:
             return True
-        return self._entrance.is_private and not await self._any_key.answer(None)
+        return self._access_rules.is_private and not await self._any_key.get(None)
 
-    async def holder(self, key: str) -> Caller | None:
-        given = presented(key)
-        found = await self._keys.answer(given) if given is not None else None
+    async def caller_of_key(self, key: str) -> Caller | None:
+        parsed = presented(key)
+        found = await self._keys.get(parsed) if parsed is not None else None
         if found is None:
             return None
-        self._note_use(found)
+        self._record_use(found)
         return found.caller
 
-    async def session(self, cookie: str) -> Session | None:
-        return await self._sessions.answer(cookie_hash(cookie))
+    async def session_of_cookie(self, cookie: str) -> Session | None:
+        return await self._sessions.get(cookie_hash(cookie))
 
-    def forget(self, cookie: str) -> None:
+    def forget_cookie(self, cookie: str) -> None:
         self._sessions.forget(cookie_hash(cookie))
 
-    def _note_use(self, key: Key) -> None:
+    def _record_use(self, key: Key) -> None:
         now = self._backend.clock.now()
-        if now - max(key.used_at or 0, self._noted.get(key.id, 0)) > USE_STORED_EVERY:
-            self._noted[key.id] = now
-            self._backend.store_use(key.id)
+        recorded_at = max(key.used_at or 0, self._use_recorded_at.get(key.id, 0))
+        if now - recorded_at > USE_STORED_EVERY:
+            self._use_recorded_at[key.id] = now
+            self._backend.record_key_use(key.id)

@@ -1,4 +1,4 @@
-"""What the store said a moment ago, so that not every request has to ask it again."""
+"""A short-lived cache of reads from the store, which batches concurrent misses."""
 
 import asyncio
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -9,55 +9,55 @@ from curtsy.batcher import Batcher
 from curtsy.errors import StoreAway
 from curtsy.store import Connection
 
-Question = TypeVar("Question", bound=Hashable)
-Answer = TypeVar("Answer")
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
-KEPT_FOR = 1_000
-"""Milliseconds: what changes in the store holds no later."""
-MOST_KEPT = 10_000
-TOGETHER = 256
+CACHED_FOR = 1_000
+"""Milliseconds until a change in the store takes effect, at most."""
+MOST_ENTRIES = 10_000
+KEYS_PER_READ = 256
 ANSWER_WITHIN_SECONDS = 1.0
-"""Less than a request has, since that is yet to be answered; more than a busy loop stands still,
-as when it tells a thousand followers something."""
+"""Less than the deadline of the request, which still has work to do; more than a busy event loop
+blocks, for example while it sends an event to a thousand followers."""
 
 
-class ReadCache(Generic[Question, Answer]):
-    """`look_up` finds many at once. What it does not find is not kept, so that asking for what is
-    not there cannot push out what is."""
+class ReadCache(Generic[Key, Value]):
+    """`look_up` reads many keys at once. Keys without a value are not cached, so that requests for
+    unknown keys cannot evict known ones."""
 
     def __init__(
         self,
         backend: Backend,
-        look_up: Callable[[Connection, Sequence[Question], int], Mapping[Question, Answer]],
+        look_up: Callable[[Connection, Sequence[Key], int], Mapping[Key, Value]],
     ) -> None:
         self._backend, self._look_up = backend, look_up
-        self._kept: dict[Question, tuple[int, Answer]] = {}
-        self._asked: Batcher[Question, Answer | None] = Batcher(self._ask, most=TOGETHER, at_once=1)
+        self._entries: dict[Key, tuple[int, Value]] = {}
+        self._reads: Batcher[Key, Value | None] = Batcher(self._read, most=KEYS_PER_READ, at_once=1)
 
-    async def answer(self, question: Question) -> Answer | None:
+    async def get(self, key: Key) -> Value | None:
         now = self._backend.clock.monotonic()
-        kept = self._kept.get(question)
-        if kept is not None and now - kept[0] < KEPT_FOR:
-            return kept[1]
+        entry = self._entries.get(key)
+        if entry is not None and now - entry[0] < CACHED_FOR:
+            return entry[1]
         try:
             async with asyncio.timeout(ANSWER_WITHIN_SECONDS):
-                answer = await self._asked.ask(question)
+                value = await self._reads.ask(key)
         except TimeoutError:
             raise StoreAway(f"no answer within {ANSWER_WITHIN_SECONDS:g} seconds") from None
-        if answer is not None:
-            self._keep(question, answer, now)
-        return answer
+        if value is not None:
+            self._put(key, value, now)
+        return value
 
-    def forget(self, question: Question) -> None:
-        self._kept.pop(question, None)
+    def forget(self, key: Key) -> None:
+        self._entries.pop(key, None)
 
-    def _keep(self, question: Question, answer: Answer, now: int) -> None:
-        if len(self._kept) >= MOST_KEPT:
-            self._kept.clear()
-        self._kept[question] = (now, answer)
+    def _put(self, key: Key, value: Value, now: int) -> None:
+        if len(self._entries) >= MOST_ENTRIES:
+            self._entries.clear()
+        self._entries[key] = (now, value)
 
-    async def _ask(self, questions: Sequence[Question]) -> list[Answer | Exception | None]:
+    async def _read(self, keys: Sequence[Key]) -> list[Value | Exception | None]:
         found = await self._backend.read(
-            lambda c: self._look_up(c, questions, self._backend.clock.now())
+            lambda c: self._look_up(c, keys, self._backend.clock.now())
         )
-        return [found.get(question) for question in questions]
+        return [found.get(key) for key in keys]

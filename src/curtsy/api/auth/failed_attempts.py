@@ -1,4 +1,4 @@
-"""Guessing keys is made slow: so many wrong ones from one address in a minute, and no more."""
+"""Limits failed sign-ins per address and minute, which makes guessing keys slow."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,34 +8,35 @@ from weakref import WeakValueDictionary
 from curtsy.clock import MINUTE, SECOND, Clock
 from curtsy.errors import KeyNeeded, OverLimit
 
-MOST_WRONG = 10
+MOST_FAILURES = 10
 MOST_ADDRESSES = 10_000
 
 
 class FailedAttempts:
     def __init__(self) -> None:
         self._minute = 0
-        self._wrong: dict[str, int] = {}
-        self._trying: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._failures: dict[str, int] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def one_try(self, address: str, clock: Clock) -> AsyncIterator[None]:
-        """One after the other from each address, so that many at once get no further and right
-        ones hinder nobody. `KeyNeeded` counts."""
-        async with self._trying.setdefault(address, asyncio.Lock()):
-            self._require_few(address, clock)
+    async def attempt(self, address: str, clock: Clock) -> AsyncIterator[None]:
+        """Runs the attempts of one address one after the other, so that concurrent attempts cannot
+        exceed the limit. Counts an attempt that raises `KeyNeeded`; successful ones do not count.
+        Raises `OverLimit` after too many failures."""
+        async with self._locks.setdefault(address, asyncio.Lock()):
+            self._require_below_limit(address, clock)
             try:
                 yield
             except KeyNeeded:
-                if address in self._wrong or len(self._wrong) < MOST_ADDRESSES:
-                    self._wrong[address] = self._wrong.get(address, 0) + 1
+                if address in self._failures or len(self._failures) < MOST_ADDRESSES:
+                    self._failures[address] = self._failures.get(address, 0) + 1
                 raise
 
-    def _require_few(self, address: str, clock: Clock) -> None:
+    def _require_below_limit(self, address: str, clock: Clock) -> None:
         now = clock.monotonic()
         if now // MINUTE != self._minute:
             self._minute = now // MINUTE
-            self._wrong.clear()
-        if self._wrong.get(address, 0) >= MOST_WRONG:
+            self._failures.clear()
+        if self._failures.get(address, 0) >= MOST_FAILURES:
             left = (self._minute + 1) * MINUTE - now
             raise OverLimit("Too many wrong keys from this address.", -(-left // SECOND))

@@ -1,4 +1,4 @@
-"""Who is there? Asked of every request before anything else."""
+"""Authenticates every request and checks its role before a route runs."""
 
 import hmac
 from typing import Annotated
@@ -17,25 +17,25 @@ from curtsy.errors import CurtsyError, KeyNeeded, NotAllowed
 from curtsy.model.roles import OPEN, Caller
 
 COOKIE = "curtsy_session"
-CHANGES_NOTHING = ("GET", "HEAD", "OPTIONS")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 Headers = dict[bytes, bytes]
 
 
 class AuthMiddleware:
     def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
-        self._app, self._porter = app, authenticator
+        self._app, self._authenticator = app, authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await self._admit(scope)
-        except CurtsyError as refused:
-            await refuse(refused, scope, receive, send)
+            await self._authorise(scope)
+        except CurtsyError as error:
+            await refuse(error, scope, receive, send)
             return
-        monotonic = self._porter.clock.monotonic
-        await self._app(scope, receive, StreamAccess(scope, send, self._admit, monotonic))
+        monotonic = self._authenticator.clock.monotonic
+        await self._app(scope, receive, StreamAccess(scope, send, self._authorise, monotonic))
 
-    async def _admit(self, scope: Scope) -> None:
+    async def _authorise(self, scope: Scope) -> None:
         needed = role_needed(scope.get("method", "GET"), scope["path"])
         if needed is None:
             return
@@ -47,17 +47,17 @@ class AuthMiddleware:
     async def _caller(self, scope: Scope, headers: Headers) -> Caller:
         key = _bearer(headers)
         if key is not None:
-            holder = await self._porter.holder(key)
-            if holder is None:
+            caller = await self._authenticator.caller_of_key(key)
+            if caller is None:
                 raise KeyNeeded
-            return holder
+            return caller
         cookie = _cookie(headers)
-        session = await self._porter.session(cookie) if cookie else None
+        session = await self._authenticator.session_of_cookie(cookie) if cookie else None
         if session is not None:
-            _require_our_own_page(scope, headers, session)
+            _require_own_page(scope, headers, session)
             scope.setdefault("state", {})["session"] = session
             return session.caller
-        if await self._porter.lets_everyone_in():
+        if await self._authenticator.allows_anonymous():
             return OPEN
         raise KeyNeeded
 
@@ -68,7 +68,7 @@ def caller_of(connection: HTTPConnection) -> Caller:
 
 
 def session_of(connection: HTTPConnection) -> Session | None:
-    """That of the cookie with which the caller came, if it was one."""
+    """Returns the session of the request's cookie; None if the request has no session cookie."""
     session: Session | None = connection.scope["state"].get("session")
     return session
 
@@ -81,29 +81,30 @@ TheCaller = Annotated[Caller, Depends(_the_caller)]
 
 
 def _bearer(headers: Headers) -> str | None:
-    """Other ways to say who one is are a proxy's business."""
-    said = headers.get(b"authorization")
-    if said is None:
+    """Ignores other authentication schemes: they are meant for a proxy."""
+    header = headers.get(b"authorization")
+    if header is None:
         return None
-    scheme, _, key = said.decode("latin-1").partition(" ")
+    scheme, _, key = header.decode("latin-1").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else None
 
 
 def _cookie(headers: Headers) -> str | None:
-    said = headers.get(b"cookie")
-    for part in said.decode("latin-1").split(";") if said is not None else ():
+    header = headers.get(b"cookie")
+    for part in header.decode("latin-1").split(";") if header is not None else ():
         name, _, value = part.strip().partition("=")
         if name == COOKIE:
             return value
     return None
 
 
-def _require_our_own_page(scope: Scope, headers: Headers, session: Session) -> None:
-    """A browser sends the cookie whoever's page asks for it: that it is ours must show."""
+def _require_own_page(scope: Scope, headers: Headers, session: Session) -> None:
+    """A browser sends the cookie with requests from any page. Requires proof that the page is one
+    of this API: the Origin for WebSockets, the CSRF token for requests that change something."""
     if scope["type"] == "websocket":
         if not is_same_origin(headers.get(b"origin"), headers.get(b"host")):
             raise NotAllowed("With a cookie, only pages of this API may open a WebSocket.")
-    elif scope["method"] not in CHANGES_NOTHING:
+    elif scope["method"] not in SAFE_METHODS:
         token = headers.get(b"x-csrf-token", b"")
         if not hmac.compare_digest(token, session.csrf.encode()):
-            raise NotAllowed("With a cookie, X-CSRF-Token must be what `POST /session` answered.")
+            raise NotAllowed("With a cookie, X-CSRF-Token must be what `POST /session` returned.")

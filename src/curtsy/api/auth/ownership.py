@@ -1,4 +1,4 @@
-"""Whose it is: what belongs to somebody else is as unknown as what never was."""
+"""Other users' objects return 404."""
 
 from starlette.requests import HTTPConnection
 
@@ -22,10 +22,11 @@ async def require_own_page(
         raise NotFound("page", name)
 
 
-async def page_is_theirs_since(
+async def page_visible_since(
     connection: HTTPConnection, backend: Backend, page_id: int, name: str
 ) -> int | None:
-    """When the caller first asked for the page, as far as is known; None: it sees everything."""
+    """Returns when the caller first requested the page, as far as is known; None: the caller sees
+    everything."""
     user_id = caller_of(connection).confined_to
     if user_id is None:
         return None

@@ -1,4 +1,4 @@
-"""What a request needs: the one table from methods and paths to roles."""
+"""The role that each request needs, as one table of methods and paths."""
 
 from collections import defaultdict
 
@@ -35,32 +35,33 @@ TABLE: tuple[tuple[str, str, Role | None], ...] = (
     (ANY, "/keys", Role.ADMIN),
     (ANY, "/keys/*", Role.ADMIN),
 )
-"""The first that fits counts. `*` stands for all that lies beneath, or between. What is not here:
-to look needs `read`, anything else `submit`; and whose job it is counts, too (`ownership`)."""
-
-
-def _by_first_word() -> dict[str, list[tuple[str, str, Role | None]]]:
-    made: defaultdict[str, list[tuple[str, str, Role | None]]] = defaultdict(list)
-    for row in TABLE:
-        made[_first_word(row[1])].append(row)
-    return dict(made)
-
-
-def _first_word(path: str) -> str:
-    return path[1:].partition("/")[0]
-
-
-_BY_FIRST_WORD = _by_first_word()
+"""The first matching row decides. `*` matches any text, including slashes. Without a matching row,
+GET needs `read` and any other method `submit`. `ownership` checks owners separately."""
 
 
 def role_needed(method: str, path: str) -> Role | None:
+    """Returns None where everyone may pass, also without a key."""
     method = "GET" if method == "HEAD" else method
-    for known, pattern, role in _BY_FIRST_WORD.get(_first_word(path), ()):
-        if known in (method, ANY) and _fits(path, pattern):
+    for row_method, pattern, role in _ROWS.get(_first_segment(path), ()):
+        if row_method in (method, ANY) and _matches(path, pattern):
             return role
     return Role.READ if method == "GET" else Role.SUBMIT
 
 
-def _fits(path: str, pattern: str) -> bool:
-    before, star, behind = pattern.partition("*")
-    return path.startswith(before) and path.endswith(behind) if star else path == pattern
+def _matches(path: str, pattern: str) -> bool:
+    before, star, after = pattern.partition("*")
+    return path.startswith(before) and path.endswith(after) if star else path == pattern
+
+
+def _first_segment(path: str) -> str:
+    return path[1:].partition("/")[0]
+
+
+def _rows_by_first_segment() -> dict[str, list[tuple[str, str, Role | None]]]:
+    rows: defaultdict[str, list[tuple[str, str, Role | None]]] = defaultdict(list)
+    for row in TABLE:
+        rows[_first_segment(row[1])].append(row)
+    return dict(rows)
+
+
+_ROWS = _rows_by_first_segment()

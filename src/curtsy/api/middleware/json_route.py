@@ -1,4 +1,4 @@
-"""Bodies read by a strict parser: what is not JSON in UTF-8, whatever it is, is a 422."""
+"""Reads request bodies with a strict parser: anything but JSON in UTF-8 is a 422."""
 
 import re
 from collections.abc import Callable, Coroutine
@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 MOST_FIELDS, MOST_ITEMS = 100, 200_000
-"""Of one object and of one list. Each mistake is told, and a million of them would be, too."""
+"""Per object and per list. A response lists every mistake, so this bounds its size too."""
 _NESTED = (dict, list)
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
@@ -18,13 +18,13 @@ _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 class _StrictRequest(Request):
     async def json(self) -> Any:
         body = await self.body()
-        read = orjson.loads(body)
+        value = orjson.loads(body)
         if b"\\u0000" in body and (nul := _NUL.search(body)):
-            raise JSONDecodeError("a NUL character is in it", "", nul.start())
-        if isinstance(read, _NESTED) and _is_too_wide(read):
+            raise JSONDecodeError("it contains a NUL character", "", nul.start())
+        if isinstance(value, _NESTED) and _is_too_wide(value):
             most = f"{MOST_FIELDS} fields, or a list more than {MOST_ITEMS} items"
             raise JSONDecodeError(f"an object has more than {most}", "", 0)
-        return read
+        return value
 
 
 class JsonRoute(APIRoute):
@@ -37,15 +37,15 @@ class JsonRoute(APIRoute):
         return strict
 
 
-def _is_too_wide(read: Any) -> bool:
-    waiting = [read]
-    while waiting:
-        value = waiting.pop()
+def _is_too_wide(document: Any) -> bool:
+    unchecked = [document]
+    while unchecked:
+        value = unchecked.pop()
         if isinstance(value, dict):
             if len(value) > MOST_FIELDS:
                 return True
             value = value.values()
         elif len(value) > MOST_ITEMS:
             return True
-        waiting.extend([inner for inner in value if isinstance(inner, _NESTED)])
+        unchecked.extend([inner for inner in value if isinstance(inner, _NESTED)])
     return False

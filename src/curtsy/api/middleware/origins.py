@@ -1,7 +1,7 @@
-"""Pages of strangers in a browser on this machine: they may not speak through it to us.
+"""Refuses requests that foreign web pages send through a browser of this machine.
 
-A page can make its own name lead to our address (DNS rebinding), or send us a form. The first
-shows in Host, the second in Origin; programs that are no browsers send neither, or the right one.
+A page can let its own name resolve to our address (DNS rebinding), or post a form to us. The Host
+header shows the first, the Origin header the second. Other programs send no Origin, and our Host.
 """
 
 import re
@@ -14,11 +14,11 @@ from curtsy.api.auth.access_rules import AccessRules
 from curtsy.api.problems import refuse
 from curtsy.errors import NotAllowed
 
-PAIRS_KEPT = 1_024
+PAIRS_CACHED = 1_024
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-ASKED_WITH = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID")
-ANSWERED_WITH = ("Location", "Retry-After", "Idempotent-Replayed", "WWW-Authenticate")
-"""Headers that pages from the origins that are allowed may send, and read."""
+REQUEST_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID")
+RESPONSE_HEADERS = ("Location", "Retry-After", "Idempotent-Replayed", "WWW-Authenticate")
+"""Headers that pages of allowed origins may send, and read."""
 
 _HOST = re.compile(r"(\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_.-]+))(:[0-9]*)?")
 
@@ -26,22 +26,24 @@ _HOST = re.compile(r"(\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_.-]+))(:[0-9
 class OriginCheck:
     def __init__(self, app: ASGIApp, access_rules: AccessRules) -> None:
         self._app = app
-        self._stranger = lru_cache(PAIRS_KEPT)(partial(stranger, access_rules))
+        self._refusal_reason = lru_cache(PAIRS_CACHED)(partial(refusal_reason, access_rules))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        said = self._stranger(headers.get(b"host"), headers.get(b"origin"))
-        if said is None:
+        reason = self._refusal_reason(headers.get(b"host"), headers.get(b"origin"))
+        if reason is None:
             await self._app(scope, receive, send)
         else:
-            await refuse(NotAllowed(said), scope, receive, send)
+            await refuse(NotAllowed(reason), scope, receive, send)
 
 
-def stranger(access_rules: AccessRules, host: bytes | None, origin: bytes | None) -> str | None:
-    """Why the request is refused; None: it is not."""
-    called = (host or b"").decode("latin-1").lower()
-    if not _is_ours(called, access_rules.hosts):
-        return f"This API is not called {called[:100]!r}: CURTSY_ALLOWED_HOSTS names what it is."
+def refusal_reason(
+    access_rules: AccessRules, host: bytes | None, origin: bytes | None
+) -> str | None:
+    """Returns why the request is refused; None: the request is allowed."""
+    name = (host or b"").decode("latin-1").lower()
+    if not _is_allowed_host(name, access_rules.hosts):
+        return f"The host {name[:100]!r} is not allowed: CURTSY_ALLOWED_HOSTS does not name it."
     if origin is None or is_same_origin(origin, host):
         return None
     page = origin.decode("latin-1").lower()
@@ -51,13 +53,13 @@ def stranger(access_rules: AccessRules, host: bytes | None, origin: bytes | None
 
 
 def is_same_origin(origin: bytes | None, host: bytes | None) -> bool:
-    """By name and port. A proxy may speak HTTPS for us, so the scheme is not compared."""
+    """Compares name and port, not the scheme: a proxy may terminate HTTPS."""
     if origin is None or host is None:
         return False
     return origin.lower().partition(b"://")[2] == host.lower()
 
 
-def _is_ours(host: str, names: frozenset[str]) -> bool:
+def _is_allowed_host(host: str, names: frozenset[str]) -> bool:
     found = _HOST.fullmatch(host)
     if found is None:
         return False

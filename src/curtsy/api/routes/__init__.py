@@ -1,1 +1,1 @@
-"""Routes: one module per resource. A route parses, makes one call, serialises."""
+"""Routes: one module per resource. A route parses, makes one call and serialises."""

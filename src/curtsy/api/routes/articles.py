@@ -1,4 +1,4 @@
-"""The articles door: a batch of URLs in, titles and texts out."""
+"""The articles door: submits a batch of URLs, whose titles and texts are the results."""
 
 from operator import attrgetter
 
@@ -19,11 +19,12 @@ router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter
 @router.post("/jobs/submit", status_code=201, response_model=ArticlesCreated,
              responses=IF_DRY | problems(413, 429, 507))  # fmt: skip
 async def submit_articles(
-    asked: ArticlesRequest, backend: TheBackend, caller: TheCaller, idempotency_key: Key = None
+    body: ArticlesRequest, backend: TheBackend, caller: TheCaller, idempotency_key: Key = None
 ) -> Response:
-    """Take a batch of articles in. What is in the store and fresh enough is not fetched again."""
-    request = job_request(asked, key=idempotency_key, page_max_age=backend.settings.page_max_age,
+    """Submit a batch of articles. Articles with a stored copy that is fresh enough are not fetched
+    again."""
+    request = job_request(body, key=idempotency_key, page_max_age=backend.settings.page_max_age,
                           caller=caller, now=backend.clock.now())  # fmt: skip
-    if asked.dry_run:
+    if body.dry_run:
         return planned(await backend.plan(request), request.finish_by)
     return created(await backend.submit(request))

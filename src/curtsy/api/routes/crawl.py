@@ -1,4 +1,4 @@
-"""The crawl door: a spider, start URLs and a depth in; pages and a log out."""
+"""The crawl door: submits a crawl from start URLs with a spider, now or on a schedule."""
 
 from operator import attrgetter
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.api.routes.not_built import not_built
 from curtsy.api.schemas.crawl import CrawlCreated, CrawlScheduled, created, scheduled
-from curtsy.api.schemas.idempotency import REPLAYED, Key
+from curtsy.api.schemas.idempotency import Key
 from curtsy.api.schemas.plan import PlannedJob, planned
 from curtsy.errors import BadRequest
 from curtsy.requests.crawl import CrawlRequest, job_request, schedule_spec
@@ -19,43 +19,48 @@ from curtsy.requests.crawl import CrawlRequest, job_request, schedule_spec
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
 LATER = {"seo": "the seo spider"}
-"""Built-in spiders that are not built yet, and the part that brings each."""
-
-
-LATER_ON: dict[int | str, dict[str, Any]] = {202: {"model": CrawlScheduled}}
+"""Spiders that are not built yet, with the part that will provide each."""
+IF_SCHEDULED: dict[int | str, dict[str, Any]] = {202: {"model": CrawlScheduled}}
 
 
 @router.post("/crawl", response_model=CrawlCreated | PlannedJob,
-             responses=LATER_ON | problems(409, 413, 429, 501, 507))  # fmt: skip
+             responses=IF_SCHEDULED | problems(409, 413, 429, 501, 507))  # fmt: skip
 async def submit_crawl(
-    asked: CrawlRequest,
+    body: CrawlRequest,
     backend: TheBackend,
     caller: TheCaller,
     ignore_cache: Annotated[bool, Query()] = False,
     idempotency_key: Key = None,
 ) -> Response:
-    """Start a crawl, or with `schedule_at` or `interval` let it start then. The same asked for
-    again within `CRAWL_CACHE_TTL` is the same job, which gets the tags, and the `webhook_url` if
-    it has none; 409 if it has another."""
-    if asked.spider in LATER:
-        return not_built(f"The spider {asked.spider!r}", LATER[asked.spider])
-    if "/" in asked.spider:
-        return not_built("A spider of a Scrapyd project", "Scrapyd")
-    if len(asked.start_urls) > asked.params.max_pages:
-        raise BadRequest(["There are more start_urls than max_pages."])
-    request = job_request(
-        asked, key=idempotency_key, caller=caller, cache_ttl=backend.settings.crawl_cache_ttl,
-        fresh=asked.ignore_cache or ignore_cache, now=backend.clock.now(),
-    )  # fmt: skip
-    if asked.dry_run:
+    """Start a crawl now, or schedule it with `schedule_at` or `interval`. An equal request within
+    `CRAWL_CACHE_TTL` returns the same job and adds its tags to it, and its `webhook_url` if the job
+    has none; 409 if the job has another one."""
+    if (refusal := _checked(body)) is not None:
+        return refusal
+    fresh, now = body.ignore_cache or ignore_cache, backend.clock.now()
+    request = job_request(body, key=idempotency_key, caller=caller, fresh=fresh, now=now,
+                          cache_ttl=backend.settings.crawl_cache_ttl)  # fmt: skip
+    if body.dry_run:
         return planned(await backend.plan(request), request.finish_by)
-    if asked.schedule_at is not None or asked.interval is not None:
-        plan = schedule_spec(asked, caller, fresh=asked.ignore_cache or ignore_cache,
-                             now=backend.clock.now())  # fmt: skip
-        return scheduled(await backend.schedules.make(request, plan))
-    if asked.timezone is not None:
+    if _is_scheduled(body):
+        spec = schedule_spec(body, caller, fresh=fresh, now=now)
+        return scheduled(await backend.schedules.create(request, spec))
+    return created(await backend.submit(request))
+
+
+def _checked(body: CrawlRequest) -> Response | None:
+    """Returns a 501 for spiders that are not built yet; raises `BadRequest` for fields that
+    contradict each other."""
+    if body.spider in LATER:
+        return not_built(f"The spider {body.spider!r}", LATER[body.spider])
+    if "/" in body.spider:
+        return not_built("A spider of a Scrapyd project", "Scrapyd")
+    if len(body.start_urls) > body.params.max_pages:
+        raise BadRequest(["There are more start_urls than max_pages."])
+    if body.timezone is not None and not (body.dry_run or _is_scheduled(body)):
         raise BadRequest(["timezone belongs to interval and schedule_at."])
-    submitted = await backend.submit(request)
-    headers = REPLAYED if submitted.replayed else None
-    body = created(submitted).model_dump_json()
-    return Response(body, 200, headers, "application/json")
+    return None
+
+
+def _is_scheduled(body: CrawlRequest) -> bool:
+    return body.schedule_at is not None or body.interval is not None

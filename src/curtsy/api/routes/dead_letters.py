@@ -1,4 +1,4 @@
-"""Dead letters: pages that were given up, by cause; retried or laid aside, one or many."""
+"""Dead letters: pages that failed for good. Lists them by cause, retries and resolves them."""
 
 from operator import attrgetter
 from typing import Annotated
@@ -16,9 +16,9 @@ from curtsy.api.schemas.dead_letters import (
     State,
     Which,
     group_of,
-    meant,
+    letter_of,
+    selection_of,
     settled,
-    shown,
     story_of,
 )
 from curtsy.errors import NotFound
@@ -51,63 +51,62 @@ async def list_dead_letters(
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     cursor: Cursor = None,
 ) -> LetterList:
-    """What was given up: the open ones by cause, and the letters themselves, newest first."""
+    """Pages that failed for good: open letters grouped by cause, and the letters, newest first."""
     before = int(cursor) if cursor is not None else None
     rows = await backend.read(lambda c: letters(c, state=state, kind=kind, source=source,
                                              before=before, most=limit + 1))  # fmt: skip
-    by_cause = await backend.read(lambda c: groups(c, kind=kind, source=source))
-    more = len(rows) > limit
+    open_groups = await backend.read(lambda c: groups(c, kind=kind, source=source))
     return LetterList(
-        groups=[group_of(group) for group in by_cause],
-        letters=[shown(row) for row in rows[:limit]],
+        groups=[group_of(group) for group in open_groups],
+        letters=[letter_of(row) for row in rows[:limit]],
         limit=limit,
-        next_cursor=str(rows[limit - 1].id) if more else None,
+        next_cursor=str(rows[limit - 1].id) if len(rows) > limit else None,
     )
 
 
 @router.get("/{letter_id}", responses=problems(404), response_model_exclude_none=True)
 async def get_dead_letter(number: LetterId, backend: TheBackend) -> LetterStory:
-    """One letter with its traceback, and every attempt at its page."""
+    """A dead letter with its traceback and all attempts at its page."""
     row = await backend.read(lambda c: letter(c, number))
     history = await backend.read(lambda c: attempts_of(c, row.page_id))
     return story_of(row, history)
 
 
 @router.post("/retry", responses=problems(507))
-async def retry_dead_letters(which: Which, backend: TheBackend) -> SettledLetters:
-    """Try many again, or first see how many that would be (`preview`, which is the default)."""
-    asked = meant(which)
-    if which.preview:
-        return await _preview(backend, asked)
-    return await _done(backend, asked, await backend.retry_letters(asked))
+async def retry_dead_letters(body: Which, backend: TheBackend) -> SettledLetters:
+    """Retry many dead letters. With `preview`, the default, only count them."""
+    selection = selection_of(body)
+    if body.preview:
+        return await _preview(backend, selection)
+    return await _changed(backend, selection, await backend.retry_letters(selection))
 
 
 @router.post("/resolve", responses=problems(507))
-async def resolve_dead_letters(which: Which, backend: TheBackend) -> SettledLetters:
-    """Lay many aside, or first see how many that would be (`preview`, which is the default)."""
-    asked = meant(which)
-    if which.preview:
-        return await _preview(backend, asked)
-    return await _done(backend, asked, await backend.resolve_letters(asked))
+async def resolve_dead_letters(body: Which, backend: TheBackend) -> SettledLetters:
+    """Resolve many dead letters without a retry. With `preview`, the default, only count them."""
+    selection = selection_of(body)
+    if body.preview:
+        return await _preview(backend, selection)
+    return await _changed(backend, selection, await backend.resolve_letters(selection))
 
 
 @router.post("/{letter_id}/retry", status_code=202, responses=problems(404, 409, 507))
 async def retry_dead_letter(number: LetterId, backend: TheBackend) -> SettledLetters:
-    """Try its page again, for every job that wanted it and was not cancelled."""
+    """Retry the page for every job that requested it and was not cancelled."""
     return settled(await backend.retry_letter(number))
 
 
 @router.post("/{letter_id}/resolve", responses=problems(404, 409, 507))
 async def resolve_dead_letter(number: LetterId, backend: TheBackend) -> SettledLetters:
-    """Lay it aside: nothing more is done about it."""
+    """Resolve a dead letter: its page is not retried."""
     return settled(await backend.resolve_letter(number))
 
 
-async def _preview(backend: Backend, asked: LetterSelection) -> SettledLetters:
-    if asked.ids is not None:
-        number = await backend.read(lambda c: count_open(c, asked.ids or ()))
+async def _preview(backend: Backend, selection: LetterSelection) -> SettledLetters:
+    if selection.ids is not None:
+        number = await backend.read(lambda c: count_open(c, selection.ids or ()))
         return SettledLetters(preview=True, letters=number)
-    found = await backend.read(lambda c: groups(c, kind=asked.kind, source=asked.source))
+    found = await backend.read(lambda c: groups(c, kind=selection.kind, source=selection.source))
     return SettledLetters(
         preview=True,
         letters=sum(group.count.number for group in found),
@@ -116,9 +115,13 @@ async def _preview(backend: Backend, asked: LetterSelection) -> SettledLetters:
     )
 
 
-async def _done(backend: Backend, asked: LetterSelection, done: Settled) -> SettledLetters:
+async def _changed(
+    backend: Backend, selection: LetterSelection, changes: Settled
+) -> SettledLetters:
     left = 0
-    if asked.ids is None:
-        found = await backend.read(lambda c: groups(c, kind=asked.kind, source=asked.source))
+    if selection.ids is None:
+        found = await backend.read(
+            lambda c: groups(c, kind=selection.kind, source=selection.source)
+        )
         left = sum(group.count.number for group in found)
-    return settled(done, left)
+    return settled(changes, left)

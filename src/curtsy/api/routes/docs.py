@@ -1,4 +1,4 @@
-"""The API's description as a page to try it on; nothing of it is loaded from elsewhere."""
+"""The interactive documentation of the API; all its scripts come from this server."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""The fetch door: one URL in, its body out."""
+"""The fetch door: submits one URL, whose body is the result."""
 
 from operator import attrgetter
 
@@ -19,8 +19,8 @@ router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter
              responses=problems(413, 429, 507))  # fmt: skip
 @router.post("/jobs/", status_code=201, include_in_schema=False)
 async def submit_url(
-    asked: FetchRequest, backend: TheBackend, caller: TheCaller, idempotency_key: Key = None
+    body: FetchRequest, backend: TheBackend, caller: TheCaller, idempotency_key: Key = None
 ) -> Response:
-    """Take one URL in. A repeated Idempotency-Key gets the first answer again, also as 201."""
-    submitted = await backend.submit(job_request(asked, idempotency_key, caller))
-    return created(asked, submitted)
+    """Submit one URL. A repeated Idempotency-Key returns the first response again, also as 201."""
+    submitted = await backend.submit(job_request(body, idempotency_key, caller))
+    return created(body, submitted)

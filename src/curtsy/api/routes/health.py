@@ -1,4 +1,4 @@
-"""Is the server of use? 503 while the store is away; degraded while no worker fetches."""
+"""Health and version of the server: 503 while the store is away, `degraded` without a worker."""
 
 from operator import attrgetter
 from typing import Literal
@@ -23,15 +23,15 @@ class Version(BaseModel):
 class HealthFacts(BaseModel):
     store: Literal["ok", "away"]
     workers: int
-    """That live."""
+    """Live workers."""
     version: str = __version__
 
 
 class Health(HealthFacts):
     status: Literal["ok", "degraded"]
-    """`degraded`: the store is away, or no worker lives and so nothing is fetched."""
+    """`degraded`: the store is away, or no worker is live, so nothing is fetched."""
     data: HealthFacts
-    """The same once more, as the envelope of the runs door has it."""
+    """The same facts once more, as in the envelope of the runs door."""
 
 
 AWAY = {"model": Health, "description": "The store is away", "headers": RETRY_AFTER}
@@ -40,7 +40,7 @@ AWAY = {"model": Health, "description": "The store is away", "headers": RETRY_AF
 @router.get("/health", responses={503: AWAY})
 @router.head("/health", include_in_schema=False)
 async def get_health(backend: TheBackend, response: Response) -> Health:
-    """The whole in one word: for those who only want to know whether to worry."""
+    """The health of the service in one word, with the number of live workers."""
     try:
         workers = await backend.read(lambda c: live_workers(c, now=backend.clock.now()))
     except (StoreAway, StoreFull):
@@ -52,7 +52,7 @@ async def get_health(backend: TheBackend, response: Response) -> Health:
 
 @router.get("/version")
 async def get_version() -> Version:
-    """What answers here."""
+    """The name and version of the server."""
     return Version()
 
 

@@ -1,4 +1,4 @@
-"""What can be asked of every job, whichever door made it."""
+"""Jobs of all doors: lists and reads them, and cancels, retries, pauses and resumes them."""
 
 import asyncio
 import re
@@ -31,21 +31,21 @@ from curtsy.api.schemas.jobs import (
     RunJob,
     summary,
 )
-from curtsy.api.schemas.results import as_answer, as_lines
+from curtsy.api.schemas.results import as_document, as_lines
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.jobs.job import read_job_and_result
 from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, Place
 from curtsy.jobs.listing import list_jobs as listed
 from curtsy.jobs.results import AT_ONCE, ended_items
 from curtsy.model.jobs import JobState
-from curtsy.model.status_words import DOORS, EVERY_STATE, FILTERS, word
+from curtsy.model.status_words import DOORS, EVERY_STATE, FILTERS, StatusFilter, word
 from curtsy.schedules.schedule import remove
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
 MAX_SKIP = 100_000
 RESERVED = {"submit": "POST", "scrape": "POST", "sites": "GET", "health": "GET", "queue": ""}
-"""Second segments of paths that are no ids, with what works there."""
+"""Second path segments that are not job ids, with the method that is allowed there."""
 NDJSON = "application/x-ndjson"
 AS_LINES: dict[int | str, dict[str, Any]] = {
     200: {"content": {NDJSON: {"schema": {"type": "string"}}}}
@@ -53,28 +53,27 @@ AS_LINES: dict[int | str, dict[str, Any]] = {
 
 
 async def _job(job_id: str, connection: HTTPConnection, backend: TheBackend) -> str:
-    """What cannot be an id, and so must not be asked for, is not found either; nor is a job of
-    somebody else's."""
+    """Raises `NotFound` for text that cannot be an id, and for jobs of other users."""
     if job_id in RESERVED:
-        works = connection.url.path.endswith(f"/{job_id}") and RESERVED[job_id]
-        raise HTTPException(405, headers={"Allow": works}) if works else HTTPException(404)
-    require_name(job_id)
+        allowed = connection.url.path.endswith(f"/{job_id}") and RESERVED[job_id]
+        raise HTTPException(405, headers={"Allow": allowed}) if allowed else HTTPException(404)
+    require_job_id(job_id)
     await require_own_job(connection, backend, job_id)
     return job_id
 
 
-def require_name(job_id: str) -> None:
-    """Raises `NotFound` for what cannot be an id."""
+def require_job_id(job_id: str) -> None:
+    """Raises `NotFound` for text that cannot be an id."""
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", job_id):
         raise NotFound("job", job_id[:100])
 
 
 JobId = Annotated[str, Depends(_job)]
-StatusFilter = Annotated[
+StatusQuery = Annotated[
     str | None,
     Query(
         pattern=f"^({'|'.join(FILTERS)})$",
-        description=f"A word of any door or of the engine: {', '.join(FILTERS)}.",
+        description=f"A `status` of any door or a `state`: {', '.join(FILTERS)}.",
     ),
 ]
 Door = Annotated[
@@ -88,7 +87,7 @@ Cursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")]
 async def list_jobs(
     backend: TheBackend,
     caller: TheCaller,
-    status_filter: StatusFilter = None,
+    status_filter: StatusQuery = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     skip: Annotated[int, Query(ge=0, le=MAX_SKIP)] = 0,
     cursor: Cursor = None,
@@ -96,13 +95,12 @@ async def list_jobs(
     q: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
     door: Door = None,
 ) -> JobList:
-    """Jobs, newest first. `q` looks for a part of the name. With several filters, or with `q`,
-    10,000 jobs are looked through at a time: a page may have few or none, and yet a next one."""
-    wanted = FILTERS[status_filter] if status_filter else EVERY_STATE if door else None
-    wanted = wanted.of(door) if wanted and door else wanted
-    wish, after = JobFilter(caller.confined_to, wanted, tag, q), _place(cursor)
+    """Jobs, newest first. `q` searches for a part of the name. With several filters, or with `q`, a
+    request searches 10,000 jobs: a page may have few jobs or none, and still a `next_cursor`."""
+    wanted = JobFilter(caller.confined_to, _states(status_filter, door), tag, q)
+    after = _place(cursor)
     rows, total, onward = await backend.read(
-        lambda c: listed(c, wish, after=after, limit=limit, skip=skip)
+        lambda c: listed(c, wanted, after=after, limit=limit, skip=skip)
     )
     return JobList(
         jobs=[summary(row) for row in rows],
@@ -117,19 +115,19 @@ async def list_jobs(
     responses=problems(404),
 )
 async def get_job(job: JobId, backend: TheBackend) -> Response:
-    """A job and, if it is of the fetch door and completed, the content."""
+    """A job; for a completed job of the fetch door with its content."""
     row, result = await backend.read(lambda c: read_job_and_result(c, job))
-    shape = summary(row)
+    job_shown = summary(row)
     if result is None:
-        return _json(shape)
-    body = await asyncio.to_thread(with_content, shape, result)
+        return _json(job_shown)
+    body = await asyncio.to_thread(with_content, job_shown, result)
     return Response(body, media_type="application/json")
 
 
 @router.get("/jobs/{job_id}/status", response_model=FetchSummary | ArticlesJob | CrawlJob | RunJob,
             responses=problems(404))  # fmt: skip
 async def get_job_status(request: Request, job: JobId, backend: TheBackend) -> Response:
-    """How far the job is, and when it may be expected to end."""
+    """The progress of a job and its predicted end."""
     row = await backend.job(job)
     etas: EtaCache = request.app.state.etas
     return _json(summary(row, await etas.of(row)))
@@ -144,20 +142,15 @@ async def get_job_results(
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}$")] = None,
 ) -> Response:
-    """What there is so far. With `Accept: application/x-ndjson` all of it, a line for each page."""
+    """The results so far. With `Accept: application/x-ndjson` all of them, one line per page."""
     row = await backend.job(job)
     after = int(cursor) if cursor is not None else -1
     if NDJSON in request.headers.get("accept", ""):
         return StreamingResponse(_stream(backend, row.id, after), media_type=NDJSON)
     piece = await backend.read(lambda c: ended_items(c, row.id, after=after, most=limit))
-    state = JobState(row.state)
-    head = {
-        "job_id": row.public_id, "status": word(row.door, state, row.done), "state": state,
-        "door": row.door, "total_articles": row.total, "successful": row.done,
-        "failed": row.failed,
-    }  # fmt: skip
-    light = piece.is_light
-    body = as_answer(head, piece) if light else await asyncio.to_thread(as_answer, head, piece)
+    if piece.is_light:
+        return Response(as_document(row, piece), media_type="application/json")
+    body = await asyncio.to_thread(as_document, row, piece)
     return Response(body, media_type="application/json")
 
 
@@ -165,58 +158,66 @@ async def get_job_results(
 async def cancel_job(
     job: JobId, backend: TheBackend, purge: bool = False, schedule: bool = False
 ) -> Cancelled:
-    """Cancel a job; 400 when it has ended. With `purge` also forget it and its data. With
-    `schedule` remove the schedule that made it, whether or not the job has ended."""
+    """Cancel a job; 400 if it has ended. With `purge` also delete it and its data. With `schedule`
+    delete the schedule that created it, whether or not the job has ended."""
     if schedule:
-        return await _unscheduled(backend, job)
+        return await _unschedule(backend, job)
     if purge:
-        if await backend.purge(job):
-            return Cancelled(job_id=job, status="PURGED", message="Job purged.")
-        message = "The job is large, and not all of it is purged yet: ask again."
-        return Cancelled(job_id=job, status="PURGING", message=message)
+        return await _purge(backend, job)
     try:
         removed = await backend.cancel(job)
     except WrongState as error:
         raise BadState(error) from None
     message = f"Job cancelled. Removed {removed} pending tasks."
-    return Cancelled(job_id=job, status=await _word(backend, job), message=message)
+    return Cancelled(job_id=job, status=await _status(backend, job), message=message)
 
 
-async def _unscheduled(backend: Backend, job: str) -> Cancelled:
-    row = await backend.job(job)
-    schedule = row.schedule
+@router.post("/jobs/{job_id}/retry", status_code=202, responses=problems(404, 409, 429, 507))
+async def retry_job(job: JobId, backend: TheBackend, caller: TheCaller) -> Changed:
+    """Retry the failed pages of a job; 409 if none failed."""
+    pages = await backend.retry(job, caller)
+    message = f"Job retried. {pages} failed pages are queued again."
+    return Changed(job_id=job, status=await _status(backend, job), message=message, pages=pages)
+
+
+@router.post("/jobs/{job_id}/pause", responses=problems(404, 409, 507))
+async def pause_job(job: JobId, backend: TheBackend) -> Changed:
+    """Start no pages of a job until it is resumed, except pages that other jobs wait for too."""
+    pages = await backend.pause(job)
+    message = f"Job paused. {pages} pages are on hold."
+    return Changed(job_id=job, status=await _status(backend, job), message=message, pages=pages)
+
+
+@router.post("/jobs/{job_id}/resume", responses=problems(404, 409, 507))
+async def resume_job(job: JobId, backend: TheBackend) -> Changed:
+    """Resume a paused job."""
+    pages = await backend.resume(job)
+    message = f"Job resumed. {pages} pages are queued again."
+    return Changed(job_id=job, status=await _status(backend, job), message=message, pages=pages)
+
+
+async def _purge(backend: Backend, job: str) -> Cancelled:
+    if await backend.purge(job):
+        return Cancelled(job_id=job, status="PURGED", message="Job purged.")
+    message = "The job is large and not fully purged yet: send the request again."
+    return Cancelled(job_id=job, status="PURGING", message=message)
+
+
+async def _unschedule(backend: Backend, job: str) -> Cancelled:
+    schedule = (await backend.job(job)).schedule
     if schedule is None:
-        raise BadState(WrongState(f"Job {job}", "of no schedule", "unscheduled"))
+        raise BadState(WrongState(f"Job {job}", "not part of a schedule", "unscheduled"))
     await backend.schedules.change(lambda c: remove(c, schedule, now=backend.clock.now()))
     removed = 0
     with suppress(WrongState):
         removed = await backend.cancel(job)
     message = f"Schedule {schedule} removed. Removed {removed} pending tasks."
-    return Cancelled(job_id=job, status=await _word(backend, job), message=message)
+    return Cancelled(job_id=job, status=await _status(backend, job), message=message)
 
 
-@router.post("/jobs/{job_id}/retry", status_code=202, responses=problems(404, 409, 429, 507))
-async def retry_job(job: JobId, backend: TheBackend, caller: TheCaller) -> Changed:
-    """Try again what failed, and only that; 409 when nothing did."""
-    pages = await backend.retry(job, caller)
-    message = f"Job retried. {pages} failed pages wait again."
-    return Changed(job_id=job, status=await _word(backend, job), message=message, pages=pages)
-
-
-@router.post("/jobs/{job_id}/pause", responses=problems(404, 409, 507))
-async def pause_job(job: JobId, backend: TheBackend) -> Changed:
-    """Start none of its pages until it is resumed; pages that other jobs wait for go on."""
-    pages = await backend.pause(job)
-    message = f"Job paused. {pages} pages wait aside."
-    return Changed(job_id=job, status=await _word(backend, job), message=message, pages=pages)
-
-
-@router.post("/jobs/{job_id}/resume", responses=problems(404, 409, 507))
-async def resume_job(job: JobId, backend: TheBackend) -> Changed:
-    """Go on with a paused job."""
-    pages = await backend.resume(job)
-    message = f"Job resumed. {pages} pages wait again."
-    return Changed(job_id=job, status=await _word(backend, job), message=message, pages=pages)
+def _states(status_filter: str | None, door: str | None) -> StatusFilter | None:
+    states = FILTERS[status_filter] if status_filter else EVERY_STATE if door else None
+    return states.of(door) if states and door else states
 
 
 def _place(cursor: str | None) -> Place:
@@ -224,21 +225,21 @@ def _place(cursor: str | None) -> Place:
         return FIRST
     at, dash, number = cursor.partition("-")
     if not dash:
-        raise BadRequest(["cursor is not one of this list."])
+        raise BadRequest(["cursor is not a cursor of this list."])
     return int(at), int(number)
 
 
-def _json(shape: Job) -> Response:
-    return Response(shape.model_dump_json(exclude_none=True), media_type="application/json")
+def _json(job: Job) -> Response:
+    return Response(job.model_dump_json(exclude_none=True), media_type="application/json")
 
 
-async def _word(backend: Backend, job: str) -> str:
+async def _status(backend: Backend, job: str) -> str:
     row = await backend.job(job)
     return word(row.door, JobState(row.state), row.done)
 
 
 async def _stream(backend: Backend, job_id: int, after: int) -> AsyncIterator[bytes]:
-    """Piece by piece: memory does not grow with the job."""
+    """Reads piece by piece, so that memory does not grow with the job."""
     more = True
     while more:
         at = after

@@ -1,4 +1,4 @@
-"""Figures for a monitoring system."""
+"""Metrics for a monitoring system."""
 
 from operator import attrgetter
 from typing import Any
@@ -17,7 +17,7 @@ AS_TEXT: dict[int | str, dict[str, Any]] = {
 
 @router.get("/metrics", response_class=Response, responses=AS_TEXT | problems())
 async def get_metrics(backend: TheBackend) -> Response:
-    """The queue, the workers, the schedules and the described sources, in the text format of
-    Prometheus. They are of the whole system, whichever process is asked."""
+    """Metrics of the queue, the workers, the schedules and the described sources, in the text
+    format of Prometheus. They describe the whole system, whichever process answers."""
     found = await backend.read(lambda c: measure(c, backend.policy, now=backend.clock.now()))
     return Response(exposition(families(found)), media_type=MEDIA_TYPE)

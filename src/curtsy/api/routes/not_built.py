@@ -1,6 +1,6 @@
-"""Paths of the contract whose engine comes with a later part: each says so, and which.
+"""Operations of the API contract that are not built yet: each answers 501 and names its part.
 
-This list only shrinks. A part that is built takes its paths out of it and gives them a door.
+This list only shrinks: when a part is built, its operations move to routes of their own.
 """
 
 import re
@@ -27,7 +27,7 @@ NOT_YET: Mapping[str, Mapping[str, str]] = {
         "GET /jobs/{job_id}/export": "export_job",
     },
 }
-"""By part: the methods and paths that it will bring, and how clients will call them."""
+"""By part: the methods and paths that it will provide, with their operation ids."""
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
@@ -37,19 +37,19 @@ class ProblemResponse(JSONResponse):
 
 
 def not_built(what: str, part: str) -> Response:
-    """Never a success that is none: 501, with the part that brings it."""
+    """Returns a 501 that names the part which will provide the operation."""
     sentence = f"{what} is not built yet: it comes with the part {part!r}."
     return problem(501, sentence, "not_built", part=part)
 
 
-def _answer(part: str) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
+def _endpoint(part: str) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
         return not_built(f"{request.method} {request.url.path}", part)
 
-    return answer
+    return endpoint
 
 
-def _described(path: str) -> dict[str, Any]:
+def _path_parameters(path: str) -> dict[str, Any]:
     return {
         "parameters": [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
@@ -59,17 +59,18 @@ def _described(path: str) -> dict[str, Any]:
 
 
 def _router() -> APIRouter:
-    made = APIRouter(generate_unique_id_function=attrgetter("name"))
+    built = APIRouter(generate_unique_id_function=attrgetter("name"))
     for part, operations in NOT_YET.items():
         for operation, name in operations.items():
             method, path = operation.split()
-            made.add_api_route(
-                path, _answer(part), methods=[method], name=name, status_code=501,
+            built.add_api_route(
+                path, _endpoint(part), methods=[method], name=name, status_code=501,
                 response_model=None, response_class=ProblemResponse,
                 response_description="Not Implemented", responses={501: problems(501)[501]},
-                openapi_extra=_described(path), description=f"Comes with the part “{part}”.",
+                openapi_extra=_path_parameters(path),
+                description=f"Not built yet: comes with the part “{part}”.",
             )  # fmt: skip
-    return made
+    return built
 
 
 router = _router()

@@ -1,4 +1,4 @@
-"""Pages: one URL scraped one way, whoever asked for it, with all attempts at it."""
+"""Pages: one URL with one scraper, shared by all jobs, with all attempts at it."""
 
 import re
 from operator import attrgetter
@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from curtsy.api.auth.ownership import page_is_theirs_since
+from curtsy.api.auth.ownership import page_visible_since
 from curtsy.api.backend import TheBackend
 from curtsy.api.problems import problems
 from curtsy.api.schemas.pages import Page, own_page_of, page_of
@@ -27,8 +27,8 @@ PageId = Annotated[str, Depends(_page)]
 
 @router.get("/{page_id}", responses=problems(404), response_model_exclude_none=True)
 async def get_page(request: Request, page: PageId, backend: TheBackend) -> Page:
-    """A page, how it stands, and its history."""
+    """A page with its state and the history of its attempts."""
     number = int(page.removeprefix("art_"), 16)
-    since = await page_is_theirs_since(request, backend, number, page)
+    since = await page_visible_since(request, backend, number, page)
     history = await backend.read(lambda c: read_page(c, number, page))
     return page_of(history) if since is None else own_page_of(history, since)

@@ -1,11 +1,11 @@
-"""Courtesy receipts: proof of good manners, for programs and for a site's owner."""
+"""Courtesy receipts: the requests to a source, as JSON for programs or HTML for its owner."""
 
 from operator import attrgetter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from curtsy.api.backend import TheBackend
+from curtsy.api.backend import Backend, TheBackend
 from curtsy.api.problems import problems
 from curtsy.api.receipt_html import page
 from curtsy.api.schemas.receipts import MOST_DAYS, CourtesyReceipt, receipt_of
@@ -29,16 +29,20 @@ async def get_source_receipt(
     backend: TheBackend,
     days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 7,
 ) -> Response:
-    """What the source had of us in the last days, today included; with `Accept: text/html` as a
-    page that can be sent to the site's owner."""
-    now = backend.clock.now()
-    found = await backend.read(lambda c: source(c, source_name, backend.policy, now=now))
-    today, source_id = now // DAY, found.row.id
-    receipts = await backend.read(
-        lambda c: receipts_since(c, source_id, first=today - days + 1, last=today)
-    )
-    receipt = receipt_of(found, receipts, user_agent=backend.settings.user_agent, now=now)
+    """The requests to a source in the last days, including today; with `Accept: text/html` as a
+    page to send to the site's owner."""
+    receipt = await _receipt(backend, source_name, days)
     if HTML in request.headers.get("accept", ""):
         headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
         return Response(page(receipt), headers=headers, media_type=HTML)
     return Response(receipt.model_dump_json(), media_type="application/json")
+
+
+async def _receipt(backend: Backend, name: str, days: int) -> CourtesyReceipt:
+    now = backend.clock.now()
+    found = await backend.read(lambda c: source(c, name, backend.policy, now=now))
+    today, source_id = now // DAY, found.row.id
+    receipts = await backend.read(
+        lambda c: receipts_since(c, source_id, first=today - days + 1, last=today)
+    )
+    return receipt_of(found, receipts, user_agent=backend.settings.user_agent, now=now)

@@ -1,4 +1,4 @@
-"""The runs door: named sites scraped now or on their schedule, and the queue behind them."""
+"""The runs door: scrapes sites by name, and reports on the queue and the scheduler."""
 
 from operator import attrgetter
 from typing import Any
@@ -19,12 +19,12 @@ from curtsy.api.schemas.runs import (
     SchedulerStatus,
     SchedulerTick,
     Sites,
-    in_sync,
+    enveloped,
+    limited_for_sync,
     scheduler_status,
-    site_shown,
+    site_of,
     started,
     tick_of,
-    wrapped,
 )
 from curtsy.reports.queue import queue_report
 from curtsy.requests.runs import Mode, ScrapeRequest
@@ -33,8 +33,11 @@ from curtsy.schedules.ticker import ALIVE, LATE
 from curtsy.sites import site
 
 MOST_SITES = 10_000
-WITH_RESULTS: dict[int | str, dict[str, Any]] = {
-    202: {"model": Envelope[RunStarted], "description": "With `mode=sync`: it goes on."}
+IF_RUNNING: dict[int | str, dict[str, Any]] = {
+    202: {
+        "model": Envelope[RunStarted],
+        "description": "With `mode=sync`: the run is still in progress.",
+    }
 }
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
@@ -43,55 +46,55 @@ router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter
 async def list_sites(backend: TheBackend) -> Envelope[Sites]:
     """The sites that can be scraped by name."""
     found = await backend.read(lambda c: site.list_sites(c, after="", most=MOST_SITES))
-    return Envelope(data=Sites(sites=[site_shown(one) for one in found]))
+    return Envelope(data=Sites(sites=[site_of(one) for one in found]))
 
 
 @router.post("/jobs/scrape", response_model=Envelope[RunStarted],
-             responses=WITH_RESULTS | problems(404, 409, 413, 429, 507))  # fmt: skip
+             responses=IF_RUNNING | problems(404, 409, 413, 429, 507))  # fmt: skip
 async def scrape_site(
-    asked: ScrapeRequest, backend: TheBackend, caller: TheCaller, mode: Mode = "async"
+    body: ScrapeRequest, backend: TheBackend, caller: TheCaller, mode: Mode = "async"
 ) -> Response:
-    """Scrape a site now; with `mode=sync` the answer waits for the results, at most 25 of them,
-    and is 202 when they take too long. 409 while another run of the site goes on."""
-    wanted = asked if mode == "async" else await backend.read(lambda c: in_sync(c, asked))
-    run = await backend.schedules.start_run(wanted, caller, mode)
+    """Scrape a site now. With `mode=sync` the response waits for the results, at most 25, and is
+    202 when they take too long. 409 while another run of the site is in progress."""
+    request = body if mode == "async" else await backend.read(lambda c: limited_for_sync(c, body))
+    run = await backend.schedules.start_run(request, caller, mode)
     if mode == "async":
-        return wrapped(started(run, mode))
+        return enveloped(started(run, mode))
     if not await backend.schedules.has_ended(run, within=backend.settings.sync_timeout):
-        return wrapped(started(run, mode), 202)
-    return wrapped(await backend.schedules.read_run(run))
+        return enveloped(started(run, mode), 202)
+    return enveloped(await backend.schedules.read_run(run))
 
 
 @router.get("/jobs/scrape/{run_id}", responses=problems(404))
 async def get_run(run_id: str, backend: TheBackend, connection: HTTPConnection) -> Envelope[Run]:
-    """A run: how it stands, and its results."""
+    """A run with its state and its results."""
     await require_own_job(connection, backend, run_id)
     return Envelope(data=await backend.schedules.read_run(run_id))
 
 
 @router.get("/jobs/queue/status", responses=problems())
 async def get_queue_status(backend: TheBackend) -> Envelope[QueueStatus]:
-    """What waits in each band, how long, and how fast it goes."""
+    """Waiting pages of each priority band, their age, and the throughput."""
     report = await backend.read(lambda c: queue_report(c, now=backend.clock.now()))
     return Envelope(data=status_of(report))
 
 
 @router.get("/jobs/health", responses=problems())
 async def get_queue_health(backend: TheBackend) -> Envelope[QueueHealth]:
-    """The service and its queue: workers, what waits, how much succeeds."""
+    """The health of the service and its queue: workers, waiting pages, success rate."""
     report = await backend.read(lambda c: queue_report(c, now=backend.clock.now()))
     return Envelope(data=health_of(report))
 
 
 @router.post("/scheduler/run", responses=problems(507))
 async def run_scheduler(backend: TheBackend) -> Envelope[SchedulerTick]:
-    """Queue at once what is due by schedule."""
+    """Fire all schedules that are due now."""
     return Envelope(data=tick_of(await backend.schedules.tick()))
 
 
 @router.get("/scheduler/status", responses=problems())
 async def get_scheduler_status(backend: TheBackend) -> Envelope[SchedulerStatus]:
-    """Who keeps the schedules, how well, and what comes next."""
+    """The number of schedulers and schedules, the delays of the last hour, and the next run."""
     now = backend.clock.now()
     found = await backend.read(lambda c: read_status(c, now=now, alive=ALIVE, late=LATE))
     return Envelope(data=scheduler_status(found))

@@ -1,4 +1,4 @@
-"""What the schedules will do, before they do it."""
+"""Predicts what the schedules will do."""
 
 from operator import attrgetter
 from typing import Annotated
@@ -10,7 +10,7 @@ from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.api.schemas.runs import Envelope
-from curtsy.api.schemas.schedule_preview import SchedulerPlan, plan_shown
+from curtsy.api.schemas.schedule_preview import SchedulerPlan, plan_of
 from curtsy.clock import HOUR
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
@@ -24,9 +24,9 @@ Limit = Annotated[int, Query(ge=0, le=10_000)]
 async def get_scheduler_plan(
     backend: TheBackend, caller: TheCaller, hours: Hours = 168, limit: Limit = 1_000
 ) -> Envelope[SchedulerPlan]:
-    """What the schedules will do in the coming hours, and where they get into each other's way."""
+    """Predicted slots of the schedules in the coming hours, and where they clash or overrun."""
     now = backend.clock.now()
     until = now + round(hours * HOUR)
-    ahead, found = await backend.schedules.foretell(caller.confined_to, now=now, until=until)
-    return Envelope(data=plan_shown(found, now=now, limit=limit, schedules=len(ahead.schedules),
-                                    all_of_them=ahead.all_of_them))  # fmt: skip
+    survey, found = await backend.schedules.preview(caller.confined_to, now=now, until=until)
+    return Envelope(data=plan_of(found, now=now, limit=limit, schedules=len(survey.schedules),
+                                    all_of_them=survey.all_of_them))  # fmt: skip

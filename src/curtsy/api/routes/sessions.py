@@ -1,4 +1,4 @@
-"""Browsers: a key once, then a cookie that no script can read."""
+"""Sessions for browsers: exchanges a key for a cookie that scripts cannot read."""
 
 from operator import attrgetter
 from typing import Annotated
@@ -10,7 +10,7 @@ from curtsy.access.keys import presented
 from curtsy.access.sessions import LIFETIME, Session, cookie_hash
 from curtsy.api.auth.authenticator import Authenticator
 from curtsy.api.auth.middleware import COOKIE, TheCaller, session_of
-from curtsy.api.backend import TheBackend
+from curtsy.api.backend import Backend, TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.clock import SECOND, rfc3339
@@ -22,6 +22,8 @@ router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter
 
 
 class KeyGiven(BaseModel):
+    """The key to exchange for a cookie."""
+
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra=examples.shown(examples.KEY_GIVEN)
     )
@@ -30,42 +32,40 @@ class KeyGiven(BaseModel):
 
 
 class WhoYouAre(BaseModel):
+    """The caller, with the role and quotas of the key."""
+
     user_id: str | None
-    """Null while nobody is asked for a key."""
+    """Null where no key is required."""
     role: str
     pages_per_hour: int | None
     open_jobs: int | None
-    """Quotas of the key, if it has some."""
+    """Quotas of the key; null: no quota."""
     csrf_token: str | None
-    """With a cookie: to be sent as `X-CSRF-Token` with all that changes something."""
+    """With a cookie: send this as `X-CSRF-Token` with every request that changes something."""
     expires_at: str | None
-    """Of the cookie."""
+    """When the cookie expires."""
 
 
-async def _porter(request: Request) -> Authenticator:
+async def _authenticator(request: Request) -> Authenticator:
     authenticator: Authenticator = request.app.state.authenticator
     return authenticator
 
 
-ThePorter = Annotated[Authenticator, Depends(_porter)]
+TheAuthenticator = Annotated[Authenticator, Depends(_authenticator)]
 
 
 @router.post("/session", status_code=201, responses=problems(401, 429, 507))
 async def open_session(
-    given: KeyGiven,
+    body: KeyGiven,
     request: Request,
     response: Response,
     backend: TheBackend,
-    authenticator: ThePorter,
+    authenticator: TheAuthenticator,
 ) -> WhoYouAre:
-    """Exchange a key for a cookie, for twelve hours."""
+    """Exchange a key for a session cookie that is valid for twelve hours."""
     address = request.client.host if request.client else ""
-    async with authenticator.wrong_keys.one_try(address, backend.clock):
-        key = presented(given.key.strip())
-        opened = await backend.open_session(key) if key is not None else None
-        if opened is None:
-            raise KeyNeeded
-    session, cookie = opened
+    async with authenticator.failed_attempts.attempt(address, backend.clock):
+        session, cookie = await _opened_session(backend, body.key)
     response.set_cookie(
         COOKIE, cookie, max_age=LIFETIME // SECOND, httponly=True, samesite="strict",
         secure=request.url.scheme == "https",
@@ -75,22 +75,30 @@ async def open_session(
 
 @router.get("/session", responses=problems(401))
 async def get_session(request: Request, response: Response, caller: TheCaller) -> WhoYouAre:
-    """Whose key or cookie this is."""
+    """The user and role of the key or cookie that the request carries."""
     return _who(caller, session_of(request), response)
 
 
 @router.delete("/session", status_code=204, responses=problems(401, 403, 507))
 async def close_session(
-    request: Request, backend: TheBackend, authenticator: ThePorter
+    request: Request, backend: TheBackend, authenticator: TheAuthenticator
 ) -> Response:
-    """End the cookie's session."""
+    """End the session of the cookie."""
     cookie = request.cookies.get(COOKIE)
     if cookie is not None:
         await backend.close_session(cookie_hash(cookie))
-        authenticator.forget(cookie)
+        authenticator.forget_cookie(cookie)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return response
+
+
+async def _opened_session(backend: Backend, key: str) -> tuple[Session, str]:
+    parsed = presented(key.strip())
+    opened = await backend.open_session(parsed) if parsed is not None else None
+    if opened is None:
+        raise KeyNeeded
+    return opened
 
 
 def _who(caller: Caller, session: Session | None, response: Response) -> WhoYouAre:

@@ -1,4 +1,4 @@
-"""Sites: declared by name, shown with what they say, forgotten; and the records they had."""
+"""Sites: declares, shows and deletes them, and lists the records that their runs found."""
 
 from operator import attrgetter
 from typing import Annotated, Any
@@ -25,25 +25,33 @@ router = APIRouter(
 
 
 class SiteDeclared(SiteSpec):
+    """The declaration of a site."""
+
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra=examples.shown(examples.SITE)
     )
 
 
 class SiteSaid(BaseModel):
+    """A declared site."""
+
     name: str
     declared: dict[str, Any]
-    """As it was said."""
+    """The declaration as it was sent."""
     created_at: str
     updated_at: str
 
 
 class SiteGone(BaseModel):
+    """The confirmation that a site was deleted."""
+
     name: str
     message: str
 
 
 class RecordShown(BaseModel):
+    """A record that runs of a site found."""
+
     key: str
     record: dict[str, Any]
     first_seen_at: str
@@ -57,39 +65,39 @@ class RecordList(BaseModel):
     next_cursor: str | None = None
 
 
-MADE: dict[int | str, dict[str, Any]] = {201: {"model": SiteSaid}}
+IF_CREATED: dict[int | str, dict[str, Any]] = {201: {"model": SiteSaid}}
 
 
-@router.put("/{site_name}", responses=MADE | problems(413, 507))
+@router.put("/{site_name}", responses=IF_CREATED | problems(413, 507))
 async def put_site(
-    site_name: str, words: SiteDeclared, backend: TheBackend, response: Response
+    site_name: str, body: SiteDeclared, backend: TheBackend, response: Response
 ) -> SiteSaid:
-    """Declare a site: it is as these words say, and runs on the schedule that they name."""
+    """Declare a site with its schedule; replaces an earlier declaration."""
 
-    def put(connection: Connection, around: PolicyContext) -> tuple[bool, SiteSaid]:
-        made = site.known_site(connection, site_name) is None
+    def put(connection: Connection, context: PolicyContext) -> tuple[bool, SiteSaid]:
+        is_new = site.known_site(connection, site_name) is None
         check = backend.schedules.check_payload
-        return made, _said(declare(connection, site_name, words, around, check=check))
+        return is_new, _site(declare(connection, site_name, body, context, check=check))
 
-    made, said = await backend.change_source(put)
+    is_new, declared = await backend.change_source(put)
     backend.schedules.ticker.wake()
-    response.status_code = 201 if made else 200
-    return said
+    response.status_code = 201 if is_new else 200
+    return declared
 
 
 @router.get("/{site_name}", responses=problems(404))
 async def get_site(site_name: str, backend: TheBackend) -> SiteSaid:
-    """What was declared."""
-    return _said(await backend.read(lambda c: site.find_site(c, site_name)))
+    """The declaration of a site."""
+    return _site(await backend.read(lambda c: site.find_site(c, site_name)))
 
 
 @router.delete("/{site_name}", responses=problems(404, 507))
 async def delete_site(site_name: str, backend: TheBackend) -> SiteGone:
-    """Forget a site with its schedule and its records; its runs stay."""
+    """Delete a site with its schedule and its records; its runs stay."""
     await backend.schedules.change(
         lambda c: remove_with_schedule(c, site_name, now=backend.clock.now())
     )
-    return SiteGone(name=site_name, message=f"{site_name} is forgotten; its runs are kept.")
+    return SiteGone(name=site_name, message=f"{site_name} is removed; its runs are kept.")
 
 
 @router.get("/{site_name}/records", responses=problems(404))
@@ -99,20 +107,20 @@ async def list_site_records(
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     cursor: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
 ) -> RecordList:
-    """Everything that runs of the site found, as it was last seen, in the order of the keys."""
+    """The records that runs of the site found, as last seen, sorted by key."""
 
-    def look(connection: Connection) -> list[StoredRecord]:
+    def read(connection: Connection) -> list[StoredRecord]:
         found = site.find_site(connection, site_name)
         return records_of_site(connection, found.id, after=cursor or "", most=limit + 1)
 
-    rows = await backend.read(look)
+    rows = await backend.read(read)
     return RecordList(
         records=[_record(row) for row in rows[:limit]], limit=limit,
         next_cursor=rows[limit - 1].key if len(rows) > limit else None,
     )  # fmt: skip
 
 
-def _said(found: site.Site) -> SiteSaid:
+def _site(found: site.Site) -> SiteSaid:
     return SiteSaid(name=found.name, declared=orjson.loads(found.declared),
                     created_at=rfc3339(found.created_at),
                     updated_at=rfc3339(found.updated_at))  # fmt: skip

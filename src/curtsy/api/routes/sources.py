@@ -1,4 +1,4 @@
-"""Sources: what each allows, how it stands, and what is to be otherwise."""
+"""Sources: shows their policies and state, and describes, pauses, resumes and deletes them."""
 
 from operator import attrgetter
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from curtsy.api.schemas.sources import (
     SourceDescription,
     SourceList,
     SourceShown,
-    shown,
+    source_of,
 )
 from curtsy.errors import NotFound
 from curtsy.frontier.source_policy import PolicyContext
@@ -25,13 +25,13 @@ from curtsy.store import Connection
 router = APIRouter(
     route_class=JsonRoute, prefix="/sources", generate_unique_id_function=attrgetter("name")
 )
-NOBODY = "anyone"
-"""Who paused a source where nobody is asked who it is."""
-MADE: dict[int | str, dict[str, Any]] = {201: {"model": SourceShown}}
+ANONYMOUS = "anyone"
+"""`paused_by` where requests need no key."""
+IF_CREATED: dict[int | str, dict[str, Any]] = {201: {"model": SourceShown}}
 
 
 async def _name(source_name: str) -> str:
-    """What cannot be a name, and so need not be asked for, is not found either."""
+    """Raises `NotFound` for text that cannot be the name of a source."""
     if not source.NAME.fullmatch(source_name):
         raise NotFound("source", source_name[:100])
     return source_name
@@ -48,87 +48,89 @@ async def list_sources(
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     cursor: Annotated[str | None, Query(min_length=1, max_length=300)] = None,
 ) -> SourceList:
-    """Sources by name: all, or those that somebody described. Who sees only their own jobs sees
-    only the latter, since the others tell what everybody asks for."""
+    """Sources by name, all or only described ones. Callers who see only their own jobs get only
+    described sources, since the others would show what other users fetch."""
     now, only = backend.clock.now(), described or caller.confined_to is not None
     found = await backend.read(lambda c: source.list_sources(
         c, backend.policy, after=cursor or "", most=limit + 1, described=only, now=now
     ))  # fmt: skip
-    more = len(found) > limit
     return SourceList(
-        sources=[shown(one, now) for one in found[:limit]],
+        sources=[source_of(one, now) for one in found[:limit]],
         limit=limit,
-        next_cursor=found[limit - 1].row.name if more else None,
+        next_cursor=found[limit - 1].row.name if len(found) > limit else None,
     )
 
 
 @router.get("/{source_name}", responses=problems(404))
 async def get_source(name: Name, backend: TheBackend, caller: TheCaller) -> SourceShown:
-    """One source: its policy, what was said of it, and how it stands."""
+    """A source with its description, the policy in force and its state."""
     now = backend.clock.now()
     found = await backend.read(lambda c: source.source(c, name, backend.policy, now=now))
     if caller.confined_to is not None and not found.row.described:
         raise NotFound("source", name)
-    return shown(found, now)
+    return source_of(found, now)
 
 
-@router.put("/{source_name}", responses=MADE | problems(507))
+@router.put("/{source_name}", responses=IF_CREATED | problems(507))
 async def put_source(
-    source_name: str, words: SourceDescription, backend: TheBackend, response: Response
+    source_name: str, body: SourceDescription, backend: TheBackend, response: Response
 ) -> SourceShown:
-    """Describe a source: it is as these words say, and as the settings say of everything else."""
+    """Describe a source; replaces an earlier description. Fields that are left out take the
+    defaults of the settings."""
 
-    def put(connection: Connection, around: PolicyContext) -> tuple[bool, SourceShown]:
-        made = source.put_source(connection, source_name, words, around)
-        return made, _as_it_is(connection, source_name, around)
+    def put(connection: Connection, context: PolicyContext) -> tuple[bool, SourceShown]:
+        is_new = source.put_source(connection, source_name, body, context)
+        return is_new, _read(connection, source_name, context)
 
-    made, now_so = await backend.change_source(put)
-    response.status_code = 201 if made else 200
-    return now_so
+    is_new, described = await backend.change_source(put)
+    response.status_code = 201 if is_new else 200
+    return described
 
 
 @router.patch("/{source_name}", responses=problems(404, 507))
-async def update_source(name: Name, words: SourceChanges, backend: TheBackend) -> SourceShown:
-    """Change what these words name, and nothing else; null is as the settings have it."""
+async def update_source(name: Name, body: SourceChanges, backend: TheBackend) -> SourceShown:
+    """Change only the given fields of a source; null restores the default of the settings."""
 
-    def patch(connection: Connection, around: PolicyContext) -> SourceShown:
-        source.patch_source(connection, name, words, around)
-        return _as_it_is(connection, name, around)
+    def patch(connection: Connection, context: PolicyContext) -> SourceShown:
+        source.patch_source(connection, name, body, context)
+        return _read(connection, name, context)
 
     return await backend.change_source(patch)
 
 
 @router.delete("/{source_name}", responses=problems(404, 507))
 async def delete_source(name: Name, backend: TheBackend) -> Forgotten:
-    """Forget what was said of a source: its hosts are as if nobody had described them. What waits
-    there still waits."""
-    await backend.change_source(lambda c, around: source.delete_source(c, name, around))
-    message = f"{name} is forgotten: its hosts are as the settings have them."
+    """Delete the description of a source: its hosts use the defaults of the settings. Waiting pages
+    keep waiting."""
+    await backend.change_source(lambda c, context: source.delete_source(c, name, context))
+    message = f"{name} is removed: its hosts use the defaults of the settings."
     return Forgotten(name=name, message=message)
 
 
 @router.post("/{source_name}/pause", responses=problems(404, 409, 507))
 async def pause_source(name: Name, backend: TheBackend, caller: TheCaller) -> SourceShown:
-    """Ask its hosts for nothing until it is resumed; what waits is kept."""
-    return await _paused(backend, name, by=caller.user_id or NOBODY)
+    """Send no requests to the hosts of a source until it is resumed; waiting pages keep waiting."""
+    return await _set_paused(backend, name, by=caller.user_id or ANONYMOUS)
 
 
 @router.post("/{source_name}/resume", responses=problems(404, 409, 507))
 async def resume_source(name: Name, backend: TheBackend) -> SourceShown:
-    """Go on with a paused source, at its pace."""
-    return await _paused(backend, name, by=None)
+    """Resume a paused source, at its pace."""
+    return await _set_paused(backend, name, by=None)
 
 
-async def _paused(backend: Backend, name: str, *, by: str | None) -> SourceShown:
-    def change(connection: Connection, around: PolicyContext) -> SourceShown:
+async def _set_paused(backend: Backend, name: str, *, by: str | None) -> SourceShown:
+    def change(connection: Connection, context: PolicyContext) -> SourceShown:
         if by is None:
-            source.resume_source(connection, name, now=around.now)
+            source.resume_source(connection, name, now=context.now)
         else:
             source.pause_source(connection, name, by=by)
-        return _as_it_is(connection, name, around)
+        return _read(connection, name, context)
 
     return await backend.change_source(change)
 
 
-def _as_it_is(connection: Connection, name: str, around: PolicyContext) -> SourceShown:
-    return shown(source.source(connection, name, around.defaults, now=around.now), around.now)
+def _read(connection: Connection, name: str, context: PolicyContext) -> SourceShown:
+    return source_of(
+        source.source(connection, name, context.defaults, now=context.now), context.now
+    )

@@ -1,4 +1,4 @@
-"""What became of a job's webhooks, and once more on demand."""
+"""Webhook deliveries of a job: lists and replays them, and returns the signing secret."""
 
 from operator import attrgetter
 from typing import Annotated
@@ -19,15 +19,17 @@ DeliveryId = Annotated[int, Path(ge=1, le=2**62)]
 
 
 class Delivery(BaseModel):
+    """A webhook request about the end of a job."""
+
     id: int
     url: str
     state: str
-    """waiting, delivered or failed."""
+    """`waiting`, `delivered` or `failed`."""
     round: int
-    """Which end of the job it tells of: one whose failures were tried again has several."""
+    """Which end of the job the delivery reports: a job whose failures were retried ends again."""
     attempts: int
     status: int | None
-    """Of the last answer."""
+    """The HTTP status of the last response."""
     error: str | None
     created_at: str
     next_attempt_at: str | None
@@ -49,7 +51,7 @@ class SigningSecret(BaseModel):
 
 @router.get("/jobs/{job_id}/webhooks", responses=problems(404))
 async def list_webhook_deliveries(job: JobId, backend: TheBackend) -> Deliveries:
-    """One delivery for each time the job ended."""
+    """The webhook deliveries of a job: one for each time the job ended."""
     await backend.job(job)
     rows = await backend.read(lambda c: deliveries_of(c, job))
     return Deliveries(deliveries=[_delivery(row) for row in rows])
@@ -60,15 +62,15 @@ async def list_webhook_deliveries(job: JobId, backend: TheBackend) -> Deliveries
 async def replay_webhook_delivery(
     job: JobId, delivery: DeliveryId, backend: TheBackend
 ) -> Replayed:
-    """Deliver it once more; 409 while it is still being tried."""
+    """Send a delivery again; 409 while it is still being tried."""
     await backend.job(job)
     await backend.replay_delivery(job, delivery)
-    return Replayed(delivery=delivery, message="It is delivered once more.")
+    return Replayed(delivery=delivery, message="The delivery is queued again.")
 
 
 @router.get("/webhooks/secret", responses=problems(507))
 async def get_webhook_secret(backend: TheBackend) -> SigningSecret:
-    """With what this installation signs its webhooks."""
+    """The secret with which this installation signs its webhooks."""
     return SigningSecret(secret=await backend.signing_secret())
 
 

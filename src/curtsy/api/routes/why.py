@@ -1,4 +1,4 @@
-"""Why it waits: a job, a page, a source."""
+"""Explains why a job, a page or a source waits."""
 
 from operator import attrgetter
 
@@ -19,8 +19,8 @@ router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter
 
 @router.get("/jobs/{job_id}/why", responses=problems(404))
 async def explain_job(job: JobId, backend: TheBackend, caller: TheCaller) -> JobWaiting:
-    """What the job waits for, source by source, when it may be expected to end, and where its
-    pages' time went so far."""
+    """What a job waits for, source by source, its predicted end, and where the time of its pages
+    went so far."""
     now, confined = backend.clock.now(), caller.confined_to is not None
     why = await backend.read(lambda c: why_job(c, job, backend.policy, now=now, confined=confined))
     return job_waiting(why, now)
@@ -30,7 +30,7 @@ async def explain_job(job: JobId, backend: TheBackend, caller: TheCaller) -> Job
 async def explain_page(
     request: Request, page: PageId, backend: TheBackend, caller: TheCaller
 ) -> Waiting:
-    """What the page waits for, and when it may be expected to start."""
+    """What a page waits for, and its predicted start."""
     number = int(page.removeprefix("art_"), 16)
     await require_own_page(request, backend, number, page)
     now, confined = backend.clock.now(), caller.confined_to is not None
@@ -42,7 +42,7 @@ async def explain_page(
 
 @router.get("/sources/{source_name}/why", responses=problems(404))
 async def explain_source(source_name: str, backend: TheBackend) -> Waiting:
-    """What the source's next request waits for."""
+    """What the next request of a source waits for."""
     now = backend.clock.now()
     why = await backend.read(lambda c: why_source(c, source_name, backend.policy, now=now))
     return waiting(why, now)

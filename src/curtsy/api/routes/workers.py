@@ -1,4 +1,4 @@
-"""Who works, on what."""
+"""Lists the workers and the pages that they fetch."""
 
 from operator import attrgetter
 
@@ -15,7 +15,7 @@ router = APIRouter(generate_unique_id_function=attrgetter("name"))
 
 
 class Worker(BaseModel):
-    """A process that fetches, as its last heartbeat left it."""
+    """A process that fetches pages, as of its last heartbeat."""
 
     id: str
     machine: str
@@ -23,31 +23,31 @@ class Worker(BaseModel):
     program: str
     started_at: str
     alive: bool
-    """It was heard of within its lease."""
+    """Whether its last heartbeat is within its lease."""
     lease_until: str
     draining: bool
-    """It ends what is open and starts nothing more."""
+    """Whether it finishes its open requests and starts no new ones."""
     in_flight: int
     pages: list[str]
-    """That it is busy with."""
+    """The pages that it is fetching."""
     leases: int
-    """Sources that are its own for now."""
+    """How many sources it has leased."""
 
 
 class WorkerList(BaseModel):
     workers: list[Worker]
-    """The longest at work first."""
+    """Ordered by start, the oldest first."""
     alive: int
 
 
 @router.get("/workers", responses=problems())
 async def list_workers(backend: TheBackend) -> WorkerList:
-    """Every worker: where it runs, whether it lives, what it holds."""
+    """All workers: the machine, whether the worker is alive, its pages in flight and its leases."""
     found = await backend.read(lambda c: all_workers(c, now=backend.clock.now()))
-    return WorkerList(workers=[_shown(one) for one in found], alive=sum(w.alive for w in found))
+    return WorkerList(workers=[_worker(one) for one in found], alive=sum(w.alive for w in found))
 
 
-def _shown(worker: WorkerStatus) -> Worker:
+def _worker(worker: WorkerStatus) -> Worker:
     return Worker(
         id=worker.id, machine=worker.machine, pid=worker.pid, program=worker.program,
         started_at=rfc3339(worker.started_at), alive=worker.alive,

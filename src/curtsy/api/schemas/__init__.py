@@ -1,1 +1,1 @@
-"""Answers of the API as pydantic models, and how each is made from rows."""
+"""Responses of the API as pydantic models, and the functions that build them from rows."""

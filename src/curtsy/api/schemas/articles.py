@@ -1,13 +1,10 @@
-"""The articles door's requests and answers, as its document has them."""
+"""Responses of the articles door."""
 
 from typing import Any
 
 import orjson
 from fastapi import Response
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-)
+from pydantic import BaseModel, ConfigDict
 
 from curtsy.api.schemas.idempotency import REPLAYED
 from curtsy.jobs import Submitted
@@ -29,7 +26,8 @@ class ArticlesCreated(BaseModel):
 
 
 class ScrapedArticle(BaseModel):
-    """With what else the scraper found: byline, date, language, markdown, site, description."""
+    """A scraped page. The scraper may add fields: byline, date, language, markdown, site,
+    description."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -66,7 +64,7 @@ class ArticleResults(BaseModel):
     results: list[ScrapedArticle]
     failed_articles: list[FailedArticle]
     next_cursor: str | None = None
-    """There is more: ask again with this as `cursor`."""
+    """Send this as `cursor` to get the next page; null: there are no more results."""
 
 
 def created(submitted: Submitted) -> Response:

@@ -1,4 +1,4 @@
-"""A stored document as JSON can carry it: as text where it is text, as base64 elsewhere."""
+"""Stored documents in JSON: text as text, other content as base64."""
 
 import base64
 import codecs
@@ -11,26 +11,27 @@ _TEXT_TYPES = ("application/json", "application/xml", "application/javascript",
 _TEXT_ENDINGS = ("+json", "+xml")
 _CHARSETS = ("ascii", "utf-8", "utf-16", "utf-32", "iso8859", "cp", "koi8", "mac-", "tis-620",
              "gb", "hz", "big5", "shift_jis", "euc", "iso2022", "johab", "ptcp154")  # fmt: skip
-"""How Python's names of charsets for text begin; its others are escapes, tricks and slow."""
+"""Prefixes of Python's names of text charsets. Python's other codecs are escapes or transforms,
+and slow."""
 
 
-class _Unpacking(threading.local):
-    """One for each thread: making it costs ten times as much as a short text."""
+class _Decompressor(threading.local):
+    """One per thread: creating it costs ten times as much as decompressing a short text."""
 
     def __init__(self) -> None:
         self.zstd = zstandard.ZstdDecompressor()
 
 
-_unpacking = _Unpacking()
+_decompressor = _Decompressor()
 
 
-def unpacked(content: bytes, size: int) -> bytes:
-    """The document's own bytes; `size` is how many they are."""
-    return _unpacking.zstd.decompress(content, max_output_size=max(size, 1))
+def decompressed(content: bytes, size: int) -> bytes:
+    """`size`: the length of the decompressed document."""
+    return _decompressor.zstd.decompress(content, max_output_size=max(size, 1))
 
 
 def as_text(content: bytes, content_type: str, charset: str | None) -> str | None:
-    """None: it is not text. Whatever the bytes are, this does not fail."""
+    """Returns None for content that is not text. Never fails, whatever the bytes are."""
     if not (charset or is_text(content_type)):
         return None
     if known := _known_charset(charset):

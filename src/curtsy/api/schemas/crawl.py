@@ -1,4 +1,4 @@
-"""The crawl door's requests and answers, as its document has them."""
+"""Responses of the crawl door."""
 
 from fastapi import Response
 from pydantic import BaseModel, ConfigDict
@@ -16,7 +16,7 @@ class CrawlCreated(BaseModel):
     job_id: str
     scheduled: bool
     cached: bool
-    """The same was asked for a short while ago: this is that job."""
+    """True: an equal request created this job a short while ago."""
     cached_at: str | None
     logs_url: str
     status_url: str
@@ -26,33 +26,35 @@ class CrawlScheduled(BaseModel):
     model_config = ConfigDict(json_schema_extra=examples.shown(examples.CRAWL_SCHEDULED))
 
     job_id: str
-    """Of the first slot; later ones have jobs of their own."""
+    """The job of the first slot; each later slot gets a job of its own."""
     scheduled: bool
     next_run: str | None
     schedule_id: str | None
     cached: bool
-    """The same was asked for a short while ago: this is what it came to."""
+    """True: an equal request created this schedule a short while ago."""
     cached_at: str | None
     logs_url: str
     status_url: str
 
 
-def scheduled(made: ScheduledJob) -> Response:
-    shape = CrawlScheduled(
-        job_id=made.job, scheduled=True, schedule_id=made.schedule,
-        next_run=rfc3339(made.next_at) if made.next_at is not None else None,
-        cached=made.repeated_at is not None,
-        cached_at=rfc3339(made.repeated_at) if made.repeated_at is not None else None,
-        logs_url=f"/jobs/{made.job}/logs", status_url=f"/jobs/{made.job}/status",
+def scheduled(job: ScheduledJob) -> Response:
+    body = CrawlScheduled(
+        job_id=job.job, scheduled=True, schedule_id=job.schedule,
+        next_run=rfc3339(job.next_at) if job.next_at is not None else None,
+        cached=job.repeated_at is not None,
+        cached_at=rfc3339(job.repeated_at) if job.repeated_at is not None else None,
+        logs_url=f"/jobs/{job.job}/logs", status_url=f"/jobs/{job.job}/status",
     )  # fmt: skip
-    headers = REPLAYED if made.replayed else None
-    return Response(shape.model_dump_json(), 202, headers, "application/json")
+    headers = REPLAYED if job.replayed else None
+    return Response(body.model_dump_json(), 202, headers, "application/json")
 
 
-def created(submitted: Submitted) -> CrawlCreated:
+def created(submitted: Submitted) -> Response:
     at = submitted.created_at
-    return CrawlCreated(
+    body = CrawlCreated(
         job_id=submitted.job, scheduled=False, cached=submitted.repeated,
         cached_at=rfc3339(at) if at is not None else None,
         logs_url=f"/jobs/{submitted.job}/logs", status_url=f"/jobs/{submitted.job}/status",
     )  # fmt: skip
+    headers = REPLAYED if submitted.replayed else None
+    return Response(body.model_dump_json(), 200, headers, "application/json")

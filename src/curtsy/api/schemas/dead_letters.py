@@ -1,4 +1,4 @@
-"""Dead letters, as they are asked for and shown."""
+"""Dead letters: requests that select them, and responses that show them."""
 
 from typing import Any, Literal
 
@@ -20,6 +20,8 @@ LARGEST_ID = 2**62
 
 
 class Letter(BaseModel):
+    """A page that failed for good."""
+
     id: int
     page_id: str
     url: str
@@ -28,27 +30,29 @@ class Letter(BaseModel):
     family: Family
     error: str
     attempts: int
-    """How often the page was tried before it was given up."""
+    """How often the page was tried before it became a dead letter."""
     retries: int
-    """How often somebody had it tried again since."""
+    """How often the dead letter was retried since."""
     state: State
     created_at: str
 
 
 class LetterStory(Letter):
+    """A dead letter with the history of its page."""
+
     traceback: str | None = None
     history: list[Attempt]
     """All attempts at the page, the newest first."""
 
 
 class LetterGroup(BaseModel):
-    """Open letters with one cause."""
+    """Open dead letters with the same cause."""
 
     kind: Kind
     family: Family
     means: str
     retried: bool
-    """Whether this kind is tried again by itself before it is given up."""
+    """Whether failures of this kind are retried automatically before the page is given up."""
     count: int
     count_is_capped: bool
     newest: Letter
@@ -62,7 +66,7 @@ class LetterList(BaseModel):
 
 
 class Which(BaseModel):
-    """Which open letters are meant: those that fit everything that is said."""
+    """Selects the open dead letters that match all given fields."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -75,37 +79,39 @@ class Which(BaseModel):
     source: str | None = Field(None, max_length=300)
     all: bool = False
     preview: bool = True
-    """Only say how many there are. Send `false` to have it done."""
+    """True: only count the letters. Send `false` to change them."""
 
     @model_validator(mode="after")
-    def _says_which(self) -> "Which":
+    def _require_selection(self) -> "Which":
         if self.ids is not None and (self.kind or self.source or self.all):
-            raise ValueError("say either ids, or kind and source, or all")
+            raise ValueError("send either ids, or kind and source, or all")
         if self.ids is None and not (self.kind or self.source or self.all):
-            raise ValueError("say which: ids, kind, source, or all")
+            raise ValueError("select letters by ids, kind, source, or all")
         if self.ids is not None and not all(0 < i < LARGEST_ID for i in self.ids):
-            raise ValueError("an id is not one of a dead letter")
+            raise ValueError("an id is not that of a dead letter")
         return self
 
 
 class SettledLetters(BaseModel):
+    """What a retry or resolve changed, or with `preview` would change."""
+
     preview: bool
     letters: int
-    """That were settled; in a preview, that would be."""
+    """Letters that were changed; in a preview, that would be changed."""
     letters_is_capped: bool = False
     pages: int = 0
-    """That wait again."""
+    """Pages that were queued again."""
     jobs: int = 0
-    """That were opened again."""
+    """Jobs that were reopened."""
     left: int = 0
-    """Letters that are still to be done: ask again. Counted up to 10,000."""
+    """Letters still to be changed: send the request again. Counted up to 10,000."""
     groups: list[LetterGroup] = Field(default_factory=list)
 
 
-def meant(which: Which) -> LetterSelection:
-    if which.kind is not None and which.kind not in list(Kind):
-        raise BadRequest([f"There is no kind {which.kind[:100]!r}."])
-    return LetterSelection(which.ids, which.kind, which.source)
+def selection_of(body: Which) -> LetterSelection:
+    if body.kind is not None and body.kind not in list(Kind):
+        raise BadRequest([f"There is no kind {body.kind[:100]!r}."])
+    return LetterSelection(body.ids, body.kind, body.source)
 
 
 def settled(done: Settled, left: int = 0) -> SettledLetters:
@@ -113,7 +119,7 @@ def settled(done: Settled, left: int = 0) -> SettledLetters:
                           left=left)  # fmt: skip
 
 
-def shown(row: StoredLetter) -> Letter:
+def letter_of(row: StoredLetter) -> Letter:
     return Letter(**_fields(row))
 
 
@@ -126,7 +132,8 @@ def group_of(group: Group) -> LetterGroup:
     rule = RULES[group.kind]
     return LetterGroup(
         kind=group.kind, family=rule.family, means=rule.means, retried=rule.retried,
-        count=group.count.number, count_is_capped=group.count.capped, newest=shown(group.newest),
+        count=group.count.number, count_is_capped=group.count.capped,
+        newest=letter_of(group.newest),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The fetch door's requests and answers."""
+"""Responses of the fetch door."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import orjson
 from fastapi import Response
 from pydantic import BaseModel, ConfigDict
 
-from curtsy.api.schemas.content import as_base64, as_text, unpacked
+from curtsy.api.schemas.content import as_base64, as_text, decompressed
 from curtsy.api.schemas.idempotency import REPLAYED
 from curtsy.api.schemas.jobs import Job
 from curtsy.clock import rfc3339
@@ -26,9 +26,9 @@ class FetchCreated(BaseModel):
     status: str
 
 
-def created(asked: FetchRequest, submitted: Submitted) -> Response:
+def created(request: FetchRequest, submitted: Submitted) -> Response:
     status = FETCH[JobState.QUEUED if submitted.new else JobState.SUCCEEDED]
-    body = {"id": submitted.job, "url": asked.url, "status": status}
+    body = {"id": submitted.job, "url": request.url, "status": status}
     headers = {"Location": f"/jobs/{submitted.job}"}
     if submitted.replayed:
         headers |= REPLAYED
@@ -36,7 +36,7 @@ def created(asked: FetchRequest, submitted: Submitted) -> Response:
 
 
 def with_content(job: Job, result: FetchResult) -> bytes:
-    """The job as JSON. Large contents make it slow: not for the event loop."""
+    """Returns the job as JSON. Slow for large content: call it in a thread."""
     body = job.model_dump(exclude_none=True, exclude={"created_at"})
     if result.document is not None:
         body |= _content(result.document)
@@ -46,7 +46,7 @@ def with_content(job: Job, result: FetchResult) -> bytes:
 
 
 def _content(document: StoredDocument) -> dict[str, Any]:
-    content = unpacked(document.content, document.bytes)
+    content = decompressed(document.content, document.bytes)
     text = as_text(content, document.content_type, document.charset)
     if text is not None:
         return {"content": text, "content_type": document.content_type}

@@ -1,4 +1,4 @@
-"""Jobs in the fields and words of the door that made them."""
+"""Jobs, each in the fields and status words of the door that created it."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ from curtsy.sites.runs import task_id
 class AnyJob(BaseModel):
     door: str
     state: JobState
-    """The engine's own word."""
+    """The state in the engine's terms, the same for all doors."""
     paused: bool | None = None
     eta: str | None = None
-    """When it may be expected to end, as far as that can be foretold."""
+    """The predicted end of the job, where it can be predicted."""
     finish_by: str | None = None
     in_time: bool | None = None
-    """Whether it may be expected to end by then, or did."""
+    """Whether the job ended by `finish_by`, or is predicted to."""
     schedule_id: str | None = None
-    """Of the schedule whose slot it is."""
+    """The schedule that created the job."""
     next_run: str | None = None
-    """Of that schedule: its next slot; of a job that waits for its slot, this one."""
+    """The next slot of that schedule; for a job that waits for its slot, that slot."""
 
 
 class FetchFields(AnyJob):
@@ -33,7 +33,7 @@ class FetchFields(AnyJob):
     url: str
     status: str
     error: str | None = None
-    """Of a job in error: why, in a sentence."""
+    """Why the job failed, in a sentence."""
 
 
 class FetchSummary(FetchFields):
@@ -44,7 +44,7 @@ class FetchJob(FetchFields):
     model_config = ConfigDict(json_schema_extra=examples.shown(examples.FETCH_COMPLETED))
 
     content: str | None = None
-    """Of a completed job: its text, or its bytes in base64."""
+    """For a completed job: the text, or the bytes in base64."""
     content_encoding: str | None = None
     """`base64` where the content is not text."""
     content_type: str | None = None
@@ -52,7 +52,7 @@ class FetchJob(FetchFields):
 
 
 class ArticlesJob(AnyJob):
-    """`completed` counts what came from the cache, too."""
+    """A job of the articles door. `completed` includes articles from the cache."""
 
     model_config = ConfigDict(json_schema_extra=examples.shown(examples.ARTICLES_STATUS))
 
@@ -78,9 +78,9 @@ class CrawlJob(AnyJob):
     status: str
     spider: str
     spider_job_id: str
-    """Of a built-in spider: the job itself."""
+    """For built-in spiders, the same as `job_id`."""
     total_pages: int
-    """So far: a crawl finds more as it goes."""
+    """Pages found so far: the number grows while the crawl runs."""
     completed: int
     failed: int
     cancelled: int = 0
@@ -95,7 +95,7 @@ class CrawlJob(AnyJob):
 
 
 class RunJob(AnyJob):
-    """A run of a site; `GET /jobs/scrape/{run_id}` has its results."""
+    """A run of a site; `GET /jobs/scrape/{run_id}` returns its results."""
 
     run_id: str
     task_id: str
@@ -118,7 +118,7 @@ class JobList(BaseModel):
     jobs: list[Job]
     total: int
     total_is_capped: bool
-    """There are more than `total`; they were not counted."""
+    """True: there are more jobs than `total`; counting stopped there."""
     limit: int
     skip: int
     next_cursor: str | None = None

@@ -1,4 +1,4 @@
-"""A page, as it is shown."""
+"""Pages and the attempts at them."""
 
 from typing import Literal
 
@@ -24,7 +24,8 @@ STATUS: dict[PageState, PageStatus] = {
 
 
 class Attempt(BaseModel):
-    """One try. `turn` counts all tries of the page, `attempt` those of one visit."""
+    """One attempt to fetch a page. `turn` counts all attempts at the page, `attempt` those of one
+    visit."""
 
     turn: int
     attempt: int
@@ -34,13 +35,13 @@ class Attempt(BaseModel):
     kind: Kind | None = None
     status: int | None = None
     bytes: int | None = None
-    """As transferred."""
+    """Bytes as transferred."""
     memory: int | None = None
-    """The most that the process that parsed the page has had."""
+    """Peak memory of the process that parsed the page, in bytes."""
     error: str | None = None
     traceback: str | None = None
     worker: str | None = None
-    """As the traceback, not for those who see only their own."""
+    """Worker and traceback are hidden from callers who see only their own jobs."""
     started_at: str
     ended_at: str
 
@@ -57,20 +58,21 @@ class Page(BaseModel):
     error_kind: Kind | None = None
     retry_count: int
     reference_count: int | None = None
-    """How many items of jobs have asked for it; not for those who see only their own."""
+    """How many items of jobs requested the page; hidden like `worker`."""
     etag: str | None = None
     last_modified: str | None = None
     document_version: int
-    """Of the newest content; 0 when there is none."""
+    """The version of the newest content; 0: there is none."""
     created_at: str
     checked_at: str | None = None
     fetched_at: str | None = None
     due_at: str | None = None
-    """When it is tried next, if that is set."""
+    """The time of the next attempt, if one is set."""
     current_url: str | None = None
-    """Where it moved to, while it is on its way there."""
+    """The target of a redirect that is being followed."""
     history: list[Attempt]
-    """The newest first, at most 200; for those who see only their own, since they asked."""
+    """Newest first, at most 200. Callers who see only their own jobs get the attempts since their
+    first request for the page."""
 
 
 def page_of(found: PageHistory) -> Page:
@@ -87,12 +89,12 @@ def page_of(found: PageHistory) -> Page:
 
 
 def own_page_of(found: PageHistory, since: int) -> Page:
-    """As one sees it who asked for it then: nothing of what it is to others."""
-    theirs = [attempt for attempt in found.attempts if attempt.ended_at >= since]
-    page = page_of(found._replace(attempts=theirs))
-    bare = [attempt.model_copy(update={"worker": None, "traceback": None})
+    """The page for a caller who first requested it at `since`: without data about other users."""
+    visible = [attempt for attempt in found.attempts if attempt.ended_at >= since]
+    page = page_of(found._replace(attempts=visible))
+    history = [attempt.model_copy(update={"worker": None, "traceback": None})
             for attempt in page.history]  # fmt: skip
-    return page.model_copy(update={"reference_count": None, "history": bare})
+    return page.model_copy(update={"reference_count": None, "history": history})
 
 
 def attempt_of(row: StoredAttempt) -> Attempt:
@@ -111,5 +113,5 @@ def _state(found: PageHistory) -> PageState:
             return "started"
         return "retry" if page.attempt else "pending"
     if page.outcome is None:
-        return "cancelled"  # taken back before anything came of it
+        return "cancelled"  # cancelled before any attempt ended
     return "dead_letter" if page.outcome == "failed" else "success"

@@ -1,4 +1,4 @@
-"""What a job would come to, as it is shown."""
+"""The response to a `dry_run`: what a job would do, and when it would end."""
 
 from typing import Any
 
@@ -12,53 +12,55 @@ from curtsy.explain.plan import SHOWN, Plan
 
 
 class PlannedAtSource(BaseModel):
+    """The part of a planned job at one source."""
+
     source: str
     pages: int
     ahead: int
-    """Visits that would go before the job's last page."""
+    """Visits that would be fetched before the job's last page."""
     predicted_start_at: str | None = None
     predicted_finish_at: str | None = None
-    """None of them: the source is paused."""
+    """Both null: the source is paused."""
 
 
 class Suggestion(BaseModel):
-    """The job would end too late. Each of these alone would make it, at the source that ends last;
-    what would not do is left out."""
+    """The job would end too late. Each of these changes alone would let it end in time, at the
+    source that ends last; changes that would not suffice are left out."""
 
     source: str
     pages_in_time: int
-    """So many of the job's pages would be in time as things are."""
+    """How many of the job's pages would be in time without a change."""
     with_priority_1_finish_at: str | None = None
-    """When it would end if all its pages had priority 1."""
+    """When the job would end if all its pages had priority 1."""
     min_delay_seconds_needed: float | None = None
-    """Between two requests to the source."""
+    """The delay between two requests to the source."""
     requests_per_hour_needed: int | None = None
     without_respectful_hours_finish_at: str | None = None
-    """When it would end if the source had no `respectful_hours`."""
+    """When the job would end if the source had no `respectful_hours`."""
 
 
 class PlannedJob(BaseModel):
-    """Nothing was submitted (`dry_run`)."""
+    """The plan of a `dry_run`; nothing was submitted."""
 
     dry_run: bool = True
     total: int
     new: int
     cached: int
-    """No older than `max_age`: they would not be fetched."""
+    """Stored pages no older than `max_age`, which would not be fetched."""
     joined: int
-    """Other jobs wait for them already: they would be fetched once for all."""
+    """Pages that other jobs wait for already: they would be fetched once for all."""
     refused_by_robots: int
-    """As far as the hosts' robots.txt is known here."""
+    """Pages that robots.txt forbids, as far as the robots.txt of their hosts is known here."""
     refused_by_guard: int
-    """They lead to addresses that nothing is fetched from: a submit would be refused."""
+    """URLs at addresses that must not be fetched: a submit would be refused."""
     refused_urls: list[str]
-    """The first hundred of both."""
+    """The first hundred of both kinds."""
     sources: list[PlannedAtSource]
-    """The last to end first; at most a hundred."""
+    """At most a hundred, the last to end first."""
     reasons: list[Reason]
-    """What a person would have to see to first: pauses, or that there is no worker."""
+    """What blocks the job until a person acts: pauses, or a lack of workers."""
     predicted_finish_at: str | None = None
-    """If workers work; left out if a source is paused, since nobody can tell then."""
+    """Assumes that workers run; left out if a source is paused, since no prediction is possible."""
     finish_by: str | None = None
     in_time: bool | None = None
     suggestion: Suggestion | None = None

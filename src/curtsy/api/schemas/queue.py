@@ -1,4 +1,4 @@
-"""The queue in figures, as it is shown."""
+"""The queue's figures, per priority band and in total."""
 
 from typing import Literal
 
@@ -9,19 +9,19 @@ from curtsy.reports.queue import BandQueue, QueueReport
 
 
 class BandStatus(BaseModel):
-    """Pages of one band. Those in flight wait no more."""
+    """The waiting pages of one priority band; pages in flight do not count."""
 
     waiting: int
     due_retries: int
-    """That were postponed and could start by now."""
+    """Postponed pages that are due now."""
     later_retries: int
-    """That are postponed to a moment yet to come."""
+    """Postponed pages that are not due yet."""
     oldest_wait_seconds: float | None
-    """Since the page was asked for, of those that could start; null when none could."""
+    """Age of the oldest page that could start; null: no page could."""
     capped: bool
-    """A deep backlog: more than `waiting` may wait; it was not counted."""
+    """True: more pages than `waiting` may wait; counting stopped there."""
     retries_capped: bool
-    """The same of retries."""
+    """The same for the retries."""
 
 
 class Bands(BaseModel):
@@ -44,43 +44,43 @@ class Latency(BaseModel):
 class QueueStatus(BaseModel):
     bands: Bands
     in_flight: int
-    """Pages that live workers are busy with."""
+    """Pages that live workers are fetching."""
     workers: int
-    """That live."""
+    """Live workers."""
     pages_per_minute: float
-    """That ended in the last minute, well or not."""
+    """Pages that ended in the last minute, successful or not."""
     latency_ms: Latency | None
-    """Of the newest attempts; null when there are none."""
+    """Latency of the newest attempts; null: there are none."""
     attempts: int
-    """So many of them were looked at."""
+    """How many attempts the latency was measured on."""
 
 
 class QueueHealth(BaseModel):
-    """The service and its queue: is something wrong, and what?"""
+    """The health of the service and its queue."""
 
     service: Literal["ok", "degraded"]
-    """`degraded`: no worker lives, so nothing is fetched."""
+    """`degraded`: there is no live worker, so nothing is fetched."""
     database: Literal["ok"] = "ok"
     workers: int
     in_flight: int
     waiting: int
-    """In all bands, retries that are due included."""
+    """Waiting pages of all bands, including retries that are due."""
     waiting_is_capped: bool
     oldest_wait_seconds: float | None
     success_rate: float | None
-    """Of the newest pages that ended, from 0 to 1; null when there are none."""
+    """Share of the newest finished pages that succeeded, from 0 to 1; null: there are none."""
 
 
 def status_of(report: QueueReport) -> QueueStatus:
-    speed = report.throughput
+    throughput = report.throughput
     bands = {band.name.lower(): _band(found, report.at) for band, found in report.bands.items()}
     return QueueStatus(
         bands=Bands(**bands),
         in_flight=report.in_flight,
         workers=len(report.live),
-        pages_per_minute=round(speed.pages_per_minute, 1),
-        latency_ms=_latency(speed.latency) if speed.latency else None,
-        attempts=speed.attempts,
+        pages_per_minute=round(throughput.pages_per_minute, 1),
+        latency_ms=_latency(throughput.latency) if throughput.latency else None,
+        attempts=throughput.attempts,
     )
 
 

@@ -1,4 +1,4 @@
-"""A courtesy receipt: what a site had of us, day by day."""
+"""Courtesy receipts: the requests that curtsy sent to a source, day by day."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -15,35 +15,37 @@ MOST_DAYS = 92
 
 class ReceiptDay(BaseModel):
     day: str | None = None
-    """UTC; null in the sum of all days."""
+    """In UTC; null in the total of all days."""
     requests: int
-    """Of all sorts, robots.txt included."""
+    """All requests, including those for robots.txt."""
     robots_requests: int
     robots_refusals: int
-    """Pages that were not asked for, because robots.txt says so."""
+    """Pages not requested because robots.txt forbids them."""
     smallest_gap_seconds: float | None
-    """Between two requests that left."""
+    """The smallest gap between two requests."""
     retry_afters_honoured: int
     rests_of_our_own: int
-    """After a failure, without being asked to."""
+    """Rests after a failure that the site did not ask for."""
     not_modified: int
     bytes: int
     bytes_saved: int
-    """Not sent again, since the page was as we had it."""
+    """Bytes not transferred again, since the page was unchanged."""
 
 
 class CourtesyReceipt(BaseModel):
+    """The requests that curtsy sent to a source, and the limits that it promises to keep."""
+
     source: str
     hosts: list[str]
     user_agent: str
-    """The name by which we went."""
+    """The user agent of the requests."""
     promised_gap_seconds: float
-    """As the policy and the site's robots.txt are now; 0: only the number at once is limited."""
+    """By the current policy and the site's robots.txt; 0: only concurrent requests are limited."""
     promised_at_once: int
     promised_requests_per_hour: int | None = None
     obeys_robots: bool
     days: list[ReceiptDay]
-    """The newest first; none for a day without a request."""
+    """Newest first; days without a request are left out."""
     total: ReceiptDay
     as_of: str
 

@@ -1,21 +1,23 @@
-"""A job's results: what its items ended with, in their order, read piece by piece."""
+"""A job's results as JSON: one document, or one line per page."""
 
 from typing import Any
 
 import orjson
 
-from curtsy.api.schemas.content import as_base64, as_text, unpacked
+from curtsy.api.schemas.content import as_base64, as_text, decompressed
 from curtsy.clock import rfc3339
+from curtsy.jobs.job import Job
 from curtsy.jobs.results import EndedItem, Piece
-from curtsy.model.jobs import ItemState, page_name
+from curtsy.model.jobs import ItemState, JobState, page_name
+from curtsy.model.status_words import word
 
 
 def article_of(row: EndedItem) -> dict[str, Any]:
-    """A page that was scraped. Unpacking makes it slow: not for the event loop."""
+    """Returns a scraped page. Decompression makes it slow: call it in a thread."""
     document = row.document
     assert document is not None, "a done item has its document"
     assert row.fetched_at is not None
-    made: dict[str, Any] = {
+    article: dict[str, Any] = {
         "article_id": page_name(row.page_id),
         "url": row.url,
         "source": row.source_label,
@@ -26,17 +28,17 @@ def article_of(row: EndedItem) -> dict[str, Any]:
         "cached": row.cached,
     }
     if row.found_at != row.url:
-        made["found_at"] = row.found_at
-    content = unpacked(document.content, document.bytes)
+        article["found_at"] = row.found_at
+    content = decompressed(document.content, document.bytes)
     if row.scraper == "article":
         found: dict[str, Any] = orjson.loads(content)
-        made["title"], made["content"] = found.pop("title", None), found.pop("text", None)
-        return made | found
+        article["title"], article["content"] = found.pop("title", None), found.pop("text", None)
+        return article | found
     text = as_text(content, document.content_type, document.charset)
-    made["content_type"] = document.content_type
+    article["content_type"] = document.content_type
     if text is None:
-        return made | {"content": as_base64(content), "content_encoding": "base64"}
-    return made | {"content": text}
+        return article | {"content": as_base64(content), "content_encoding": "base64"}
+    return article | {"content": text}
 
 
 def failure_of(row: EndedItem) -> dict[str, Any]:
@@ -52,22 +54,31 @@ def failure_of(row: EndedItem) -> dict[str, Any]:
 
 
 def as_lines(piece: Piece) -> bytes:
-    """A line for each: a page that was scraped, or why it was not."""
+    """Returns one line per page: the scraped page, or why it failed."""
     return b"".join(_line(row) for row in piece.items)
+
+
+def as_document(job: Job, piece: Piece) -> bytes:
+    """Returns the results document: the job's figures, its results and its failures."""
+    done = [article_of(row) for row in piece.items if row.is_success]
+    failed = [failure_of(row) for row in piece.items if not row.is_success]
+    body = _head(job) | {"results": done, "failed_articles": failed}
+    return orjson.dumps(body | {"next_cursor": str(piece.last)} if piece.more else body)
 
 
 def _line(row: EndedItem) -> bytes:
     if row.is_success:
-        made = {"status": "SCRAPED"} | article_of(row)
+        line = {"status": "SCRAPED"} | article_of(row)
     else:
         cancelled = row.state == ItemState.CANCELLED
-        made = {"status": "CANCELLED" if cancelled else "FAILED"} | failure_of(row)
-    return orjson.dumps(made, option=orjson.OPT_APPEND_NEWLINE)
+        line = {"status": "CANCELLED" if cancelled else "FAILED"} | failure_of(row)
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def as_answer(head: dict[str, Any], piece: Piece) -> bytes:
-    """The document of the articles door: head, results, failures."""
-    done = [article_of(row) for row in piece.items if row.is_success]
-    failed = [failure_of(row) for row in piece.items if not row.is_success]
-    body = head | {"results": done, "failed_articles": failed}
-    return orjson.dumps(body | {"next_cursor": str(piece.last)} if piece.more else body)
+def _head(job: Job) -> dict[str, Any]:
+    state = JobState(job.state)
+    return {
+        "job_id": job.public_id, "status": word(job.door, state, job.done), "state": state,
+        "door": job.door, "total_articles": job.total, "successful": job.done,
+        "failed": job.failed,
+    }  # fmt: skip

@@ -1,7 +1,7 @@
-"""The runs door's requests and answers, as its document has them."""
+"""Responses of the runs door, in their envelope: runs, sites and the scheduler's status."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import orjson
 from fastapi import Response
@@ -18,7 +18,15 @@ from curtsy.sites.records import changes_of, sightings
 from curtsy.store import Connection
 from curtsy.timetable import Cron, Every, from_json
 
+T = TypeVar("T")
 RunStatus = Literal["queued", "running", "succeeded", "partial", "failed", "cancelled"]
+
+
+class Envelope(BaseModel, Generic[T]):
+    """The envelope of a successful response. Errors are problem documents without an envelope."""
+
+    status: Literal["success"] = "success"
+    data: T
 
 
 class RunStarted(BaseModel):
@@ -31,7 +39,7 @@ class RunStarted(BaseModel):
 
 
 class Changes(BaseModel):
-    """Since the last run of the same search."""
+    """How the records changed since the last run of the same search."""
 
     new: int
     changed: int
@@ -40,10 +48,11 @@ class Changes(BaseModel):
 
 
 class Run(RunStarted):
+    """A run of a site, with its results."""
+
     model_config = ConfigDict(json_schema_extra=None)
 
     site_name: str
-
     trigger: Literal["schedule", "manual"]
     site_schedule_id: str | None
     requested_pages: int
@@ -53,17 +62,19 @@ class Run(RunStarted):
     started_at: str | None
     finished_at: str | None
     changes: Changes | None
-    """None: it has not ended yet."""
+    """Null: the run has not ended yet."""
     results: list[dict[str, Any]]
-    """Records; in each `_change` says what became of it (`new`, `changed`, `same`, `removed`) and
-    `_key` by what it is known again."""
+    """Records. In each, `_change` is `new`, `changed`, `same` or `removed`, and `_key` identifies
+    the record across runs."""
 
 
 class Site(BaseModel):
+    """A site that can be scraped by name."""
+
     site_name: str
     enabled: bool
     interval_minutes: int | None
-    """Of its schedule, as it is by now; null: it goes by `cron`, or is scraped by hand only."""
+    """The current interval of its schedule; null: the site uses `cron`, or has no schedule."""
     cron: str | None
     min_pause_seconds: float
     max_pause_seconds: float
@@ -72,7 +83,7 @@ class Site(BaseModel):
     next_run_at: str | None
     site_schedule_id: str | None
     search: list[str]
-    """What a run of it can be told."""
+    """The search fields that a run accepts."""
 
 
 class Sites(BaseModel):
@@ -80,69 +91,53 @@ class Sites(BaseModel):
 
 
 class Queued(BaseModel):
+    """A slot that was due, and its outcome."""
+
     schedule: str
     fire_at: str
     outcome: str
-    """`fired`, or why not: `skipped`, `refused`."""
+    """`fired`, or why the slot did not fire: `skipped`, `refused`."""
     job_id: str | None
     message: str | None
 
 
 class SchedulerTick(BaseModel):
     queued: list[Queued]
-    """What was due, and what it came to."""
+    """The slots that were due, with their outcomes."""
 
 
 class SchedulerStatus(BaseModel):
     schedulers: int
-    """Processes that keep the schedules."""
+    """Live scheduler processes."""
     schedules: int
     enabled: int
     next_run_at: str | None
     last_run_at: str | None
     fired_last_hour: int
     late_last_hour: int
-    """By more than a second."""
+    """Slots that fired more than a second late."""
     worst_lag_seconds: float | None
-    """Of the last hour."""
+    """The largest delay in the last hour."""
 
 
-def tick_of(fired: Sequence[Fired]) -> SchedulerTick:
-    return SchedulerTick(queued=[
-        Queued(schedule=one.schedule.name, fire_at=rfc3339(one.fire_at), outcome=one.outcome,
-               job_id=one.job, message=one.message)
-        for one in fired
-    ])  # fmt: skip
+def enveloped(data: BaseModel, status: int = 200) -> Response:
+    body = Envelope[Any](data=data).model_dump_json()
+    return Response(body, status, media_type="application/json")
 
 
-def scheduler_status(found: ScheduleCounts) -> SchedulerStatus:
-    worst = found.worst_lag
-    return SchedulerStatus(
-        schedulers=found.schedulers, schedules=found.schedules, enabled=found.enabled,
-        next_run_at=rfc3339_or_none(found.next_at), last_run_at=rfc3339_or_none(found.last_at),
-        fired_last_hour=found.fired, late_last_hour=found.late,
-        worst_lag_seconds=worst / SECOND if worst is not None else None,
-    )  # fmt: skip
+def started(run: str, mode: Mode) -> RunStarted:
+    return RunStarted(task_id=runs.task_id(run), run_id=run, status="queued", execution_mode=mode)
 
 
-T = TypeVar("T")
-
-
-class Envelope(BaseModel, Generic[T]):
-    """What succeeded. What did not is a problem document, without an envelope."""
-
-    status: Literal["success"] = "success"
-    data: T
-
-
-def run_shown(connection: Connection, row: runs.SiteRun) -> Run:
-    told = orjson.loads(row.params)
+def run_of(connection: Connection, row: runs.SiteRun) -> Run:
+    params = orjson.loads(row.params)
     found = changes_of(connection, row.id)
     is_known = row.gathered_at is not None or any(found.values())
-    most = int(told.get("results_wanted", runs.RESULTS_WANTED))
+    most = int(params.get("results_wanted", runs.RESULTS_WANTED))
     return Run(
         task_id=runs.task_id(row.public_id), run_id=row.public_id, status=_status(row.state),
-        execution_mode=told.get("mode", "async"), site_name=row.site or told.get("site_name", ""),
+        execution_mode=params.get("mode", "async"),
+        site_name=row.site or params.get("site_name", ""),
         trigger="schedule" if row.trigger == "schedule" else "manual",
         site_schedule_id=row.schedule, requested_pages=row.max_pages or row.total,
         completed_pages=row.done, errors_count=row.failed, message=row.message,
@@ -152,34 +147,25 @@ def run_shown(connection: Connection, row: runs.SiteRun) -> Run:
     )  # fmt: skip
 
 
-def started(run: str, mode: Mode) -> RunStarted:
-    return RunStarted(task_id=runs.task_id(run), run_id=run, status="queued", execution_mode=mode)
-
-
-def wrapped(data: BaseModel, status: int = 200) -> Response:
-    body = Envelope[Any](data=data).model_dump_json()
-    return Response(body, status, media_type="application/json")
-
-
-def in_sync(connection: Connection, asked: ScrapeRequest) -> ScrapeRequest:
-    """Who waits for the results waits for a few of them, also where the site has more by itself;
-    the page of a country is one page."""
-    known = site.known_site(connection, asked.site_name)
+def limited_for_sync(connection: Connection, request: ScrapeRequest) -> ScrapeRequest:
+    """Limits `results_wanted` of a request in sync mode, also where the site's default is higher.
+    The page of a country is a single page and needs no limit."""
+    known = site.known_site(connection, request.site_name)
     if (
         known is not None
         and known.spec.country_url
-        and (asked.country or known.spec.defaults.country)
+        and (request.country or known.spec.defaults.country)
     ):
-        return asked
-    if (asked.results_wanted or 0) > MOST_RESULTS_IN_SYNC:
+        return request
+    if (request.results_wanted or 0) > MOST_RESULTS_IN_SYNC:
         raise BadRequest([f"With mode=sync results_wanted is at most {MOST_RESULTS_IN_SYNC}."])
-    if known is None or asked.results_wanted is not None:
-        return asked
+    if known is None or request.results_wanted is not None:
+        return request
     wanted = known.spec.defaults.results_wanted or runs.RESULTS_WANTED
-    return asked.model_copy(update={"results_wanted": min(wanted, MOST_RESULTS_IN_SYNC)})
+    return request.model_copy(update={"results_wanted": min(wanted, MOST_RESULTS_IN_SYNC)})
 
 
-def site_shown(listed: site.ListedSite) -> Site:
+def site_of(listed: site.ListedSite) -> Site:
     found, spec = listed.site, listed.site.spec
     rule = from_json(listed.rule) if listed.rule is not None else None
     return Site(
@@ -195,5 +181,23 @@ def site_shown(listed: site.ListedSite) -> Site:
     )  # fmt: skip
 
 
-def _status(state: str) -> Any:
-    return "queued" if state == "scheduled" else state
+def tick_of(fired: Sequence[Fired]) -> SchedulerTick:
+    return SchedulerTick(queued=[
+        Queued(schedule=slot.schedule.name, fire_at=rfc3339(slot.fire_at), outcome=slot.outcome,
+               job_id=slot.job, message=slot.message)
+        for slot in fired
+    ])  # fmt: skip
+
+
+def scheduler_status(found: ScheduleCounts) -> SchedulerStatus:
+    worst = found.worst_lag
+    return SchedulerStatus(
+        schedulers=found.schedulers, schedules=found.schedules, enabled=found.enabled,
+        next_run_at=rfc3339_or_none(found.next_at), last_run_at=rfc3339_or_none(found.last_at),
+        fired_last_hour=found.fired, late_last_hour=found.late,
+        worst_lag_seconds=worst / SECOND if worst is not None else None,
+    )  # fmt: skip
+
+
+def _status(state: str) -> RunStatus:
+    return "queued" if state == "scheduled" else cast("RunStatus", state)

@@ -1,4 +1,4 @@
-"""What the schedules will do, as it is shown."""
+"""The preview of the schedules: predicted slots, busy hours, clashes and overruns."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -15,20 +15,24 @@ MOST_SHOWN = 100
 
 
 class ForetoldSlot(BaseModel):
+    """The predicted outcome of one slot of a schedule."""
+
     schedule: str
     fire_at: str
     outcome: Literal["fired", "skipped", "waiting", "refused"]
     starts_at: str | None
-    """Later where it waits for the run before."""
+    """Later than `fire_at` where the slot waits for the previous run."""
     pages: int
     pages_at_most: int
-    """Where links are followed."""
+    """Larger than `pages` where links are followed."""
     ends_at: str | None
-    """None: there is nothing to end, or a source that it asks is paused."""
+    """Null: there is nothing to fetch, or one of the sources is paused."""
     ends_at_most: str | None
 
 
 class BusyHour(BaseModel):
+    """The predicted load of a source in one hour."""
+
     source: str
     hour: str
     pages: int
@@ -36,25 +40,29 @@ class BusyHour(BaseModel):
 
 
 class ForetoldClash(BaseModel):
+    """Two schedules that compete for one source."""
+
     source: str
     schedules: list[str]
-    """Two: one asks the source while pages of the other wait there."""
+    """Two names: one schedule fires while pages of the other wait at the source."""
     first_at: str
     times: int
     certain: bool
-    """False: only if a crawl finds as much as it may fetch."""
+    """False: only if a crawl finds as many pages as it may fetch."""
 
 
 class ForetoldOverrun(BaseModel):
+    """A schedule whose run is predicted to end after its next slot."""
+
     schedule: str
     first_at: str
     times: int
-    """Slots that cannot end before the next."""
+    """Slots whose run cannot end before the next slot."""
     takes_seconds: float | None
-    """The first of them; None: nobody can tell, since a source is paused."""
+    """The longest of these runs; null: no prediction, since a source is paused."""
     next_after_seconds: float
     overlap: Overlap
-    """What becomes of the next slot."""
+    """The rule for the next slot."""
     certain: bool
 
 
@@ -62,7 +70,7 @@ class SchedulerPlan(BaseModel):
     since: str
     until: str
     capped: bool
-    """It was too much to look at all of it: it is foretold until `until` only, or not for all."""
+    """True: the preview is incomplete. It ends at `until`, or leaves schedules out."""
     schedules: int
     slots_total: int
     fired: int
@@ -70,14 +78,14 @@ class SchedulerPlan(BaseModel):
     pages: int
     pages_at_most: int
     slots: list[ForetoldSlot]
-    """The first of them."""
+    """The first slots, up to `limit`."""
     busiest: list[BusyHour]
-    """Sources by the hour, the busiest first; at most a hundred."""
+    """Hours of sources, the busiest first; at most a hundred."""
     clashes: list[ForetoldClash]
     overruns: list[ForetoldOverrun]
 
 
-def plan_shown(
+def plan_of(
     found: Preview, *, now: int, limit: int, schedules: int, all_of_them: bool
 ) -> SchedulerPlan:
     least, most = found.least, found.most
@@ -115,27 +123,27 @@ def _busiest(found: Preview) -> Iterator[BusyHour]:
 
 
 def _clashes(found: Preview) -> list[ForetoldClash]:
-    """Those that are sure first."""
-    sure = {(clash.source, clash.names) for clash in found.least.clashes}
-    may_be = [c for c in found.most.clashes if (c.source, c.names) not in sure]
-    told = [
+    """Certain clashes come first."""
+    certain_pairs = {(clash.source, clash.names) for clash in found.least.clashes}
+    possible = [c for c in found.most.clashes if (c.source, c.names) not in certain_pairs]
+    clashes = [
         ForetoldClash(source=clash.source, schedules=list(clash.names), times=clash.times,
                       first_at=rfc3339(clash.first_at), certain=certain)
-        for certain, clashes in ((True, found.least.clashes), (False, may_be))
-        for clash in sorted(clashes, key=lambda clash: -clash.times)
+        for certain, group in ((True, found.least.clashes), (False, possible))
+        for clash in sorted(group, key=lambda clash: -clash.times)
     ]  # fmt: skip
-    return told[:MOST_SHOWN]
+    return clashes[:MOST_SHOWN]
 
 
 def _overruns(found: Preview) -> list[ForetoldOverrun]:
-    sure = list(_overrun(found.least, certain=True))
-    names = {one.schedule for one in sure}
-    may_be = [one for one in _overrun(found.most, certain=False) if one.schedule not in names]
-    return [*sure, *may_be][:MOST_SHOWN]
+    certain = list(_overrun(found.least, certain=True))
+    names = {one.schedule for one in certain}
+    possible = [one for one in _overrun(found.most, certain=False) if one.schedule not in names]
+    return [*certain, *possible][:MOST_SHOWN]
 
 
-def _overrun(told: SimulationResult, *, certain: bool) -> Iterator[ForetoldOverrun]:
-    late = sorted((slot for slot in told.slots if slot.overruns), key=_name)
+def _overrun(predicted: SimulationResult, *, certain: bool) -> Iterator[ForetoldOverrun]:
+    late = sorted((slot for slot in predicted.slots if slot.overruns), key=_name)
     for name, slots in groupby(late, key=_name):
         first, *others = slots
         assert first.next_at is not None

@@ -1,4 +1,4 @@
-"""Schedules as they are said and shown."""
+"""Schedules with their next firings, and the slots that have passed."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -27,22 +27,25 @@ from curtsy.timetable import (
     slot_after,
 )
 
+FIRINGS_SHOWN = 5
 LONGEST_LISTED = 4_000
-"""Of a payload in a list; a longer one is shown where one schedule is asked for."""
+"""Bytes. Lists leave longer payloads out; `GET /schedules/{id}` returns them."""
 
 
 class Next(BaseModel):
+    """A slot to come, in UTC and in the zone of its schedule."""
+
     utc: str
     local: str
     clock_changes: bool
-    """On this day the zone's clocks are put forward or back."""
+    """Whether the zone's clocks change on this day."""
 
 
 class ScheduleShown(BaseModel):
     id: str
     name: str
     when: str
-    """The rule in words."""
+    """The rule as text."""
     cron: str | None = None
     every_minutes: int | None = None
     jitter: bool | None = None
@@ -55,12 +58,12 @@ class ScheduleShown(BaseModel):
     catch_up_minutes: int
     enabled: bool
     state: Literal["waiting", "paused", "done"]
-    """`done`: it has no slot left."""
+    """`done`: the schedule has no slot left."""
     next_run: str | None = None
     next_runs: list[Next] | None = None
     last_run: str | None = None
     last_outcome: str | None = None
-    """In a list: the status of the last run's job, or what became of its slot."""
+    """Only in a list: the status of the last run's job, or the outcome of its slot."""
     payload: dict[str, Any]
     user_id: str | None = None
     note: str | None = None
@@ -80,13 +83,15 @@ class ScheduleRemoved(BaseModel):
 
 
 class SlotShown(BaseModel):
+    """A slot that has passed, and its outcome."""
+
     fire_at: str
     fired_at: str
     trigger: Literal["schedule", "manual"]
     outcome: Literal["fired", "waiting", "skipped", "missed", "refused"]
     job_id: str | None = None
     status: str | None = None
-    """Of the job, in its door's words."""
+    """The status of the job, in the terms of its door."""
     message: str | None = None
 
 
@@ -96,13 +101,13 @@ class SlotList(BaseModel):
     next_cursor: str | None = None
 
 
-def as_shown(row: Schedule, *, now: int | None = None) -> ScheduleShown:
-    """With `now` also the next firings."""
+def schedule_of(row: Schedule, *, now: int | None = None) -> ScheduleShown:
+    """With `now`, includes the next firings and the whole payload."""
     rule = from_json(row.rule)
     payload = orjson.loads(row.payload)
     if now is None and len(row.payload) > LONGEST_LISTED:
         payload = {
-            door: f"{len(row.payload)} bytes: ask for this schedule alone" for door in payload
+            door: f"{len(row.payload)} bytes: request this schedule alone" for door in payload
         }
     return ScheduleShown(
         id=row.public_id, name=row.name, when=in_words(rule), **_rule_fields(rule),
@@ -110,20 +115,20 @@ def as_shown(row: Schedule, *, now: int | None = None) -> ScheduleShown:
         overlap=Overlap(row.overlap), catch_up=CatchUp(row.catch_up),
         catch_up_minutes=row.window_ms // MINUTE,
         enabled=row.enabled, state=_state(row), next_run=rfc3339_or_none(row.next_fire_at),
-        next_runs=None if now is None else next_firings(row, rule),
+        next_runs=None if now is None else _next_firings(row, rule),
         last_run=rfc3339_or_none(row.last_fire_at), payload=payload, user_id=row.user_id,
         note=_note(payload, row.timezone), created_at=rfc3339(row.created_at),
         updated_at=rfc3339(row.updated_at),
     )  # fmt: skip
 
 
-def as_listed(row: ListedSchedule) -> ScheduleShown:
-    listed = as_shown(row.schedule)
+def listed_schedule_of(row: ListedSchedule) -> ScheduleShown:
+    listed = schedule_of(row.schedule)
     listed.last_outcome = _status(row.last_job) or row.last_outcome
     return listed
 
 
-def slot_shown(row: ListedFiring) -> SlotShown:
+def slot_of(row: ListedFiring) -> SlotShown:
     return SlotShown(
         fire_at=rfc3339(row.fire_at), fired_at=rfc3339(row.fired_at), trigger=row.trigger,
         outcome=row.outcome, job_id=row.job.public_id if row.job is not None else None,
@@ -131,8 +136,21 @@ def slot_shown(row: ListedFiring) -> SlotShown:
     )  # fmt: skip
 
 
-def _status(job: FiredJob | None) -> str | None:
-    return word(job.door, JobState(job.state), job.done) if job is not None else None
+def _next_firings(row: Schedule, rule: Rule) -> list[Next]:
+    """Returns the next slots as far as they are known: with `after_end` only one is. Uses UTC where
+    the zone is not known here."""
+    zone = "UTC" if _unknown_zone(row.timezone) else row.timezone
+    firings = (shown(at, zone) for at in islice(_slots(row, rule), FIRINGS_SHOWN))
+    return [Next(utc=at.utc, local=at.local, clock_changes=at.changes_clock) for at in firings]
+
+
+def _unknown_zone(name: str) -> str | None:
+    """Returns a sentence about a zone that is not known here; None: the zone is known."""
+    try:
+        checked_zone(name)
+    except BadRule as wrong:
+        return str(wrong)
+    return None
 
 
 def _rule_fields(rule: Rule) -> dict[str, Any]:
@@ -153,42 +171,26 @@ def _state(row: Schedule) -> Literal["waiting", "paused", "done"]:
 
 
 def _note(payload: dict[str, Any], zone: str) -> str | None:
-    """What one has to know who wonders why nothing comes of it."""
+    """Explains why the schedule does nothing yet, or shows its times in another zone."""
     notes = []
     if part := NOT_BUILT.get(payload.get("duty", "")):
         notes.append(f"This duty is not built yet: it comes with the part {part!r}.")
-    if unknown := unknown_zone(zone):
+    if unknown := _unknown_zone(zone):
         notes.append(f"{unknown} Until then its times are shown in UTC.")
     return " ".join(notes) or None
 
 
-FIRINGS_SHOWN = 5
-
-
-def next_firings(row: Schedule, rule: Rule) -> list[Next]:
-    """As far as they can be foretold: one that waits for an end cannot. Where the zone is not
-    known here, in UTC."""
-    zone = "UTC" if unknown_zone(row.timezone) else row.timezone
-    firings = (shown(at, zone) for at in islice(_slots(row, rule), FIRINGS_SHOWN))
-    return [Next(utc=one.utc, local=one.local, clock_changes=one.changes_clock) for one in firings]
-
-
 def _slots(row: Schedule, rule: Rule) -> Iterator[int]:
-    at = row.next_fire_at
+    at: int | None = row.next_fire_at
     while at is not None:
         yield at
         if isinstance(rule, Every) and rule.after_end:
             return
         try:
             at = slot_after(rule, at, seed=row.public_id)
-        except BadRule:  # its own zone is unknown, too
+        except BadRule:  # the zone of the rule is unknown here
             return
 
 
-def unknown_zone(name: str) -> str | None:
-    """A sentence about it; None: it is known here."""
-    try:
-        checked_zone(name)
-    except BadRule as wrong:
-        return str(wrong)
-    return None
+def _status(job: FiredJob | None) -> str | None:
+    return word(job.door, JobState(job.state), job.done) if job is not None else None

@@ -1,4 +1,4 @@
-"""Sources, as they are described and shown."""
+"""Sources: requests that describe them, and responses that show them."""
 
 from typing import Any
 
@@ -13,72 +13,76 @@ from curtsy.sources.source import Source
 
 
 class SourceDescription(PolicyFields):
-    """What is left out is as the settings have it; hosts, as they are."""
+    """The full description of a source. Fields that are left out take the default of the settings;
+    hosts that are left out stay as they are."""
 
     model_config = ConfigDict(json_schema_extra=examples.shown(examples.SOURCE_DESCRIBED))
 
 
 class SourceChanges(PolicyChanges):
-    """What is left out stays as it is; null is as the settings have it."""
+    """Changes of a source. Fields that are left out stay as they are; null restores the default of
+    the settings."""
 
     model_config = ConfigDict(json_schema_extra=examples.shown(examples.SOURCE_CHANGED))
 
 
 class PolicyInForce(PolicyFields):
-    """With the defaults. Null: there is no such limit."""
+    """The policy in force, with all defaults. Null: there is no such limit."""
 
     hosts: list[str] | None = None
-    """None of them: all have moved to other sources."""
+    """Empty: all hosts have moved to other sources."""
 
 
 class Resting(BaseModel):
-    """After trouble with the host nothing is asked for a while, and then one page alone."""
+    """A rest after failures of the host: no request for a while, then a single page as a probe."""
 
     because: str
     kind: str
     status: int | None = None
-    """With which the host answered."""
+    """The HTTP status of the host's last answer."""
     announced: bool
-    """The host asked for it."""
+    """Whether the host asked for the rest, for example by Retry-After."""
     failures: int
-    """In a row, those that the host announced not counted."""
+    """Consecutive failures, without those that the host announced."""
     until: str | None = None
-    """None: it is over, and one page is tried."""
+    """Null: the rest is over, and one page is tried."""
 
 
 class SourceShown(BaseModel):
     name: str
     hosts: list[str]
-    """That share its budget."""
+    """Hosts that share the budget of the source."""
     hosts_are_all: bool
+    """False: the source has more hosts than `hosts` lists."""
     described: bool
-    """Somebody said something of it; else it is as the settings have it."""
+    """Whether the source has a description; otherwise the defaults of the settings apply."""
     said: dict[str, Any]
-    """What was said, in the words of `PUT`. Secrets are shown as ***."""
+    """The description, in the fields of `PUT`. Secrets are shown as ***."""
     policy: PolicyInForce
     paused: bool
     paused_by: str | None = None
-    """A user, `anyone` where nobody is asked who it is, or `policy`: it is not enabled."""
+    """A user, `anyone` where no key is required, or `policy`: the source is not enabled."""
     waiting: int
     waiting_is_capped: bool
-    """There are more: one source is counted up to 10,000, in a long list each one less far."""
+    """True: more visits wait than `waiting`. One source is counted up to 10,000, sources of a long
+    list up to a smaller number."""
     next_start_at: str | None = None
-    """None: at once, or never while it is paused."""
+    """Null: at once, or never while the source is paused."""
     in_respectful_hours: bool
     crawl_delay_seconds: float | None = None
-    """That its robots.txt asks for."""
+    """The crawl delay of its robots.txt."""
     resting: Resting | None = None
     used_this_hour: int | None = None
-    """Requests in the last 60 minutes; None: they are not limited."""
+    """Requests in the last 60 minutes; null: there is no hourly limit."""
     utilisation: float | None = None
-    """The used part of the hour's limit, 1 being all of it."""
+    """The used share of the hourly limit, from 0 to 1."""
     today: ReceiptDay
-    """What it had of us since midnight, UTC."""
+    """The requests to the source since midnight, UTC."""
 
 
 class SourceList(BaseModel):
     sources: list[SourceShown]
-    """By name."""
+    """Sorted by name."""
     limit: int
     next_cursor: str | None = None
 
@@ -88,12 +92,12 @@ class Forgotten(BaseModel):
     message: str
 
 
-def shown(source: Source, now: int) -> SourceShown:
+def source_of(source: Source, now: int) -> SourceShown:
     row, limit, hours = source.row, source.policy.requests_per_hour, source.policy.hours
     next_at = source.next_start_at(now)
     return SourceShown(
         name=row.name, hosts=list(source.hosts), hosts_are_all=source.hosts_are_all,
-        described=row.described, said=_said(source),
+        described=row.described, said=_description(source),
         policy=PolicyInForce.model_construct(**_in_force(source)),
         paused=row.paused, paused_by=row.paused_by,
         waiting=source.waiting, waiting_is_capped=source.waiting_is_capped,
@@ -106,14 +110,14 @@ def shown(source: Source, now: int) -> SourceShown:
     )  # fmt: skip
 
 
-def _said(source: Source) -> dict[str, Any]:
-    said = words_of(source.overrides).model_dump(exclude_none=True)
-    return said if source.is_enabled else said | {"enabled": False}
+def _description(source: Source) -> dict[str, Any]:
+    fields = words_of(source.overrides).model_dump(exclude_none=True)
+    return fields if source.is_enabled else fields | {"enabled": False}
 
 
 def _in_force(source: Source) -> dict[str, Any]:
-    words = words_in_force(source.policy)
-    return dict(words) | {"hosts": list(source.hosts), "enabled": source.is_enabled}
+    fields = words_in_force(source.policy)
+    return dict(fields) | {"hosts": list(source.hosts), "enabled": source.is_enabled}
 
 
 def _resting(source: Source, now: int) -> Resting | None:
@@ -131,5 +135,5 @@ def _resting(source: Source, now: int) -> Resting | None:
 def _sentence(why: dict[str, Any]) -> str:
     means = RULES[Kind(why["kind"])].means
     status = f" ({why['status']})" if why.get("status") else ""
-    asked = ", and said for how long" if why["announced"] else ""
-    return f"{means}{status}{asked}"
+    announced = ", and said for how long" if why["announced"] else ""
+    return f"{means}{status}{announced}"

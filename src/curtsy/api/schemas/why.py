@@ -1,4 +1,4 @@
-"""Reasons, as they are shown."""
+"""Explanations of why a job, a page or a source waits."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,14 +11,16 @@ from curtsy.explain.why import Why, WhyJob, WhySource
 
 
 class Reason(BaseModel):
+    """One reason why something waits."""
+
     code: str = Field(examples=["retry_after"])
-    """For programs: docs/reference/reasons.md lists them."""
+    """For programs; docs/reference/reasons.md lists all codes."""
     because: str
-    """For people."""
+    """For people: the reason as a sentence."""
     until: str | None = None
-    """When it ends by itself; null: when something happens."""
+    """When the reason ends by itself; null: when something else happens."""
     frees: str | None = None
-    """What would free it."""
+    """What would end the wait earlier."""
     data: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -30,7 +32,7 @@ class Waiting(BaseModel):
     """`waiting`, `ready`, `in_flight`, `held`, `idle` or `ended`."""
     reasons: list[Reason]
     ahead: int | None = None
-    """Visits that go before it; of a source, those that wait."""
+    """Visits that are fetched first; for a source, the number of waiting visits."""
     predicted_start_at: str | None = None
     as_of: str
 
@@ -41,38 +43,40 @@ class SourceOfJob(BaseModel):
     source: str
     pages: int
     ahead: int
-    """Visits that go before the job's first page."""
+    """Visits that are fetched before the job's first page."""
     reasons: list[Reason]
     predicted_start_at: str | None
     predicted_finish_at: str | None
-    """Null, both: it waits for a person, so nobody can foretell it."""
+    """Both null: the source waits for a person, so no prediction is possible."""
 
 
 class Ledger(BaseModel):
-    """Hours, summed over the job's pages: where their time went."""
+    """Where the time of the job's pages went: hours, summed over the pages."""
 
     capacity: float
-    """No worker had a hand free."""
+    """No worker had a free slot."""
     politeness: float
-    """Others of the same source went before them, at its pace; or somebody had paused it."""
+    """Other pages of the same source were fetched first, at its pace, or the source was paused."""
     closed_hours: float
     backoff: float
-    """Rests after trouble, and waits between tries."""
+    """Rests after failures, and waits between attempts."""
     fetching: float
 
 
 class JobWaiting(BaseModel):
+    """Why a job waits."""
+
     job_id: str
     state: str
     reasons: list[Reason]
-    """That hold the whole job."""
+    """Reasons that hold the whole job."""
     sources: list[SourceOfJob]
-    """The last to end first; at most twenty."""
+    """At most twenty, the last to end first."""
     more_sources: int = 0
     eta: str | None = None
     finish_by: str | None = None
     in_time: bool | None = None
-    """Whether it may be expected to end by `finish_by`."""
+    """Whether the job is predicted to end by `finish_by`."""
     ledger: Ledger
     as_of: str
 
@@ -102,8 +106,8 @@ def job_waiting(why: WhyJob, now: int) -> JobWaiting:
         in_time=why.finish_at <= row.finish_by if known else None,
         ledger=Ledger(
             **{
-                "closed_hours" if what == "closed" else what: round(spent / HOUR, 4)
-                for what, spent in why.ledger.items()
+                "closed_hours" if name == "closed" else name: round(spent / HOUR, 4)
+                for name, spent in why.ledger.items()
             }
         ),
         as_of=rfc3339(now),

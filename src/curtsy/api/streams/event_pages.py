@@ -1,4 +1,4 @@
-"""Events a page at a time, for readers that ask now and then instead of listening."""
+"""Pages of events, for clients that poll instead of keeping a stream open."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,29 +15,29 @@ from curtsy.jobs.job import Job
 from curtsy.model.jobs import OPEN_STATES
 from curtsy.model.roles import Caller
 
-AT_ONCE = 500
+EVENTS_PER_PAGE = 500
 JSON = "application/json"
-WHOLE = 10**9
-"""In place of a line's number: the event was read with all its lines."""
+ALL_LINES = 10**9
+"""In place of a line number: the client has all lines of the event."""
 
 
 class LogPage(BaseModel):
-    """With `Accept: application/json`."""
+    """The response with `Accept: application/json`."""
 
     lines: list[dict[str, str]]
     """Each with `ts`, `level` and `msg`."""
     last: str
-    """For the next question, as `Last-Event-ID`."""
+    """Send this as `Last-Event-ID` of the next request."""
     ended: bool
-    """The job has ended, and this is the end of its log."""
+    """Whether the job has ended and this page completes its log."""
 
 
 class EventPage(BaseModel):
-    """With `Accept: application/json`."""
+    """The response with `Accept: application/json`."""
 
     events: list[dict[str, Any]]
     last: str
-    """For the next question, as `Last-Event-ID`."""
+    """Send this as `Last-Event-ID` of the next request."""
 
 
 def wants_page(request: Request) -> bool:
@@ -45,24 +45,24 @@ def wants_page(request: Request) -> bool:
 
 
 def event_before(after: int, line: int) -> int:
-    """The last event of which a reader that is behind this line has all."""
-    return after if line == WHOLE else after - 1
+    """Returns the last event that a client at this position has read completely."""
+    return after if line == ALL_LINES else after - 1
 
 
-def lines_behind(fact: StoredEvent, after: int, line: int) -> Iterator[tuple[int, LogLine]]:
-    """Of an event, those that a reader behind that line of that event has not had, by number."""
-    for number, entry in enumerate(log_lines(fact), 1):
-        if (fact.n, number) > (after, line):
+def lines_after(event: StoredEvent, after: int, line: int) -> Iterator[tuple[int, LogLine]]:
+    """Yields the event's log lines after that position, with their numbers."""
+    for number, entry in enumerate(log_lines(event), 1):
+        if (event.n, number) > (after, line):
             yield number, entry
 
 
 async def log_page(backend: Backend, row: Job, after: int, line: int) -> Response:
     first = event_before(after, line)
-    facts = await backend.read(lambda c: read_job_after(c, row.id, first, most=AT_ONCE))
-    last = facts[-1].n if facts else after
+    events = await backend.read(lambda c: read_job_after(c, row.id, first, most=EVENTS_PER_PAGE))
+    last = events[-1].n if events else after
     body = {
         "lines": [
-            entry._asdict() for fact in facts for _n, entry in lines_behind(fact, after, line)
+            entry._asdict() for event in events for _n, entry in lines_after(event, after, line)
         ],
         "last": str(last),
         "ended": row.state not in OPEN_STATES and last >= row.last_event,
@@ -74,8 +74,8 @@ async def event_page(backend: Backend, place: Place | None, caller: Caller) -> R
     if place is None:
         end = await backend.read(end_of_all)
         return Response(orjson.dumps({"events": [], "last": str(end)}), media_type=JSON)
-    facts = await backend.read(lambda c: read_all_after(c, place, most=AT_ONCE))
+    events = await backend.read(lambda c: read_all_after(c, place, most=EVENTS_PER_PAGE))
     only = caller.confined_to
-    events = [orjson.Fragment(update_of_all(f)) for f in facts if only in (None, f.user_id)]
-    last = facts[-1].place if facts else place
-    return Response(orjson.dumps({"events": events, "last": str(last)}), media_type=JSON)
+    updates = [orjson.Fragment(update_of_all(e)) for e in events if only in (None, e.user_id)]
+    last = events[-1].place if events else place
+    return Response(orjson.dumps({"events": updates, "last": str(last)}), media_type=JSON)

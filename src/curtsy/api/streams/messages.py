@@ -1,4 +1,4 @@
-"""What live clients are told of an event: the message of the articles document, and ours."""
+"""Messages that live clients receive: the fields of the API contract, and fields of our own."""
 
 from typing import Any
 
@@ -14,29 +14,29 @@ from curtsy.model.status_words import word
 _PAGE_ENDS = ("page_fetched", "page_not_modified", "page_failed")
 
 
-def is_update(fact: StoredEvent) -> bool:
-    """A page that ended, or a change of the job."""
-    return fact.name.startswith("job_") or fact.name in _PAGE_ENDS
+def is_update(event: StoredEvent) -> bool:
+    """Whether the event is the end of a page or a change of the job."""
+    return event.name.startswith("job_") or event.name in _PAGE_ENDS
 
 
-def update(fact: StoredEvent) -> bytes:
-    """Rendered once, however many listen."""
-    if "update" not in fact.rendered:
-        message = _message(fact) | {"seq": fact.n}
-        fact.rendered["update"] = orjson.dumps(message)
-    return fact.rendered["update"]
+def update(event: StoredEvent) -> bytes:
+    """Renders the message once, however many clients follow the job."""
+    if "update" not in event.rendered:
+        message = _message(event) | {"seq": event.n}
+        event.rendered["update"] = orjson.dumps(message)
+    return event.rendered["update"]
 
 
-def update_of_all(fact: StoredEvent) -> bytes:
-    """The same for one who follows all jobs: numbered by its place among all events."""
-    if "of_all" not in fact.rendered:
-        message = _message(fact) | {"seq": str(fact.place)}
-        fact.rendered["of_all"] = orjson.dumps(message)
-    return fact.rendered["of_all"]
+def update_of_all(event: StoredEvent) -> bytes:
+    """The same message for clients that follow all jobs: `seq` is the place among all events."""
+    if "of_all" not in event.rendered:
+        message = _message(event) | {"seq": str(event.place)}
+        event.rendered["of_all"] = orjson.dumps(message)
+    return event.rendered["of_all"]
 
 
 def state_now(row: Job, *, seq: int) -> bytes:
-    """How the job stands, for one who has just come."""
+    """The first message to a client that follows a job: its current state."""
     state = JobState(row.state)
     return orjson.dumps({
         "type": "job_update", "job_id": row.public_id, "article_id": None,
@@ -47,8 +47,8 @@ def state_now(row: Job, *, seq: int) -> bytes:
 
 
 def state_of_all(open_jobs: int, *, place: Place) -> bytes:
-    """How much goes on, for one who has just come to follow all jobs. The fields of an update are
-    there for programs that expect them in every message; it is of no job."""
+    """The first message to a client that follows all jobs: the number of open jobs. The message
+    belongs to no job; it has the fields of an update for programs that expect them."""
     return orjson.dumps({
         "type": "state", "job_id": None, "article_id": None, "status": None, "completed": 0,
         "failed": 0, "total": 0, "open_jobs": min(open_jobs, TOTAL_CAP),
@@ -56,15 +56,15 @@ def state_of_all(open_jobs: int, *, place: Place) -> bytes:
     })  # fmt: skip
 
 
-def _message(fact: StoredEvent) -> dict[str, Any]:
-    state, done, failed, _cancelled, total = fact.job_progress
+def _message(event: StoredEvent) -> dict[str, Any]:
+    state, done, failed, _cancelled, total = event.job_progress
     message: dict[str, Any] = {
-        "type": "job_update", "job_id": fact.job,
-        "article_id": page_name(fact.page_id) if fact.page_id is not None else None,
-        "status": word(fact.door, JobState(state), done), "completed": done, "failed": failed,
-        "total": total, "state": state, "event": fact.name, "at": rfc3339(fact.at),
+        "type": "job_update", "job_id": event.job,
+        "article_id": page_name(event.page_id) if event.page_id is not None else None,
+        "status": word(event.door, JobState(state), done), "completed": done, "failed": failed,
+        "total": total, "state": state, "event": event.name, "at": rfc3339(event.at),
     }  # fmt: skip
-    for known in ("url", "error", "kind"):
-        if fact.data.get(known) is not None:
-            message[known] = fact.data[known]
+    for field in ("url", "error", "kind"):
+        if event.data.get(field) is not None:
+            message[field] = event.data[field]
     return message

@@ -1,4 +1,4 @@
-"""Server-sent events: a stream that says that it lives, and ends when nobody reads it."""
+"""Server-sent events, with keep-alive comments; a stream ends when its client stops reading."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -10,27 +10,27 @@ from starlette.types import Receive, Scope, Send
 from curtsy.errors import StoreAway
 
 MEDIA_TYPE = "text/event-stream"
-BEGINNING = b"retry: 500\n\n"
-"""A client that is cut off comes back after so many milliseconds."""
+PREAMBLE = b"retry: 500\n\n"
+"""A client reconnects this many milliseconds after the connection ends."""
 KEEP_ALIVE = b": still here\n\n"
 KEEP_ALIVE_SECONDS = 15.0
 SEND_WITHIN_SECONDS = 30.0
-"""A client that takes nothing for so long is let go; it comes back with its last id."""
+"""A client that reads nothing for this long is disconnected; it reconnects with its last id."""
 
 
 def sse(data: bytes, *, id: str, event: str | None = None) -> bytes:  # noqa: A002
-    """One event. The data is JSON on one line."""
+    """Formats one event. The data is JSON on one line."""
     name = f"event: {event}\n" if event else ""
     return b"".join((f"id: {id}\n{name}data: ".encode(), data, b"\n\n"))
 
 
 def sse_place(id: str) -> bytes:  # noqa: A002
-    """No event, but where a client is that has heard none yet and is cut off."""
+    """Formats an id without an event: where a client resumes that has received no event yet."""
     return f"id: {id}\n\n".encode()
 
 
 class EventStream(Response):
-    """Ends with its pieces, and when the server stops: the client comes back where it was."""
+    """Ends with its last piece, and when the server stops; the client reconnects and resumes."""
 
     media_type = MEDIA_TYPE
 
@@ -41,12 +41,12 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        voice = _Voice(send)
-        await voice.say(BEGINNING)  # so that a client knows at once that it is heard
-        telling = asyncio.create_task(_tell_all(self._pieces, voice))
+        sender = _Sender(send)
+        await sender.send(PREAMBLE)  # at once, so that the client sees the stream open
+        sending = asyncio.create_task(_send_all(self._pieces, sender))
         stopping = asyncio.create_task(scope["app"].state.stopping.wait())
         gone = asyncio.create_task(_until_gone(receive))
-        tasks = (telling, stopping, gone, asyncio.create_task(voice.keep_alive()))
+        tasks = (sending, stopping, gone, asyncio.create_task(sender.keep_alive()))
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -54,26 +54,26 @@ class EventStream(Response):
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         try:
-            if not telling.cancelled():
-                telling.result()
+            if not sending.cancelled():
+                sending.result()
             elif stopping.cancelled():
-                return  # the client is gone, or takes nothing
+                return  # the client is gone, or reads nothing
         except TimeoutError:
             return
         except StoreAway:
-            pass  # a client comes back where it was
-        await voice.end()
+            pass  # the client reconnects and resumes
+        await sender.end()
 
 
-class _Voice:
-    """What says the pieces to the client, and now and then that it is still there."""
+class _Sender:
+    """Sends the pieces, and keep-alive comments while there are none."""
 
     def __init__(self, send: Send) -> None:
-        self._send, self._spoke_at = send, 0.0
+        self._send, self._sent_at = send, 0.0
         self._now = asyncio.get_running_loop().time
 
-    async def say(self, piece: bytes) -> None:
-        self._spoke_at = self._now()
+    async def send(self, piece: bytes) -> None:
+        self._sent_at = self._now()
         async with asyncio.timeout(SEND_WITHIN_SECONDS):
             await self._send({"type": "http.response.body", "body": piece, "more_body": True})
 
@@ -82,17 +82,17 @@ class _Voice:
 
     async def keep_alive(self) -> None:
         while True:
-            silent = self._now() - self._spoke_at
-            if silent >= KEEP_ALIVE_SECONDS:
-                await self.say(KEEP_ALIVE)
+            idle = self._now() - self._sent_at
+            if idle >= KEEP_ALIVE_SECONDS:
+                await self.send(KEEP_ALIVE)
             else:
-                await asyncio.sleep(KEEP_ALIVE_SECONDS - silent)
+                await asyncio.sleep(KEEP_ALIVE_SECONDS - idle)
 
 
-async def _tell_all(pieces: AsyncGenerator[bytes], voice: _Voice) -> None:
+async def _send_all(pieces: AsyncGenerator[bytes], sender: _Sender) -> None:
     async with aclosing(pieces):
         async for piece in pieces:
-            await voice.say(piece)
+            await sender.send(piece)
 
 
 async def _until_gone(receive: Receive) -> None:

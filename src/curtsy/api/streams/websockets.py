@@ -1,4 +1,4 @@
-"""A WebSocket that only speaks: it ends when the client goes, and the client when it is slow."""
+"""WebSockets that only send: each closes when its client leaves, or reads too slowly."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -6,7 +6,7 @@ from contextlib import aclosing, suppress
 
 from fastapi import WebSocket, WebSocketDisconnect
 
-from curtsy.api.problems import in_short
+from curtsy.api.problems import short_reason
 from curtsy.errors import StoreAway
 from curtsy.events import JobGone
 
@@ -15,47 +15,51 @@ BAD_PLACE, UNKNOWN_JOB = 4422, 4404
 TRY_AGAIN_LATER, GOING_AWAY = 1013, 1001
 
 
-async def speak(socket: WebSocket, messages: AsyncGenerator[bytes]) -> None:
-    """Until either side has had enough, or what is spoken of is no more."""
-    listening = asyncio.create_task(_until_gone(socket))
-    speaking = asyncio.create_task(_send_all(socket, messages))
-    tasks = (listening, speaking)
+async def send_messages(socket: WebSocket, messages: AsyncGenerator[bytes]) -> None:
+    """Accepts the socket and sends the messages until they end, the client leaves or reads too
+    slowly, or the job is purged."""
+    await socket.accept()
+    receiving = asyncio.create_task(_until_gone(socket))
+    sending = asyncio.create_task(_send_all(socket, messages))
+    tasks = (receiving, sending)
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    if speaking.cancelled() or (error := speaking.exception()) is None:
+    if sending.cancelled() or (error := sending.exception()) is None:
         return
     match error:
         case JobGone():
             await _close(socket, UNKNOWN_JOB, "The job was purged.")
         case TimeoutError():
-            await _close(socket, TRY_AGAIN_LATER, "Too slow: come back with the last seq you had.")
+            await _close(
+                socket, TRY_AGAIN_LATER, "Too slow: reconnect with the last seq you received."
+            )
         case _:
-            await _close(socket, GOING_AWAY, "Come back with the last seq you had.")
+            await _close(socket, GOING_AWAY, "Reconnect with the last seq you received.")
             if not isinstance(error, WebSocketDisconnect | StoreAway):
                 raise error
 
 
 async def refuse(socket: WebSocket, code: int, reason: str) -> None:
-    """Accepted first: without that, a browser is not told why."""
+    """Accepts first: otherwise a browser does not show the code and the reason."""
     await socket.accept()
     await _close(socket, code, reason)
 
 
 async def _send_all(socket: WebSocket, messages: AsyncGenerator[bytes]) -> None:
     now = asyncio.get_running_loop().time
-    async with asyncio.timeout(None) as patience, aclosing(messages):
+    async with asyncio.timeout(None) as deadline, aclosing(messages):
         async for message in messages:
-            patience.reschedule(now() + SEND_WITHIN_SECONDS)
+            deadline.reschedule(now() + SEND_WITHIN_SECONDS)
             await socket.send_text(message.decode())
-            patience.reschedule(None)
+            deadline.reschedule(None)
 
 
 async def _until_gone(socket: WebSocket) -> None:
-    """What a client says is read, so that its goodbye is heard, and not looked at."""
+    """Reads and ignores the client's messages until it disconnects."""
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass
 
@@ -63,4 +67,4 @@ async def _until_gone(socket: WebSocket) -> None:
 async def _close(socket: WebSocket, code: int, reason: str) -> None:
     with suppress(RuntimeError, OSError, TimeoutError, WebSocketDisconnect):
         async with asyncio.timeout(SEND_WITHIN_SECONDS):
-            await socket.close(code, in_short(reason))
+            await socket.close(code, short_reason(reason))
