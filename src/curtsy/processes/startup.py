@@ -11,8 +11,8 @@ from pathlib import Path
 from curtsy.clock import Clock
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
-from curtsy.extract.confinement import keep_to_oneself
-from curtsy.extract.inspection import inspected
+from curtsy.extract.confinement import make_undumpable
+from curtsy.extract.inspection import inspect_scrapers
 from curtsy.frontier.clock_sync import synchronise
 from curtsy.logs import logger
 from curtsy.scrapers.registry import OwnScrapers
@@ -72,9 +72,9 @@ def own_scrapers(settings: Settings) -> OwnScrapers:
     It waits for a process that imports them: to be called before anybody waits for this one. Where
     there are some, they do not get to see what this process was told.
     """
-    found = inspected([file for file in settings.scrapers.split(",") if file])
+    found = inspect_scrapers([file for file in settings.scrapers.split(",") if file])
     if found.names:
-        keep_to_oneself()
+        make_undumpable()
     return found
 
 

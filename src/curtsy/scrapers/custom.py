@@ -48,7 +48,7 @@ F = TypeVar("F", bound=Function)
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnScraper:
     """A scraper as it was declared."""
 
     name: str
@@ -72,7 +72,9 @@ def scraper(
     """Declare a function as a scraper, under its own name or another."""
 
     def declare(function: F) -> F:
-        own = Own(name or function.__name__, function, tuple(key) if key is not None else None)
+        own = OwnScraper(
+            name or function.__name__, function, tuple(key) if key is not None else None
+        )
         if (problem := _problem_of(own)) is not None:
             raise ValueError(f"The scraper {own.name!r:.100} {problem}.")
         setattr(function, _MARK, own)
@@ -81,13 +83,13 @@ def scraper(
     return declare if function is None else declare(function)
 
 
-def declared(thing: object) -> Own | None:
+def declared(thing: object) -> OwnScraper | None:
     """As what a function was declared, if it was."""
     own = getattr(thing, _MARK, None) if callable(thing) else None
-    return own if isinstance(own, Own) else None
+    return own if isinstance(own, OwnScraper) else None
 
 
-def _problem_of(own: Own) -> str | None:
+def _problem_of(own: OwnScraper) -> str | None:
     if not NAME.fullmatch(own.name):
         return "has a name that cannot be: up to 60 of a-z, 0-9 and _, with a letter first"
     if own.name in BUILT_IN:
@@ -99,7 +101,7 @@ def _problem_of(own: Own) -> str | None:
     return None
 
 
-def run(own: Own, reply: Reply, params: Mapping[str, Any]) -> Record | Failed:
+def run(own: OwnScraper, reply: Reply, params: Mapping[str, Any]) -> Record | Failed:
     """The scraper on a page. What it prints goes to the log; what it raises is for the caller."""
     page = Page(reply, params)
     try:
@@ -118,7 +120,7 @@ def run(own: Own, reply: Reply, params: Mapping[str, Any]) -> Record | Failed:
         raise
 
 
-def found_by(own: Own, page: Page) -> Found:
+def found_by(own: OwnScraper, page: Page) -> Found:
     """What it gave back, in one form and fit to be stored. Raises `Broken` where it is not."""
     found = _found(own.function(page))
     if found.record is not None and found.records is not None:

@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from curtsy.scrapers.custom import Own, declared
+from curtsy.scrapers.custom import OwnScraper, declared
 
 GROUP = "curtsy.scrapers"
 _LINES_SHOWN = 12
@@ -21,17 +21,17 @@ class Unusable(Exception):
     """A file or package without a usable scraper; the text begins with a sentence."""
 
 
-def load_own(files: Sequence[str]) -> dict[str, Own]:
+def load_own_scrapers(files: Sequence[str]) -> dict[str, OwnScraper]:
     """All that there are, by name. Raises `Unusable`."""
     sys.dont_write_bytecode = True
-    found: dict[str, Own] = {}
+    found: dict[str, OwnScraper] = {}
     for own, where in _every(files):
         if (other := found.setdefault(own.name, own)).function is not own.function:
             raise Unusable(f"{where} has a scraper {other.name!r}, and so has another.")
     return found
 
 
-def _every(files: Sequence[str]) -> Iterator[tuple[Own, str]]:
+def _every(files: Sequence[str]) -> Iterator[tuple[OwnScraper, str]]:
     for number, file in enumerate(files):
         yield from ((own, file) for own in _of_file(Path(file), number))
     for point in installed():
@@ -44,7 +44,7 @@ def installed() -> Sequence[EntryPoint]:
     return sorted(entry_points(group=GROUP), key=lambda point: (point.value, point.name))
 
 
-def _of_file(path: Path, number: int) -> list[Own]:
+def _of_file(path: Path, number: int) -> list[OwnScraper]:
     spec = spec_from_file_location(f"own_scrapers_{number}_{path.stem}", path)
     if not path.is_file() or spec is None or spec.loader is None:
         raise Unusable(f"{path} is not a Python file that is there.")
@@ -59,7 +59,7 @@ def _of_file(path: Path, number: int) -> list[Own]:
     return _declared_in(module, str(path))
 
 
-def _of_package(point: EntryPoint, where: str) -> list[Own]:
+def _of_package(point: EntryPoint, where: str) -> list[OwnScraper]:
     try:
         thing = point.load()
     except BaseException as error:
@@ -71,7 +71,7 @@ def _of_package(point: EntryPoint, where: str) -> list[Own]:
     return [own]
 
 
-def _declared_in(module: ModuleType, where: str) -> list[Own]:
+def _declared_in(module: ModuleType, where: str) -> list[OwnScraper]:
     found = [own for thing in list(vars(module).values()) if (own := declared(thing)) is not None]
     if not found:
         raise Unusable(f"{where} has no scraper: put @scraper before a function.")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from curtsy.extract import ExtractLimits
-from curtsy.extract.inspection import inspected
+from curtsy.extract.inspection import inspect_scrapers
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers import NAMES
 from curtsy.scrapers.registry import OwnScrapers
@@ -42,7 +42,7 @@ def onward(page):
 def own(tmp_path: Path, curtsy: Engine) -> OwnScrapers:
     file = tmp_path / "mine.py"
     file.write_text(OWN)
-    found = inspected([str(file)])
+    found = inspect_scrapers([str(file)])
     curtsy.submitter.limits = replace(curtsy.submitter.limits, scrapers=NAMES | found.names)
     return found
 
