@@ -13,7 +13,7 @@ from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers import Scraper, load, load_links
 from curtsy.scrapers.page import LONGEST_LINE, MOST_LINES
-from curtsy.scrapers.tracebacks import lines_before, trace_of
+from curtsy.scrapers.tracebacks import attached_lines, trace_of
 
 OUT_OF_MEMORY = 77
 """The exit status of a child that had no memory left even for its answer."""
@@ -49,7 +49,7 @@ def _respond(load_scraper: LoadScraper, request: dict[str, Any], body: bytes) ->
     except BaseException as error:  # SystemExit and KeyboardInterrupt too
         sentence = f"The scraper failed: {type(error).__name__}: {error}"[:300].rstrip(" .:")
         record = Failed(Kind.EXTRACT_FAILED, f"{sentence}.", traceback=trace_of(error),
-                        lines=lines_before(error))  # fmt: skip
+                        lines=attached_lines(error))  # fmt: skip
     try:
         return _frame(record)
     except MemoryError:

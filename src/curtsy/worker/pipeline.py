@@ -21,7 +21,7 @@ from curtsy.politeness.classify import classify
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.robots import Robots
 from curtsy.scrapers import SIMPLE
-from curtsy.scrapers.record_keys import packed
+from curtsy.scrapers.record_keys import pack_listing
 from curtsy.worker.robots_cache import RobotsCache, path_of
 
 
@@ -41,7 +41,7 @@ class Done(NamedTuple):
 
 _FREE = Robots()
 _BEHIND_THE_END = Record(
-    packed([], following=None, is_empty=True), "application/json", "utf-8",
+    pack_listing([], following=None, is_empty=True), "application/json", "utf-8",
     lines=(("INFO", "There is no such page: the listing ends before it."),),
 )  # fmt: skip
 

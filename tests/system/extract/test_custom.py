@@ -217,7 +217,10 @@ async def test_there_is_no_network_neither_for_a_page_nor_at_import(tmp_path: Pa
             "@scraper\ndef own_fine(page):\n    return {'refused': refused}\n"
         )
         async with new_pool() as pool, new_pool(early) as others:
-            assert "may not use the network" in failed(await told(pool, f"connect {host}:{port}")).error
+            assert (
+                "may not use the network"
+                in failed(await told(pool, f"connect {host}:{port}")).error
+            )
             at_import = await told(others, "x", "own_fine")
         with pytest.raises(TimeoutError):
             canary.accept()

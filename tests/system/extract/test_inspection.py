@@ -100,7 +100,9 @@ def test_a_file_that_never_ends_is_given_up_and_leaves_nothing(folder: Path) -> 
 
 def test_a_name_that_two_files_have_is_refused(folder: Path) -> None:
     files = [written(folder, FINE.format(name="same"), name) for name in ("a.py", "b.py")]
-    with pytest.raises(BadSetting, match=r"b\.py has a scraper 'same', and so has another"):
+    with pytest.raises(
+        BadSetting, match=r"b\.py has a scraper 'same', but that name is already taken"
+    ):
         inspect_scrapers(files)
 
 
