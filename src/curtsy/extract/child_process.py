@@ -20,7 +20,7 @@ class ChildGone(Exception):
 
 
 class Garbled(Exception):
-    """The child sent something that is not an answer: the scraper wrote to the channel."""
+    """The child sent something that is not an answer: the scraper disturbed the process."""
 
 
 class ChildProcess(asyncio.Protocol):

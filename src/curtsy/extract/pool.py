@@ -23,7 +23,7 @@ from curtsy.scrapers.registry import OwnScrapers
 FORK_SERVER = "curtsy.extract.fork_server"
 FORK_SECONDS = 60.0
 """For a fork server to load the scrapers and to fork a child."""
-GARBLED = "The scraper wrote to the channel of its own process, so its result is lost."
+GARBLED = "The scraper disturbed its own process, so its result cannot be used."
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from curtsy.clock import Clock
-from curtsy.fetch.guard import Network, refusal_at_sight
+from curtsy.fetch.guard import Network, refusal_by_name
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls import MOST_LEADS, admit_links, waiting_leads
 from curtsy.model.options import options_for
@@ -71,7 +71,7 @@ class LinkFollower:
             url = canonical(link)
         except BadUrl:
             return None
-        if not scope.holds(url.text, url.host) or refusal_at_sight(url.host, self._allow):
+        if not scope.holds(url.text, url.host) or refusal_by_name(url.host, self._allow):
             return None
         options = options_for(url.host, **asking._asdict())
         return Wanted(

@@ -137,8 +137,8 @@ class Pipeline:
             return Failed(Kind.REDIRECT_LOOP, sentence, moved.status)
         if visit.progress is None and "set-cookie" not in reply.headers:
             return moved
-        jar = cookies.after(cookies.carried(visit.progress), reply, self._now())
-        return replace(moved, progress=cookies.to_carry(jar))
+        jar = cookies.updated(cookies.load(visit.progress), reply, self._now())
+        return replace(moved, progress=cookies.dump(jar))
 
     async def _scraped(self, visit: Visit, reply: Reply) -> Record | Failed:
         scraper = visit.scraper
@@ -173,7 +173,7 @@ def _on_terms(request: Request, policy: Policy) -> Request:
 
 
 def _request(visit: Visit) -> Request:
-    shown = cookies.header(cookies.carried(visit.progress), visit.url) if visit.progress else None
+    shown = cookies.header(cookies.load(visit.progress), visit.url) if visit.progress else None
     headers = headers_for(visit.options, visit.url) + ((("Cookie", shown),) if shown else ())
     if visit.links:  # where it leads is known from the whole page only
         return Request(visit.url, headers)

@@ -67,10 +67,10 @@ def test_a_file_finds_its_neighbours(folder: Path) -> None:
         ("import socket; socket.socket()", "PermissionError"),
         ("x = bytearray(8 * 2**30)", "MemoryError"),
         ("x = 1", "has no scraper"),
-        (FINE.format(name="article"), "name of one that is built in"),
-        (FINE.format(name="seo"), "name of one that is built in"),
-        (FINE.format(name="Shouting"), "a name that cannot be"),
-        (FINE.format(name="a" * 61), "a name that cannot be"),
+        (FINE.format(name="article"), "name of a built-in scraper"),
+        (FINE.format(name="seo"), "name of a built-in scraper"),
+        (FINE.format(name="Shouting"), "an invalid name"),
+        (FINE.format(name="a" * 61), "an invalid name"),
         (FINE.format(name="f").replace("def f", "async def f"), "is async"),
         (FINE.format(name="f").replace("@scraper", "@scraper(key='')"), "key"),
     ],
@@ -87,7 +87,7 @@ def test_a_file_that_cannot_be_used_is_refused_with_the_reason(
 
 
 def test_a_file_that_is_not_there_is_refused(folder: Path) -> None:
-    with pytest.raises(BadSetting, match="not a Python file that is there"):
+    with pytest.raises(BadSetting, match="does not exist or is not a Python file"):
         inspect_scrapers([str(folder / "nowhere.py")])
 
 
