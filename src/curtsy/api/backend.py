@@ -127,7 +127,7 @@ class Backend:
         """The job as it stands, with its tags."""
         try:
             async with asyncio.timeout(self.timed.answer_within):
-                return await self._jobs.ask(job)
+                return await self._jobs.submit(job)
         except TimeoutError:
             raise no_answer(self.timed.answer_within) from None
 

@@ -46,7 +46,7 @@ class Submitter:
         self.pending.add(request.user_id, len(wanted), self.limits)
         asked = Submission(request, wanted, new_job_id())
         if len(wanted) <= TOGETHER:
-            return await self._together.ask(asked)
+            return await self._together.submit(asked)
         (answer,) = await self._take_in([asked])
         if isinstance(answer, Exception):
             raise answer

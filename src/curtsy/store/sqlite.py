@@ -66,7 +66,7 @@ class SqliteEngine:
 
     async def read(self, work: Work[T]) -> T:
         """Together with others that wait: the way to a thread and back costs more than most."""
-        result: T = await self._readings.ask(work)
+        result: T = await self._readings.submit(work)
         return result
 
     async def _read_all(self, works: Sequence[Work[Any]]) -> Sequence[Any]:

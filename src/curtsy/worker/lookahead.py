@@ -32,7 +32,7 @@ class VisitTaker:
         self._reads = Batcher(self._read, most=WISHES_AT_ONCE, at_once=1)
 
     async def take(self, wish: TakeRequest) -> list[Visit]:
-        return await self._reads.ask(wish)
+        return await self._reads.submit(wish)
 
     async def _read(self, wishes: Sequence[TakeRequest]) -> list[list[Visit] | Exception]:
         while True:

@@ -41,7 +41,7 @@ class ReadCache(Generic[Question, Answer]):
             return kept[1]
         try:
             async with asyncio.timeout(ANSWER_WITHIN_SECONDS):
-                answer = await self._asked.ask(question)
+                answer = await self._asked.submit(question)
         except TimeoutError:
             raise StoreAway(f"no answer within {ANSWER_WITHIN_SECONDS:g} seconds") from None
         if answer is not None:
