@@ -17,7 +17,7 @@ from curtsy.frontier.clock_sync import synchronise
 from curtsy.logs import logger
 from curtsy.scrapers.registry import OwnScrapers
 from curtsy.store import Store
-from curtsy.store.version import found, newest, require_known_schema
+from curtsy.store.version import newest, require_known_schema, stored_version
 
 log = logger("app")
 
@@ -50,7 +50,7 @@ async def ready(
 ) -> AsyncIterator[tuple[Store, Clock]]:
     """The store with the schema that this program knows, and a clock in step with it."""
     async with opened(settings) as store:
-        if upgrades_sqlite and store.is_sqlite and await found(store) != newest():
+        if upgrades_sqlite and store.is_sqlite and await stored_version(store) != newest():
             await _upgrade(store)
         await require_known_schema(store)
         clock = Clock()

@@ -8,7 +8,7 @@ from curtsy.frontier.host_moves import move_late_visits
 from curtsy.frontier.workers import beats, has_orphans, reap, wake_forgotten
 from curtsy.logs import logger
 from curtsy.store import Store
-from curtsy.store.frozen_sessions import end_frozen
+from curtsy.store.frozen_sessions import terminate_frozen
 
 log = logger("worker")
 
@@ -34,7 +34,7 @@ class Observer:
         """A duty: look once, act on who is dead; returns seconds until the next look."""
         asked_at = self._clock.monotonic()
         found, orphans, frozen = await self._store.read(
-            lambda c: (beats(c), has_orphans(c), end_frozen(c))
+            lambda c: (beats(c), has_orphans(c), terminate_frozen(c))
         )
         if frozen:
             log.warning("transactions_ended", number=frozen, why="their process stood still")
