@@ -40,7 +40,7 @@ def _reason(error: Exception) -> str:
 def _internal(error: BaseException) -> Failed:
     return Failed(
         Kind.INTERNAL,
-        f"An error of our own: {type(error).__name__}: {error}"[:300],
+        f"An internal error: {type(error).__name__}: {error}"[:300],
         traceback="".join(traceback.format_exception(error)),
     )
 
