@@ -61,9 +61,9 @@ class SourceState:
         self._policy = self._defaults.with_overrides(overrides)
         self.pace.adopt(self._effective_policy())
 
-    def apply_crawl_delay(self, delay_asked: int | None) -> None:
+    def apply_crawl_delay(self, requested: int | None) -> None:
         """Applies a host's crawl delay. With several hosts in one source, the longest counts."""
-        delay = delay_asked or 0
+        delay = requested or 0
         if delay > self._crawl_delay or self._crawl_delay_is_inherited:
             self._crawl_delay, self._crawl_delay_is_inherited = delay, False
             self.pace.adopt(self._effective_policy())

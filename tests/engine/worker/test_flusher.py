@@ -32,7 +32,7 @@ async def test_large_documents_are_told_in_transactions_of_bounded_size(
     assert max(told) < 10_000 + largest
 
 
-async def test_lanes_wait_while_too_many_bytes_are_unsaid(
+async def test_lanes_wait_while_too_many_bytes_are_pending(
     curtsy: Engine, site: PracticeSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     most = 0
@@ -41,7 +41,7 @@ async def test_lanes_wait_while_too_many_bytes_are_unsaid(
     def counting(self: Any, lane: Any, result: Any) -> None:
         nonlocal most
         real(self, lane, result)
-        most = max(most, self._unsaid_bytes)
+        most = max(most, self._pending_bytes)
 
     monkeypatch.setattr(flusher.Flusher, "add", counting)
     monkeypatch.setattr(flusher, "MOST_PENDING_BYTES", 10_000)

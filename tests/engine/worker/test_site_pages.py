@@ -79,7 +79,7 @@ async def test_where_counted_pages_are_missing_the_listing_ends(curtsy: Engine) 
     assert (ended.state, ended.done, ended.failed) == ("succeeded", 4, 0)
     assert found == [f"/?p={n}" for n in range(1, 5)]
     told = "".join(event.data for event in await curtsy.events(ended.public_id))
-    assert told.count("the listing ends before it") == 3
+    assert told.count("the listing ended on an earlier page") == 3
 
 
 async def test_a_listing_whose_first_page_is_missing_is_none(curtsy: Engine) -> None:
