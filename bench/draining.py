@@ -22,7 +22,7 @@ from curtsy.model.outcome import Fetched
 from curtsy.politeness.receipt import Receipt
 from curtsy.store import Store
 from curtsy.worker.flusher import MOST_RESULTS
-from curtsy.worker.lookahead import WISHES_AT_ONCE
+from curtsy.worker.lookahead import TAKES_PER_READ
 from curtsy.worker.session import LEASE_AT_ONCE
 from curtsy.worker.slots import SHARES
 
@@ -96,7 +96,7 @@ class Drainer:
         """As many sources as one take reads, by as many leases as the worker needs for that."""
         shares = {int(band): max(1, round(LEASE_AT_ONCE * SHARES[band])) for band in Band}
         leases: list[Lease] = []
-        while len(leases) < WISHES_AT_ONCE and self._quota.left > 0:
+        while len(leases) < TAKES_PER_READ and self._quota.left > 0:
             most = -(-self._quota.left // self._per_lease)
             wants = {band: min(share, most) for band, share in shares.items()}
             now, version = self._clock.now(), self._clock.version
@@ -114,7 +114,7 @@ class Drainer:
         recorded = 0
         lanes = {leased.source_id: _Lane(leased, self._per_lease) for leased in leases}
         while lanes:
-            some = [lane.wish() for lane in islice(lanes.values(), WISHES_AT_ONCE)]
+            some = [lane.wish() for lane in islice(lanes.values(), TAKES_PER_READ)]
             now = self._clock.now()
             taken = await self._store.read(partial(take, wishes=some, now=now))
             for source_id, found in taken.items():

@@ -1,9 +1,9 @@
 """Coalesces concurrent calls: requests that arrive during a batch form the next batch.
 
-A single request is not kept waiting; under load many cost little more than one. A caller that gives
-up leaves the others as they are. A batch that fails for a reason of one of its requests is split
-until that request is alone with its error (`isolate`). When all callers of a batch have given up,
-the work is cancelled but not awaited, since ending what hangs can hang too.
+A single request starts at once; under load a batch costs little more than one request. A cancelled
+caller does not affect the other callers. A batch that fails because of one of its requests is split
+until only that request gets the error (`isolate`). When all callers of a batch are cancelled, the
+work is cancelled but not awaited, because work that hangs may hang in its cancellation too.
 """
 
 import asyncio
@@ -18,19 +18,19 @@ Answer = TypeVar("Answer")
 T = TypeVar("T")
 
 Waiting = tuple[Request, asyncio.Future[Answer]]
-STORES_FAULT = (StoreAway, StoreFull)
-"""Errors that no request causes: splitting a batch does not help against them."""
+STORE_ERRORS = (StoreAway, StoreFull)
+"""Errors that no request causes: splitting a batch does not help."""
 
 
 async def isolate(
     batch: Sequence[Request],
     work: Callable[[Sequence[Request]], Awaitable[T]],
-    alone: Callable[[Request, Exception], Awaitable[T]],
+    on_single: Callable[[Request, Exception], Awaitable[T]],
     *,
-    passes: tuple[type[Exception], ...] = STORES_FAULT,
+    passes: tuple[type[Exception], ...] = STORE_ERRORS,
 ) -> list[T]:
-    """Runs `work` on the batch. If that raises, runs it on each half, down to the request that
-    causes the error; `alone` says what becomes of that one. Errors in `passes` are raised."""
+    """Runs `work` on the batch. If `work` raises, runs it on each half, down to the request that
+    causes the error, and calls `on_single` for that request. Errors in `passes` are raised."""
     try:
         return [await work(batch)]
     except passes:
@@ -39,36 +39,36 @@ async def isolate(
         if not batch:
             raise
         if len(batch) == 1:
-            return [await alone(batch[0], error)]
+            return [await on_single(batch[0], error)]
     middle = len(batch) // 2
-    first = await isolate(batch[:middle], work, alone, passes=passes)
-    return first + await isolate(batch[middle:], work, alone, passes=passes)
+    first = await isolate(batch[:middle], work, on_single, passes=passes)
+    return first + await isolate(batch[middle:], work, on_single, passes=passes)
 
 
 class Batcher(Generic[Request, Answer]):
-    """`answer` returns for each request of a batch its answer, or the error that is its own."""
+    """`process` returns an answer or an error for each request of a batch."""
 
     def __init__(
         self,
-        answer: Callable[[Sequence[Request]], Coroutine[Any, Any, Sequence[Answer | Exception]]],
+        process: Callable[[Sequence[Request]], Coroutine[Any, Any, Sequence[Answer | Exception]]],
         *,
         most: int,
         at_once: int,
     ) -> None:
-        self._answer, self._most, self._at_once = answer, most, at_once
+        self._process, self._most, self._at_once = process, most, at_once
         self._waiting: deque[Waiting[Request, Answer]] = deque()
-        self._at_work = 0
-        self._begun: set[asyncio.Task[Any]] = set()
+        self._active = 0
+        self._running: set[asyncio.Task[Any]] = set()
 
-    async def ask(self, request: Request) -> Answer:
+    async def submit(self, request: Request) -> Answer:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
-        if self._at_work < self._at_once:
-            self._at_work += 1
-            self._begin(self._answer_waiting())
+        if self._active < self._at_once:
+            self._active += 1
+            self._start(self._process_waiting())
         return await future
 
-    async def _answer_waiting(self) -> None:
+    async def _process_waiting(self) -> None:
         while self._waiting:
             batch: list[Waiting[Request, Answer]] = []
             while self._waiting and len(batch) < self._most:
@@ -76,11 +76,11 @@ class Batcher(Generic[Request, Answer]):
                 if not waiting[1].done():
                     batch.append(waiting)
             if batch:
-                await self._answer_batch(batch)
-        self._at_work -= 1  # in the same step as the look that found nothing waiting
+                await self._process_batch(batch)
+        self._active -= 1  # no await since the check of the queue, so no request is left behind
 
-    async def _answer_batch(self, batch: Sequence[Waiting[Request, Answer]]) -> None:
-        work = self._begin(self._answers([request for request, _future in batch]))
+    async def _process_batch(self, batch: Sequence[Waiting[Request, Answer]]) -> None:
+        work = self._start(self._process_isolated([request for request, _future in batch]))
         all_gone = _when_done([future for _request, future in batch])
         first: set[asyncio.Future[Any]] = {work, all_gone}
         await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
@@ -97,20 +97,20 @@ class Batcher(Generic[Request, Answer]):
             else:
                 future.set_result(answer)
 
-    async def _answers(self, requests: Sequence[Request]) -> list[Answer | Exception]:
-        pieces = await isolate(requests, self._answer, _own_error)
+    async def _process_isolated(self, requests: Sequence[Request]) -> list[Answer | Exception]:
+        pieces = await isolate(requests, self._process, _own_error)
         return [answer for piece in pieces for answer in piece]
 
-    def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
-        self._begun.add(task)
-        task.add_done_callback(self._collect)
+        self._running.add(task)
+        task.add_done_callback(self._finished)
         return task
 
-    def _collect(self, work: asyncio.Task[Any]) -> None:
-        self._begun.discard(work)
+    def _finished(self, work: asyncio.Task[Any]) -> None:
+        self._running.discard(work)
         if not work.cancelled():
-            work.exception()  # nobody waits for an error that comes after all answers
+            work.exception()  # marks the error as retrieved, even if all callers have gone
 
 
 async def _own_error(_request: object, error: Exception) -> Sequence[Any]:
@@ -118,16 +118,16 @@ async def _own_error(_request: object, error: Exception) -> Sequence[Any]:
 
 
 def _when_done(futures: Sequence[asyncio.Future[Answer]]) -> asyncio.Future[None]:
-    """Done as soon as each of the futures is: answered, or abandoned by its caller."""
+    """Returns a future that is done when all futures are answered or cancelled by their callers."""
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    left = len(futures)
+    open_futures = len(futures)
 
-    def one_less(_future: asyncio.Future[Answer]) -> None:
-        nonlocal left
-        left -= 1
-        if not left and not done.done():
+    def count_down(_future: asyncio.Future[Answer]) -> None:
+        nonlocal open_futures
+        open_futures -= 1
+        if not open_futures and not done.done():
             done.set_result(None)
 
     for future in futures:
-        future.add_done_callback(one_less)
+        future.add_done_callback(count_down)
     return done

@@ -1,17 +1,17 @@
-"""Errors that someone must act on. Each builds its own sentence and carries a stable code.
+"""Errors for users and operators. Each builds its own sentence and has a stable code.
 
 CurtsyError
-├── Refused            what was asked for cannot be done; the request is at fault
-│   ├── BadRequest     wrong from the start: says every problem at once
-│   ├── NotFound       no such thing
-│   ├── WrongState     not in the state it is in now
-│   ├── KeyNeeded      nobody says who asks, or with a key that does not hold
-│   └── NotAllowed     not to this one, or not from there
-├── OverLimit          a limit is reached; later it may work
+├── Refused            the request cannot be fulfilled, and the request is at fault
+│   ├── BadRequest     the request is invalid; lists every problem
+│   ├── NotFound       the object does not exist
+│   ├── WrongState     the object's state does not allow the action
+│   ├── KeyNeeded      no API key, or an invalid one
+│   └── NotAllowed     the key, or the origin, may not do this
+├── OverLimit          a limit is reached; a later attempt may succeed
 ├── StoreAway          the database cannot be reached; nothing was lost
 ├── StoreFull          the disk is full; nothing was lost
-├── WrongSchema        the database has another schema than this program
-└── BadSetting         a setting has no usable value
+├── WrongSchema        the database's schema is not the one of this program
+└── BadSetting         a setting has an invalid value
 """
 
 
@@ -41,17 +41,18 @@ class NotFound(Refused):
 class WrongState(Refused):
     code = "wrong_state"
 
-    def __init__(self, name: str, state: str, asked: str) -> None:
-        super().__init__(f"{name} is {state}: it cannot be {asked}.")
+    def __init__(self, name: str, state: str, action: str) -> None:
+        super().__init__(f"{name} is {state}: it cannot be {action}.")
 
 
 class KeyNeeded(Refused):
-    """One sentence for all keys that do not hold: which of them once did is nobody's business."""
+    """Has the same sentence for all invalid keys, so that a revoked key cannot be told from a wrong
+    one."""
 
     code = "key_needed"
 
     def __init__(self) -> None:
-        super().__init__("This needs a key that holds, as `Authorization: Bearer curtsy_…`.")
+        super().__init__("This needs a valid API key, as `Authorization: Bearer curtsy_…`.")
 
 
 class NotAllowed(Refused):

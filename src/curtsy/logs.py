@@ -1,4 +1,4 @@
-"""Log lines: an event name plus keys, in glossary words. Readable on a terminal, JSON elsewhere."""
+"""Configures log lines: an event name and keys; readable on a terminal, JSON elsewhere."""
 
 import logging
 import os
@@ -10,7 +10,7 @@ import structlog
 
 
 def configure(level: str = "INFO", form: str = "auto", path: str = "") -> None:
-    """Send log lines to stderr or to a file; `form` is auto, text or json."""
+    """Sends log lines to stderr or to a file; `form` is auto, text or json."""
     on_terminal = not path and sys.stderr.isatty()
     text = on_terminal if form == "auto" else form == "text"
     to = _Reopening(path) if path else sys.stderr
@@ -37,7 +37,7 @@ def configure(level: str = "INFO", form: str = "auto", path: str = "") -> None:
 
 
 class _Reopening:
-    """A file that is opened anew when it was moved away, as logrotate does."""
+    """A file that is reopened after it was moved away, as logrotate does."""
 
     def __init__(self, path: str) -> None:
         self._handler = WatchedFileHandler(path, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A duty is a step that does its work once and says when it wants to run again."""
+"""Runs periodic steps: a step does its work once and returns the seconds until its next run."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ AFTER_FAILURE_SECONDS = 1.0
 
 
 class Wake:
-    """A hint that there is something to do; many hints before a look count as one."""
+    """Wakes a waiting step early; several calls before the next wait count as one."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
@@ -25,7 +25,7 @@ class Wake:
         self._event.set()
 
     async def wait(self, seconds: float | None) -> None:
-        """Until a hint comes, or so long; None waits for the hint alone."""
+        """Waits until woken, at most `seconds`; None: without limit."""
         if not self._event.is_set():
             if seconds is None:
                 await self._event.wait()
@@ -37,7 +37,7 @@ class Wake:
 
 
 async def run(name: str, step: Callable[[], Awaitable[float]], wake: Wake | None = None) -> None:
-    """Run the step for ever: it returns seconds until the next time; a failure only delays it."""
+    """Runs the step for ever. A failure is logged and only delays the next run."""
     wake = wake or Wake()
     while True:
         pause = await once(name, step)
@@ -45,7 +45,7 @@ async def run(name: str, step: Callable[[], Awaitable[float]], wake: Wake | None
 
 
 async def once(name: str, step: Callable[[], Awaitable[T]]) -> T | None:
-    """What the step returns; None where it failed, which is logged and harms nothing else."""
+    """Runs the step once and returns its result. Logs a failure and returns None."""
     try:
         return await step()
     except (StoreAway, StoreFull) as away:

@@ -62,7 +62,7 @@ class Repeats:
         self.states: list[str] = []
         self.told: list[str] = []
         """Which statement met them, and what the server said of it."""
-        inner = store_module.as_our_error
+        inner = store_module.to_curtsy_error
 
         def noting(error: BaseException) -> Any:
             if state := getattr(getattr(error, "orig", None), "sqlstate", None):
@@ -72,7 +72,7 @@ class Repeats:
                 self.told.append(f"{state}: {said} in {getattr(error, 'statement', None)}")
             return inner(error)
 
-        monkeypatch.setattr(store_module, "as_our_error", noting)
+        monkeypatch.setattr(store_module, "to_curtsy_error", noting)
 
     @property
     def deadlocks(self) -> int:

@@ -9,7 +9,7 @@ from curtsy.frontier.take import Visit
 from curtsy.jobs import SubmitLimits
 from curtsy.model.roles import OPEN
 from curtsy.schedules.site_schedules import start_run
-from curtsy.scrapers.record_keys import packed
+from curtsy.scrapers.record_keys import pack_listing
 from curtsy.sites.records import gather_next
 from curtsy.sites.site import put_site
 from curtsy.sites.spec import SiteSpec
@@ -50,7 +50,9 @@ class Board:
         for visit, keys in zip(await self.worker.lease_and_take(), pages, strict=False):
             records = [{"key": key, "fields": {"id": key}} for key in keys]
             following = links[0] if links else None
-            await self._bring(visit, packed(records, following=following, is_empty=not keys), links)
+            await self._bring(
+                visit, pack_listing(records, following=following, is_empty=not keys), links
+            )
 
     async def fetch_alone(self, record: str) -> None:
         """The page that waits next, with what is one record, in JSON."""

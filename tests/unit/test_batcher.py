@@ -40,16 +40,16 @@ async def test_one_after_another_each_is_answered() -> None:
     gathering = Batcher(oracle := Oracle(), most=10, at_once=1)
     async with asyncio.timeout(5):
         for n in range(0, 200, 2):
-            assert await gathering.ask(n) == n * n
+            assert await gathering.submit(n) == n * n
     assert all(len(batch) == 1 for batch in oracle.batches)
 
 
 async def test_what_comes_while_one_is_answered_is_one_batch() -> None:
     gathering = Batcher(oracle := Oracle(), most=10, at_once=1)
     oracle.open.clear()
-    first = asyncio.create_task(gathering.ask(0))
+    first = asyncio.create_task(gathering.submit(0))
     await asyncio.sleep(0)
-    rest = [asyncio.create_task(gathering.ask(n)) for n in range(2, 26, 2)]
+    rest = [asyncio.create_task(gathering.submit(n)) for n in range(2, 26, 2)]
     await asyncio.sleep(0)
     oracle.open.set()
     assert await within_a_second(first, *rest) == [n * n for n in range(0, 26, 2)]
@@ -59,8 +59,8 @@ async def test_what_comes_while_one_is_answered_is_one_batch() -> None:
 async def test_an_error_is_that_of_one_question() -> None:
     gathering = Batcher(Oracle(), most=10, at_once=1)
     with pytest.raises(ValueError, match="7 is odd"):
-        await gathering.ask(7)
-    asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 3, 4)]
+        await gathering.submit(7)
+    asked = [asyncio.create_task(gathering.submit(n)) for n in (2, 3, 4)]
     two, three, four = await within_a_second(*asked)
     assert (two, four) == (4, 16)
     assert isinstance(three, ValueError)
@@ -68,12 +68,12 @@ async def test_an_error_is_that_of_one_question() -> None:
 
 async def test_a_batch_that_one_request_spoils_is_split_until_it_is_alone() -> None:
     gathering = Batcher(oracle := Oracle(), most=10, at_once=1)
-    asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 2_000, 4)]
+    asked = [asyncio.create_task(gathering.submit(n)) for n in (2, 2_000, 4)]
     two, spoilt, four = await within_a_second(*asked)
     assert (two, four) == (4, 16)
     assert isinstance(spoilt, OverflowError)
     assert oracle.batches == [[2, 2_000, 4], [2], [2_000, 4], [2_000], [4]]
-    assert await gathering.ask(6) == 36
+    assert await gathering.submit(6) == 36
 
 
 async def test_a_store_that_is_away_is_not_asked_by_each() -> None:
@@ -81,7 +81,7 @@ async def test_a_store_that_is_away_is_not_asked_by_each() -> None:
         raise StoreAway(f"asked {len(questions)} at once")
 
     gathering = Batcher(away, most=10, at_once=1)
-    asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 4)]
+    asked = [asyncio.create_task(gathering.submit(n)) for n in (2, 4)]
     errors = await within_a_second(*asked)
     assert all("asked 2 at once" in str(error) for error in errors)
 
@@ -89,7 +89,7 @@ async def test_a_store_that_is_away_is_not_asked_by_each() -> None:
 async def test_who_gives_up_leaves_the_others_as_they_are() -> None:
     gathering = Batcher(oracle := Oracle(), most=10, at_once=1)
     oracle.open.clear()
-    asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 4, 6)]
+    asked = [asyncio.create_task(gathering.submit(n)) for n in (2, 4, 6)]
     await asyncio.sleep(0.01)
     asked[0].cancel()
     await asyncio.sleep(0.01)
@@ -101,9 +101,9 @@ async def test_who_gives_up_leaves_the_others_as_they_are() -> None:
 async def test_work_that_hangs_is_left_when_all_have_given_up() -> None:
     gathering = Batcher(oracle := Oracle(), most=10, at_once=1)
     oracle.open.clear()
-    asked = [asyncio.create_task(gathering.ask(n)) for n in (2, 4)]
+    asked = [asyncio.create_task(gathering.submit(n)) for n in (2, 4)]
     await asyncio.sleep(0.01)
-    never_begun = asyncio.create_task(gathering.ask(6))
+    never_begun = asyncio.create_task(gathering.submit(6))
     await asyncio.sleep(0.01)
     for one in (*asked, never_begun):
         one.cancel()
@@ -111,5 +111,5 @@ async def test_work_that_hangs_is_left_when_all_have_given_up() -> None:
     assert oracle.cancelled == 1
     oracle.open.set()
     async with asyncio.timeout(1):
-        assert await gathering.ask(8) == 64
+        assert await gathering.submit(8) == 64
     assert oracle.batches == [[2, 4], [8]]

@@ -127,7 +127,7 @@ class Backend:
         """Returns the job's current row and its tags."""
         try:
             async with asyncio.timeout(self.timed.answer_within):
-                return await self._jobs.ask(job)
+                return await self._jobs.submit(job)
         except TimeoutError:
             raise deadline_missed(self.timed.answer_within) from None
 

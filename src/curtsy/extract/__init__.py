@@ -1,4 +1,4 @@
-"""Pages are read in child processes: whatever a page does to its reader, only that page fails."""
+"""Runs scrapers in child processes, so that a harmful page fails alone and harms nothing else."""
 
 from curtsy.extract.pool import ExtractLimits, Pool
 

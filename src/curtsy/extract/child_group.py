@@ -1,4 +1,4 @@
-"""The children of one nursery: made when they are needed, kept while they are fit."""
+"""The child processes of one fork server: forked on demand, reused while they are healthy."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from curtsy.model.failure_kinds import Kind
 
 
 class ChildGroup:
-    """Starts nothing before the first page."""
+    """Starts no process before the first page."""
 
     def __init__(
         self,
@@ -20,39 +20,44 @@ class ChildGroup:
     ) -> None:
         self._start = start
         self._pages_per_process, self._keep_below_bytes = pages_per_process, keep_below_bytes
-        self.link: ForkServerClient | None = None
+        self.client: ForkServerClient | None = None
         self._idle: list[ChildProcess] = []
 
-    async def reader(self) -> tuple[ForkServerClient, ChildProcess]:
-        """One that is free, or a new one. Raises `NurseryGone`."""
-        link = self.link
-        if link is None or link.gone:
-            # In one step: others who find it gone must not make a nursery each.
-            gone, self.link = link, self._start()
-            link = self.link
+    async def acquire(self) -> tuple[ForkServerClient, ChildProcess]:
+        """Returns an idle child process or forks a new one. Raises `ForkServerGone`."""
+        client = self.client
+        if client is None or client.gone:
+            # No await in between: concurrent callers must not start a fork server each.
+            gone, self.client = client, self._start()
+            client = self.client
             self._idle.clear()
             if gone is not None:
                 await gone.close()
         while self._idle:
-            if (reader := self._idle.pop()).usable:
-                return link, reader
-        return link, await link.make()
+            if (child := self._idle.pop()).usable:
+                return client, child
+        return client, await client.fork()
 
-    def keep(self, link: ForkServerClient, reader: ChildProcess, header: dict[str, Any]) -> None:
-        """Or end it: it is not asked to end by itself, who knows what it has become."""
-        spent = (
-            reader.pages >= self._pages_per_process
+    def release(
+        self, client: ForkServerClient, child: ChildProcess, header: dict[str, Any]
+    ) -> None:
+        """Reuses the child process, or kills it after too many pages or too much memory.
+
+        The kill does not rely on the child's cooperation: a page may have changed the child.
+        """
+        worn_out = (
+            child.pages >= self._pages_per_process
             or header["peak"] > self._keep_below_bytes
             or header.get("kind") == Kind.EXTRACT_MEMORY
         )
-        if spent:
-            link.end(reader)
+        if worn_out:
+            client.kill_child(child)
         else:
-            self.lay_by(reader)
+            self.add_idle(child)
 
-    def lay_by(self, reader: ChildProcess) -> None:
-        self._idle.append(reader)
+    def add_idle(self, child: ChildProcess) -> None:
+        self._idle.append(child)
 
     async def close(self) -> None:
-        if self.link is not None:
-            await self.link.close()
+        if self.client is not None:
+            await self.client.close()

@@ -1,4 +1,4 @@
-"""The parent's side of one child."""
+"""The parent's side of one child process."""
 
 import asyncio
 from typing import Any, cast
@@ -8,11 +8,11 @@ import orjson
 from curtsy.extract.frames import LARGEST_RECORD, LENGTHS
 
 LARGEST_ANSWER = LARGEST_RECORD + 2**20
-"""No child of ours says more: it is not ours any longer."""
+"""No intact child sends more."""
 
 
 class ChildGone(Exception):
-    """The child ended before it answered, with this status; None: nobody can say."""
+    """The child ended before it answered. `status` is its exit status; None: unknown."""
 
     def __init__(self, status: int | None) -> None:
         super().__init__(status)
@@ -20,26 +20,27 @@ class ChildGone(Exception):
 
 
 class Garbled(Exception):
-    """What came is no answer: something in the child wrote on its channel."""
+    """The child sent something that is not an answer: the scraper disturbed the process."""
 
 
 class ChildProcess(asyncio.Protocol):
     def __init__(self) -> None:
-        self.number = 0
+        self.pid = 0
         self.pages = 0
         self._transport = cast("asyncio.Transport", None)
         self._received = bytearray()
-        self._wanted = LENGTHS.size
+        self._expected = LENGTHS.size
         self._answer: asyncio.Future[tuple[dict[str, Any], bytes]] | None = None
         self._is_gone = False
 
-    async def read(self, question: bytes) -> tuple[dict[str, Any], bytes]:
-        """One page. Raises `ReaderGone`, when it is known how the child ended, or `Garbled`."""
+    async def scrape(self, request: bytes) -> tuple[dict[str, Any], bytes]:
+        """Sends one page and returns the answer. Raises `ChildGone`, once the exit status is
+        known, or `Garbled`."""
         self.pages += 1
         self._received.clear()
-        self._wanted = LENGTHS.size
+        self._expected = LENGTHS.size
         self._answer = asyncio.get_running_loop().create_future()
-        self._transport.write(question)
+        self._transport.write(request)
         return await self._answer
 
     @property
@@ -47,28 +48,28 @@ class ChildProcess(asyncio.Protocol):
         return not self._is_gone and not self._transport.is_closing()
 
     def close(self) -> None:
-        """Its channel; a child that waits for a page ends by that."""
+        """Closes the channel; an idle child ends when its channel closes."""
         self._transport.abort()
 
-    def ended(self, status: int | None) -> None:
+    def exited(self, status: int | None) -> None:
         self._is_gone = True
         self._fail(ChildGone(status))
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         self._received += data
-        if self._wanted == LENGTHS.size and len(self._received) >= LENGTHS.size:
-            self._wanted += sum(LENGTHS.unpack_from(self._received))
-        if self._wanted > LARGEST_ANSWER:
+        if self._expected == LENGTHS.size and len(self._received) >= LENGTHS.size:
+            self._expected += sum(LENGTHS.unpack_from(self._received))
+        if self._expected > LARGEST_ANSWER:
             self._fail(Garbled())
-        elif self._wanted > LENGTHS.size and len(self._received) >= self._wanted:
-            self._told()
+        elif self._expected > LENGTHS.size and len(self._received) >= self._expected:
+            self._complete()
 
-    def _told(self) -> None:
+    def _complete(self) -> None:
         header_length, _ = LENGTHS.unpack_from(self._received)
         body_at = LENGTHS.size + header_length
         try:
@@ -76,7 +77,7 @@ class ChildProcess(asyncio.Protocol):
         except orjson.JSONDecodeError:
             self._fail(Garbled())
             return
-        body = bytes(memoryview(self._received)[body_at : self._wanted])
+        body = bytes(memoryview(self._received)[body_at : self._expected])
         if self._answer is not None and not self._answer.done():
             self._answer.set_result((header, body))
 

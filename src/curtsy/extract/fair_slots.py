@@ -1,38 +1,38 @@
-"""Places for pages that are read side by side."""
+"""Limits how many pages are scraped at once, without letting slow pages block fast ones."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-ASIDE_AFTER_SECONDS = 1.0
+SLOW_AFTER_SECONDS = 1.0
 
 
 class FairSlots:
-    """A page that takes long steps aside, so that a few of them cannot hold up all others: as many
-    again may be read beside them."""
+    """Hands out `number` slots. A page that holds a slot for long releases the slot to others while
+    the page goes on, for up to `number` pages; so a few slow pages cannot block all others."""
 
     def __init__(self, number: int) -> None:
         self._free = asyncio.Semaphore(number)
-        self._aside = number
+        self._extra = number
 
     @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        is_aside = False
+    async def slot(self) -> AsyncIterator[None]:
+        is_extra = False
 
-        def step_aside() -> None:
-            nonlocal is_aside
-            if self._aside > 0:
-                is_aside = True
-                self._aside -= 1
+        def release_early() -> None:
+            nonlocal is_extra
+            if self._extra > 0:
+                is_extra = True
+                self._extra -= 1
                 self._free.release()
 
         await self._free.acquire()
-        later = asyncio.get_running_loop().call_later(ASIDE_AFTER_SECONDS, step_aside)
+        timer = asyncio.get_running_loop().call_later(SLOW_AFTER_SECONDS, release_early)
         try:
             yield
         finally:
-            later.cancel()
-            if is_aside:
-                self._aside += 1
+            timer.cancel()
+            if is_extra:
+                self._extra += 1
             else:
                 self._free.release()

@@ -1,10 +1,11 @@
-"""`python -m curtsy.extract.fork_server FD`: has all scrapers loaded and makes children by forking.
+"""`python -m curtsy.extract.fork_server FD`: loads all built-in scrapers and forks child processes.
 
-With `--own FILE…` these are the scrapers of your own, and no others.
+With `--own FILE…` it loads the user's own scrapers from these files and from installed packages
+instead.
 
-It never reads a page itself, so it stays as it was born. On its channel, of packets, it is told
-`make MEMORY` (with the child's end of a channel) or `end NUMBER`, and tells `made NUMBER` and
-`ended NUMBER STATUS`. It ends when its channel does, and its children end with it.
+The fork server never handles a page itself, so no page can corrupt it. Its channel carries packets.
+It receives `fork MEMORY` (with the child's end of a channel) and `kill PID`, and sends `forked PID`
+and `exited PID STATUS`. It ends when its channel closes, and its children end with it.
 """
 
 import logging
@@ -20,70 +21,70 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from curtsy.extract import child_main
-from curtsy.extract.confinement import die_with_parent, without_changing_files, without_network
+from curtsy.extract.confinement import die_with_parent, forbid_file_changes, forbid_network
 from curtsy.scrapers import PARSING, Scraper, load, load_links
-from curtsy.scrapers.custom import Own
-from curtsy.scrapers.custom import run as run_own
-from curtsy.scrapers.loader import Unusable, load_own
+from curtsy.scrapers.custom import OwnScraper
+from curtsy.scrapers.custom import run as run_own_scraper
+from curtsy.scrapers.loader import Unusable, load_own_scrapers
 
 
 class _Serve(Protocol):
     def __call__(self, channel: socket.socket, *, memory_bytes: int) -> None: ...
 
 
-_LONGEST_ORDER = 4_096
+_LONGEST_COMMAND = 4_096
 
 
 def run(channel: socket.socket, own: Sequence[str] | None = None) -> None:
-    """With `own` its children know the scrapers of these files and of installed packages."""
+    """With `own`, the children know the scrapers of these files and of installed packages."""
     die_with_parent()
-    # What libraries have to say of a page they say to us: a stranger must not fill our log.
+    # Libraries log what they find on a page: a web page must not be able to fill our log.
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     load_links()
-    serve = _built_in() if own is None else _own(own)
+    serve = _serve_built_in() if own is None else _serve_own(own)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which drains
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    nursery = _ForkServer(channel, serve)
-    waiting = select.poll()  # as select.select it would fail in a process of a thousand sockets
-    waiting.register(channel, select.POLLIN)
-    waiting.register(wake, select.POLLIN)
+    server = _ForkServer(channel, serve)
+    poller = select.poll()  # select.select fails for file descriptors above 1023
+    poller.register(channel, select.POLLIN)
+    poller.register(wake, select.POLLIN)
     while True:
-        readable = [file for file, _event in waiting.poll()]
+        readable = [file for file, _event in poller.poll()]
         if wake in readable:
-            os.read(wake, _LONGEST_ORDER)
-            nursery.bury()
-        if channel.fileno() in readable and not nursery.obey():
+            os.read(wake, _LONGEST_COMMAND)
+            server.reap()
+        if channel.fileno() in readable and not server.execute_command():
             return
 
 
-def _built_in() -> _Serve:
+def _serve_built_in() -> _Serve:
     for name in PARSING:
         load(name)
     return child_main.serve
 
 
-def _own(files: Sequence[str]) -> _Serve:
-    """One that cannot be loaded any more fails pages, not the nursery."""
-    without_network()
-    without_changing_files()
+def _serve_own(files: Sequence[str]) -> _Serve:
+    """A file that can no longer be loaded fails its pages, not the fork server."""
+    forbid_network()
+    forbid_file_changes()
     import_module("curtsy.scrapers.selectors")  # else every child loads it for its only page
-    found: dict[str, Own] = {}
-    problem = "this one is not there any more"
+    found: dict[str, OwnScraper] = {}
+    problem = "this scraper no longer exists"
     try:
-        found = load_own(files)
+        found = load_own_scrapers(files)
     except Unusable as unusable:
         problem = str(unusable)
 
-    def named(name: str, params: Mapping[str, Any]) -> Scraper:
-        if (one := found.get(name)) is None:
+    def load_scraper(name: str, params: Mapping[str, Any]) -> Scraper:
+        if (own := found.get(name)) is None:
             raise LookupError(problem)
-        return partial(run_own, one, params=params)
+        return partial(run_own_scraper, own, params=params)
 
-    return partial(child_main.serve, named=named, alone=True)
+    return partial(child_main.serve, load_scraper=load_scraper, no_processes=True)
 
 
 class _ForkServer:
@@ -91,31 +92,32 @@ class _ForkServer:
         self._channel, self._serve = channel, serve
         self._alive: set[int] = set()
 
-    def obey(self) -> bool:
-        """One order; False when nobody is left to give any."""
-        message, files, _, _ = socket.recv_fds(self._channel, _LONGEST_ORDER, 1)
+    def execute_command(self) -> bool:
+        """Receives and executes one command. Returns False when the parent closed the channel."""
+        message, files, _, _ = socket.recv_fds(self._channel, _LONGEST_COMMAND, 1)
         match message.decode().split():
-            case ["make", memory_bytes]:
-                self._make(files[0], int(memory_bytes))
-            case ["end", number] if int(number) in self._alive:
-                os.kill(int(number), signal.SIGKILL)
+            case ["fork", memory_bytes]:
+                self._fork(files[0], int(memory_bytes))
+            case ["kill", pid] if int(pid) in self._alive:
+                os.kill(int(pid), signal.SIGKILL)
             case []:
                 return False
         return True
 
-    def bury(self) -> None:
-        for number in tuple(self._alive):
-            ended, status = os.waitpid(number, os.WNOHANG)
-            if ended:
-                self._alive.discard(number)
-                self._tell(f"ended {number} {os.waitstatus_to_exitcode(status)}")
+    def reap(self) -> None:
+        """Collects the exit statuses of ended children and reports them."""
+        for pid in tuple(self._alive):
+            exited, status = os.waitpid(pid, os.WNOHANG)
+            if exited:
+                self._alive.discard(pid)
+                self._report(f"exited {pid} {os.waitstatus_to_exitcode(status)}")
 
-    def _make(self, file: int, memory_bytes: int) -> None:
-        number = os.fork()
-        if number:
+    def _fork(self, file: int, memory_bytes: int) -> None:
+        pid = os.fork()
+        if pid:
             os.close(file)
-            self._alive.add(number)
-            self._tell(f"made {number}")
+            self._alive.add(pid)
+            self._report(f"forked {pid}")
             return
         status = 1
         try:
@@ -129,8 +131,8 @@ class _ForkServer:
         finally:
             os._exit(status)
 
-    def _tell(self, news: str) -> None:
-        self._channel.send(news.encode())
+    def _report(self, message: str) -> None:
+        self._channel.send(message.encode())
 
 
 if __name__ == "__main__":

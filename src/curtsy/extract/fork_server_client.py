@@ -1,4 +1,4 @@
-"""The parent's side of the nursery: orders go out, news come in, on the worker's loop."""
+"""The parent's side of a fork server: sends commands and receives reports on the worker's loop."""
 
 import asyncio
 import os
@@ -16,31 +16,29 @@ from curtsy.logs import logger
 
 log = logger("extract")
 
-_LONGEST_NEWS = 4_096
-_ENDS_WITHIN_SECONDS = 5.0
+_LONGEST_REPORT = 4_096
+_EXIT_SECONDS = 5.0
 
 
 class ForkServerGone(CurtsyError):
     code = "nursery_gone"
 
     def __init__(self) -> None:
-        super().__init__("The process that makes readers of pages has ended.")
+        super().__init__("The fork server, which starts the scraper processes, has ended.")
 
 
 class ForkServerClient:
-    """One nursery from its start to its end."""
+    """One fork server from its start to its end."""
 
-    def __init__(
-        self, *, memory_bytes: int, nursery: str, own: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, *, memory_bytes: int, module: str, own: Sequence[str] | None = None) -> None:
         self._memory_bytes = memory_bytes
         self._loop = asyncio.get_running_loop()
-        self._made: deque[asyncio.Future[int]] = deque()
-        self._readers: dict[int, ChildProcess] = {}
+        self._forking: deque[asyncio.Future[int]] = deque()
+        self._children: dict[int, ChildProcess] = {}
         self.gone = False
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            command = [sys.executable, "-m", nursery, str(theirs.fileno())]
+            command = [sys.executable, "-m", module, str(theirs.fileno())]
             command += ["--own", *own] if own is not None else []
             self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
                 command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
@@ -48,85 +46,85 @@ class ForkServerClient:
                 stderr=None if own is None else subprocess.DEVNULL,
             )  # fmt: skip
         self._channel.setblocking(False)
-        self._loop.add_reader(self._channel.fileno(), self._hear)
+        self._loop.add_reader(self._channel.fileno(), self._receive)
 
-    async def make(self) -> ChildProcess:
+    async def fork(self) -> ChildProcess:
         if self.gone:
             raise ForkServerGone
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        made: asyncio.Future[int] = self._loop.create_future()
-        order = f"make {self._memory_bytes}".encode()
+        forked: asyncio.Future[int] = self._loop.create_future()
+        command = f"fork {self._memory_bytes}".encode()
         with theirs:
             try:
-                socket.send_fds(self._channel, [order], [theirs.fileno()])
+                socket.send_fds(self._channel, [command], [theirs.fileno()])
             except ConnectionError:
                 ours.close()
                 raise ForkServerGone from None
-        self._made.append(made)
-        _, reader = await self._loop.create_unix_connection(ChildProcess, sock=ours)
+        self._forking.append(forked)
+        _, child = await self._loop.create_unix_connection(ChildProcess, sock=ours)
         try:
-            reader.number = await made
+            child.pid = await forked
         except BaseException:
-            reader.close()
+            child.close()
             raise
-        self._readers[reader.number] = reader
-        return reader
+        self._children[child.pid] = child
+        return child
 
-    def end(self, reader: ChildProcess) -> None:
-        """Now, in the middle of whatever it does."""
-        reader.close()
+    def kill_child(self, child: ChildProcess) -> None:
+        """Kills the child at once, even in the middle of a page."""
+        child.close()
         if not self.gone:
-            self._end(reader.number)
+            self._send_kill(child.pid)
 
-    def _end(self, number: int) -> None:
-        with suppress(ConnectionError):  # the nursery has just died, and its children with it
-            self._channel.send(f"end {number}".encode())
+    def _send_kill(self, pid: int) -> None:
+        with suppress(ConnectionError):  # the fork server has just died, and its children with it
+            self._channel.send(f"kill {pid}".encode())
 
     def kill(self) -> None:
-        """The nursery and all its children: it does not answer."""
+        """Kills a fork server that does not respond, with all its children."""
         self._process.kill()
         if not self.gone:
-            self._lose()
+            self._disconnect()
 
     async def close(self) -> None:
         if not self.gone:
-            self._lose()
+            self._disconnect()
         try:
-            await asyncio.to_thread(self._process.wait, _ENDS_WITHIN_SECONDS)
+            await asyncio.to_thread(self._process.wait, _EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             await asyncio.to_thread(self._process.wait)
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         try:
-            news = self._channel.recv(_LONGEST_NEWS)
+            report = self._channel.recv(_LONGEST_REPORT)
         except BlockingIOError:
             return
         except OSError:
-            news = b""
-        match news.decode().split():
-            case ["made", number]:
-                made = self._made.popleft()
-                if not made.done():
-                    made.set_result(int(number))
+            report = b""
+        match report.decode().split():
+            case ["forked", pid]:
+                forked = self._forking.popleft()
+                if not forked.done():
+                    forked.set_result(int(pid))
                 else:
-                    self._end(int(number))  # nobody waits for it any more
-            case ["ended", number, status]:
-                if (reader := self._readers.pop(int(number), None)) is not None:
-                    reader.ended(int(status))
+                    self._send_kill(int(pid))  # the caller has given up
+            case ["exited", pid, status]:
+                if (child := self._children.pop(int(pid), None)) is not None:
+                    child.exited(int(status))
             case []:
                 log.warning("nursery_ended", meaning="another is made for the next page")
-                self._lose()
+                self._disconnect()
 
-    def _lose(self) -> None:
+    def _disconnect(self) -> None:
         self.gone = True
         self._loop.remove_reader(self._channel.fileno())
         self._channel.close()
-        for made in self._made:
-            if not made.done():
-                made.set_exception(ForkServerGone())
-        for reader in self._readers.values():
-            reader.close()
-            reader.ended(None)
-        self._readers.clear()
+        for forked in self._forking:
+            if not forked.done():
+                forked.set_exception(ForkServerGone())
+        for child in self._children.values():
+            child.close()
+            child.exited(None)
+        self._children.clear()

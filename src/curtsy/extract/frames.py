@@ -1,4 +1,5 @@
-"""What parent and child say to each other: a header in JSON and a body of bytes, both measured."""
+"""The wire format between parent and child: a JSON header and a body of bytes, each with its
+length in front."""
 
 import socket
 import struct
@@ -12,24 +13,25 @@ LARGEST_RECORD = 64 * 2**20
 
 
 def frame(header: Mapping[str, Any], body: bytes = b"") -> bytes:
-    said = orjson.dumps(header)
-    return b"".join((LENGTHS.pack(len(said), len(body)), said, body))
+    encoded = orjson.dumps(header)
+    return b"".join((LENGTHS.pack(len(encoded), len(body)), encoded, body))
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any], bytes] | None:
-    """The next frame; None when the other side is gone. Blocks."""
-    lengths = _exactly(channel, LENGTHS.size)
+    """Returns the next frame, or None when the other side has closed the channel. Blocks."""
+    lengths = _receive_exactly(channel, LENGTHS.size)
     if lengths is None:
         return None
     header_length, body_length = LENGTHS.unpack(lengths)
-    said, body = _exactly(channel, header_length), _exactly(channel, body_length)
-    if said is None or body is None:
+    encoded = _receive_exactly(channel, header_length)
+    body = _receive_exactly(channel, body_length)
+    if encoded is None or body is None:
         return None
-    header: dict[str, Any] = orjson.loads(said)
+    header: dict[str, Any] = orjson.loads(encoded)
     return header, bytes(body)
 
 
-def _exactly(channel: socket.socket, size: int) -> bytearray | None:
+def _receive_exactly(channel: socket.socket, size: int) -> bytearray | None:
     received = bytearray(size)
     view, at = memoryview(received), 0
     while at < size:

@@ -1,7 +1,7 @@
-"""`python -m curtsy.extract.inspection FILE…`: which scrapers of your own there are.
+"""`python -m curtsy.extract.inspection FILE…`: lists the user's own scrapers.
 
-What others wrote is imported here and in the nursery, and nowhere else. This process says what it
-found, or what is wrong, and ends.
+Code of others is imported in this process and in the fork server, and nowhere else. This process
+prints the scrapers or the problem as JSON, and ends.
 """
 
 import os
@@ -15,41 +15,41 @@ import orjson
 
 from curtsy.errors import BadSetting
 from curtsy.extract.confinement import confine, die_with_parent, without_secrets
-from curtsy.scrapers.loader import Unusable, installed, load_own
+from curtsy.scrapers.loader import Unusable, installed, load_own_scrapers
 from curtsy.scrapers.registry import OwnScrapers
 
 WITHIN_SECONDS = 20.0
 MEMORY_BYTES = 2 * 2**30
 
 
-def inspected(files: Sequence[str], *, seconds: float = WITHIN_SECONDS) -> OwnScrapers:
-    """The scrapers of these files and of installed packages. Raises `BadSetting` with a reason.
+def inspect_scrapers(files: Sequence[str], *, seconds: float = WITHIN_SECONDS) -> OwnScrapers:
+    """Returns the scrapers of these files and of installed packages. Raises `BadSetting`.
 
-    Takes as long as importing them does: not for a loop that others wait for.
+    Blocks while a subprocess imports them: not for an event loop.
     """
     paths = tuple(str(Path(file).absolute()) for file in files)
     if not paths and not installed():
         return OwnScrapers()
-    told = _asked(paths, seconds)
-    if "problem" in told:
-        raise BadSetting(f"SCRAPERS: {told['problem']}")
-    return OwnScrapers(paths, told["scrapers"])
+    answer = _run_inspection(paths, seconds)
+    if "problem" in answer:
+        raise BadSetting(f"SCRAPERS: {answer['problem']}")
+    return OwnScrapers(paths, answer["scrapers"])
 
 
-def _asked(paths: Sequence[str], seconds: float) -> dict[str, Any]:
+def _run_inspection(paths: Sequence[str], seconds: float) -> dict[str, Any]:
     try:
         ended = subprocess.run(  # noqa: S603 - our own module, no shell
             [sys.executable, "-m", "curtsy.extract.inspection", *paths],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=without_secrets(os.environ), timeout=seconds, check=False,
         )  # fmt: skip
-        told: dict[str, Any] = orjson.loads(ended.stdout)
+        answer: dict[str, Any] = orjson.loads(ended.stdout)
     except subprocess.TimeoutExpired:
         return {"problem": f"{_named(paths)} could not be imported within {seconds:g} s."}
     except orjson.JSONDecodeError:
         status = ended.returncode
         return {"problem": f"{_named(paths)} ended the process that imports it ({status})."}
-    return told
+    return answer
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -58,18 +58,18 @@ def _named(paths: Sequence[str]) -> str:
 
 def _inspect(paths: Sequence[str]) -> None:
     die_with_parent()
-    answer = os.dup(1)
+    output = os.dup(1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)  # what is printed on the way is not the answer
-    confine(memory_bytes=MEMORY_BYTES, alone=True)
+    os.dup2(nowhere, 1)  # prints of imported code must not mix with the answer
+    confine(memory_bytes=MEMORY_BYTES, no_processes=True)
     try:
-        found = {own.name: own.doc for own in load_own(paths).values()}
-        said: dict[str, Any] = {"scrapers": found}
+        found = {own.name: own.doc for own in load_own_scrapers(paths).values()}
+        answer: dict[str, Any] = {"scrapers": found}
     except Unusable as unusable:
-        said = {"problem": str(unusable)[:8_000]}
-    with open(answer, "wb") as file:  # noqa: PTH123 - it is open already
-        file.write(orjson.dumps(said))
-    os._exit(0)  # what was imported may have left threads behind
+        answer = {"problem": str(unusable)[:8_000]}
+    with open(output, "wb") as file:  # noqa: PTH123 - a file descriptor, not a path
+        file.write(orjson.dumps(answer))
+    os._exit(0)  # imported code may have started threads
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A few children read pages side by side; each page has so much time and memory, and no more."""
+"""Runs scrapers in a few child processes at a time, each page within limits of time and memory."""
 
 import asyncio
 import os
@@ -20,42 +20,48 @@ from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers import NAMES
 from curtsy.scrapers.registry import OwnScrapers
 
-NURSERY = "curtsy.extract.fork_server"
-DISTURBED = "The scraper disturbed the process that ran it: what came back is no answer."
-NURSERY_SECONDS = 60.0
-"""Until it has loaded the scrapers and made a child."""
+FORK_SERVER = "curtsy.extract.fork_server"
+FORK_SECONDS = 60.0
+"""For a fork server to load the scrapers and to fork a child."""
+GARBLED = "The scraper disturbed its own process, so its result cannot be used."
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractLimits:
     processes: int = os.cpu_count() or 1
     seconds: float = 20.0
-    """For one page; then its child is killed."""
+    """For one page; then its child process is killed."""
     memory_bytes: int = 512 * 2**20
-    """For one child, beyond what it is born with."""
+    """For one child process, beyond its memory at the fork."""
     pages_per_process: int = 500
-    """After so many it is replaced: what earlier pages left behind goes with it."""
+    """A child process is replaced after this many pages, with whatever they left in its memory."""
     keep_below_bytes: int = 384 * 2**20
-    """A child whose memory once was above this is replaced after the page."""
+    """A child process is replaced after a page when its peak memory exceeds this."""
 
 
 class Pool:
-    """Starts nothing before the first page. A page waits here while all children are busy; those
-    for scrapers of your own are counted apart."""
+    """Starts no process before the first page. A page waits while all child processes are busy.
+
+    The user's own scrapers have a fork server and slots of their own.
+    """
 
     def __init__(
-        self, limits: ExtractLimits, *, nursery: str = NURSERY, own: OwnScrapers | None = None
+        self,
+        limits: ExtractLimits,
+        *,
+        fork_server: str = FORK_SERVER,
+        own: OwnScrapers | None = None,
     ) -> None:
         self._limits, self._own = limits, own or OwnScrapers()
-        start = partial(ForkServerClient, memory_bytes=limits.memory_bytes, nursery=nursery)
-        self._built_in = ChildGroup(start, pages_per_process=limits.pages_per_process,
-                               keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
-        # What one page has made of the process must not be met by the next.
-        self._of_own = ChildGroup(partial(start, own=self._own.files), pages_per_process=1,
-                             keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
-        # Those whose scraper hangs must not hold up everybody else's.
-        self._places = {
-            brood: FairSlots(limits.processes) for brood in (self._built_in, self._of_own)
+        start = partial(ForkServerClient, memory_bytes=limits.memory_bytes, module=fork_server)
+        self._built_in_group = ChildGroup(start, pages_per_process=limits.pages_per_process,
+                                          keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
+        # One page per process: a page may change the process, and the next must not notice.
+        self._own_group = ChildGroup(partial(start, own=self._own.files), pages_per_process=1,
+                                     keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
+        # Slots per group: own scrapers that hang must not block the built-in ones.
+        self._slots = {
+            group: FairSlots(limits.processes) for group in (self._built_in_group, self._own_group)
         }
 
     async def __aenter__(self) -> Self:
@@ -67,7 +73,7 @@ class Pool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await asyncio.gather(self._built_in.close(), self._of_own.close())
+        await asyncio.gather(self._built_in_group.close(), self._own_group.close())
 
     def knows(self, scraper: str) -> bool:
         return scraper in NAMES or scraper in self._own.docs
@@ -76,12 +82,12 @@ class Pool:
         self, scraper: str, reply: Reply, *, links: bool = False,
         params: Mapping[str, Any] | None = None, chosen: bool = False,
     ) -> Record | Failed:  # fmt: skip
-        """What the scraper makes of the page, or what the page made of the scraper.
+        """Returns the scraper's record of the page, or the failure.
 
-        With `links` also where the page leads; `chosen`: only as far as the scraper says so.
-        `params` are what the scraper is told beside it.
+        `params` are the scraper's parameters. With `links` the record also has the page's links;
+        with `chosen` only those that the scraper chose.
         """
-        question = frame(
+        request = frame(
             {
                 "scraper": scraper,
                 "status": reply.status,
@@ -93,62 +99,65 @@ class Pool:
             },
             reply.body,
         )
-        brood = self._brood(scraper)
-        async with self._places[brood].one():
-            made = await self._reader(brood)
-            return made if isinstance(made, Failed) else await self._read(brood, *made, question)
+        group = self._group(scraper)
+        async with self._slots[group].slot():
+            acquired = await self._acquire(group)
+            if isinstance(acquired, Failed):
+                return acquired
+            return await self._scrape(group, *acquired, request)
 
     async def prepare(self, scraper: str) -> None:
-        """Have a child ready for it, so that the first page need not wait. It may fail then."""
-        made = await self._reader(self._brood(scraper))
-        if not isinstance(made, Failed):
-            self._brood(scraper).lay_by(made[1])
+        """Forks a child process ahead of the first page. May fail silently."""
+        group = self._group(scraper)
+        acquired = await self._acquire(group)
+        if not isinstance(acquired, Failed):
+            group.add_idle(acquired[1])
 
-    def _brood(self, scraper: str) -> ChildGroup:
-        return self._of_own if scraper in self._own.docs else self._built_in
+    def _group(self, scraper: str) -> ChildGroup:
+        return self._own_group if scraper in self._own.docs else self._built_in_group
 
-    async def _reader(self, brood: ChildGroup) -> tuple[ForkServerClient, ChildProcess] | Failed:
+    async def _acquire(self, group: ChildGroup) -> tuple[ForkServerClient, ChildProcess] | Failed:
         try:
-            async with asyncio.timeout(NURSERY_SECONDS):
-                return await brood.reader()
+            async with asyncio.timeout(FORK_SECONDS):
+                return await group.acquire()
         except ForkServerGone as gone:
-            return Failed(Kind.INTERNAL, f"{gone} It is tried again.")
+            return Failed(Kind.INTERNAL, f"{gone} The page is retried.")
         except TimeoutError:
-            if brood.link is not None:
-                brood.link.kill()
-            sentence = f"The scrapers could not be loaded within {NURSERY_SECONDS:g} s."
+            if group.client is not None:
+                group.client.kill()
+            sentence = f"The scrapers could not be loaded within {FORK_SECONDS:g} s."
             return Failed(Kind.EXTRACT_TIMEOUT, sentence)
 
-    async def _read(
-        self, brood: ChildGroup, link: ForkServerClient, reader: ChildProcess, question: bytes
+    async def _scrape(
+        self, group: ChildGroup, client: ForkServerClient, child: ChildProcess, request: bytes
     ) -> Record | Failed:
         try:
             async with asyncio.timeout(self._limits.seconds):
-                header, body = await reader.read(question)
+                header, body = await child.scrape(request)
         except TimeoutError:
-            link.end(reader)
+            client.kill_child(child)
             sentence = f"The scraper was not done with the page after {self._limits.seconds:g} s."
             return Failed(Kind.EXTRACT_TIMEOUT, sentence)
         except ChildGone as gone:
-            reader.close()
-            return _cause_of_death(gone.status)
+            child.close()
+            return _failure_of_exit(gone.status)
         except Garbled:
-            link.end(reader)
-            return Failed(Kind.EXTRACT_FAILED, DISTURBED)
+            client.kill_child(child)
+            return Failed(Kind.EXTRACT_FAILED, GARBLED)
         except BaseException:
-            link.end(reader)
+            client.kill_child(child)
             raise
         try:
             outcome = _outcome(header, body)
-            brood.keep(link, reader, header)
+            group.release(client, child, header)
         except (LookupError, TypeError, ValueError, AttributeError):
-            link.end(reader)
-            return Failed(Kind.EXTRACT_FAILED, DISTURBED)
+            client.kill_child(child)
+            return Failed(Kind.EXTRACT_FAILED, GARBLED)
         return outcome
 
 
 def _outcome(header: dict[str, Any], body: bytes) -> Record | Failed:
-    """Raises something where the answer is not one of ours."""
+    """Raises one of several exceptions when the answer is garbled."""
     lines = tuple((level, _storable(text)) for level, text in header["lines"])
     if "kind" in header:
         trace = header["traceback"]
@@ -163,19 +172,19 @@ def _outcome(header: dict[str, Any], body: bytes) -> Record | Failed:
 
 
 def _storable(text: str) -> str:
-    """PostgreSQL has no text with the character of number zero."""
+    """Removes NUL characters, which PostgreSQL cannot store in text."""
     return text.replace("\0", "")
 
 
-def _cause_of_death(status: int | None) -> Failed:
+def _failure_of_exit(status: int | None) -> Failed:
     if status is None:
-        return Failed(Kind.INTERNAL, "The page's reader ended with the process that made it.")
-    if status in (OUT_OF_MEMORY, -signal.SIGKILL):  # we kill only those that we gave up before
-        return Failed(Kind.EXTRACT_MEMORY, "The scraper needed more memory than it may have.")
-    return Failed(Kind.EXTRACT_FAILED, f"The page crashed the scraper ({_how(status)}).")
+        return Failed(Kind.INTERNAL, "The scraper process ended together with its fork server.")
+    if status in (OUT_OF_MEMORY, -signal.SIGKILL):  # our own kills are reported elsewhere
+        return Failed(Kind.EXTRACT_MEMORY, "The scraper exceeded its memory limit.")
+    return Failed(Kind.EXTRACT_FAILED, f"The page crashed the scraper ({_exit_text(status)}).")
 
 
-def _how(status: int) -> str:
+def _exit_text(status: int) -> str:
     if status >= 0:
         return f"status {status}"
     named = {sign.value: sign.name for sign in signal.Signals}

@@ -1,4 +1,4 @@
-"""Ask one URL once. Only this room speaks HTTP to strangers."""
+"""Fetches one URL with one HTTP request. Only this package sends requests to other hosts."""
 
 from curtsy.fetch.fetcher import Fetcher, Limits, TrustEnded
 from curtsy.fetch.guard import parse_networks

@@ -1,4 +1,4 @@
-"""One connection to one origin: a request, its answer, and perhaps another."""
+"""One connection to one origin, for one request after another."""
 
 import asyncio
 from typing import cast
@@ -13,65 +13,64 @@ class Connection(asyncio.Protocol):
         self.origin = origin
         self._transport = cast("asyncio.Transport", None)
         self._incoming: ResponseParser | None = None
-        self._answered: asyncio.Future[None] | None = None
-        self._spoilt = False
+        self._done: asyncio.Future[None] | None = None
+        self._is_spoilt = False
 
-    async def ask(self, request: bytes, incoming: ResponseParser, *, until: float) -> None:
-        """Writes before it first yields. Returns when the answer is complete or in trouble.
-
-        At `until`, by the loop's clock, it is in trouble.
+    async def send(self, request: bytes, parser: ResponseParser, *, until: float) -> None:
+        """Writes the request before the first await. Returns when the response is complete or has
+        failed; at `until`, by the loop's clock, it fails.
         """
         loop = asyncio.get_running_loop()
-        self._incoming = incoming
-        self._answered = loop.create_future()
-        time_up = loop.call_at(until, self._time_is_up)
-        incoming.asked_at = loop.time()
+        self._incoming = parser
+        self._done = loop.create_future()
+        time_up = loop.call_at(until, self._time_out)
+        parser.sent_at = loop.time()
         self._transport.write(request)
         try:
-            await self._answered
+            await self._done
         finally:
             time_up.cancel()
             self._incoming = None
-            self._spoilt = self._spoilt or not incoming.leaves_connection_usable
-            if self._spoilt:
+            self._is_spoilt = self._is_spoilt or not parser.leaves_connection_usable
+            if self._is_spoilt:
                 self.close()
 
     @property
     def usable(self) -> bool:
-        return not (self._spoilt or self._transport.is_closing())
+        return not (self._is_spoilt or self._transport.is_closing())
 
     def close(self) -> None:
         self._transport.abort()
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        incoming = self._incoming
-        if incoming is None or incoming.is_over():
-            self._spoilt = True  # nobody asked: it must not be taken for the next answer
+        parser = self._incoming
+        if parser is None or parser.is_done():
+            self._is_spoilt = True  # unexpected data must not pass for the next response
             self.close()
             return
-        incoming.feed(data)
-        if not incoming.answered_at and incoming.status:
-            incoming.answered_at = asyncio.get_running_loop().time()
-        if incoming.is_over():
+        parser.feed(data)
+        if not parser.answered_at and parser.status:
+            parser.answered_at = asyncio.get_running_loop().time()
+        if parser.is_done():
             self._end()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._spoilt = True
-        incoming = self._incoming
-        if incoming is not None and not incoming.is_over():
-            incoming.end(exc)
+        self._is_spoilt = True
+        parser = self._incoming
+        if parser is not None and not parser.is_done():
+            parser.end(exc)
             self._end()
 
-    def _time_is_up(self) -> None:
+    def _time_out(self) -> None:
         if self._incoming is not None:
-            self._incoming.trouble = TimeUp("its time is over")
+            self._incoming.error = TimeUp("its time is over")
             self._end()
 
     def _end(self) -> None:
-        if self._answered is not None and not self._answered.done():
-            self._answered.set_result(None)
+        if self._done is not None and not self._done.done():
+            self._done.set_result(None)

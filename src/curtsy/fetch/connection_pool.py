@@ -1,4 +1,4 @@
-"""Connections that stand ready for another request to their origin."""
+"""Idle connections for the next request to their origin."""
 
 import asyncio
 
@@ -6,9 +6,9 @@ from curtsy.fetch.connection import Connection
 from curtsy.fetch.request import Origin
 
 # Shorter than the 5 seconds after which many servers close an idle connection. A request that
-# meets the closing on its way is lost: it has started, so it may not simply be sent again.
-KEPT_SECONDS = 4.0
-MOST_KEPT = 1_000
+# crosses such a close on the wire is lost: it has started, so it must not be sent again.
+IDLE_SECONDS = 4.0
+MOST_IDLE = 1_000
 _SWEEP_SECONDS = 1.0
 
 
@@ -19,22 +19,22 @@ class ConnectionPool:
         self._loop = asyncio.get_running_loop()
         self._sweep: asyncio.TimerHandle | None = None
 
-    def take(self, origin: Origin) -> Connection | None:
-        """The one that was used last, which is the least likely to be closed on the way."""
-        waiting = self._idle.get(origin)
-        oldest = self._loop.time() - KEPT_SECONDS
-        while waiting:
-            since, connection = waiting.pop()
+    def acquire(self, origin: Origin) -> Connection | None:
+        """Returns the most recently used connection, the least likely to be closed by the host."""
+        idle = self._idle.get(origin)
+        oldest = self._loop.time() - IDLE_SECONDS
+        while idle:
+            since, connection = idle.pop()
             self._count -= 1
             if since > oldest and connection.usable:
                 return connection
             connection.close()
         return None
 
-    def keep(self, connection: Connection) -> None:
+    def release(self, connection: Connection) -> None:
         if not connection.usable:
             return
-        if self._count >= MOST_KEPT:
+        if self._count >= MOST_IDLE:
             connection.close()
             return
         self._idle.setdefault(connection.origin, []).append((self._loop.time(), connection))
@@ -48,16 +48,16 @@ class ConnectionPool:
         self._close_until(float("inf"))
 
     def _close_old(self) -> None:
-        self._close_until(self._loop.time() - KEPT_SECONDS)
+        self._close_until(self._loop.time() - IDLE_SECONDS)
         self._sweep = self._loop.call_later(_SWEEP_SECONDS, self._close_old) if self._idle else None
 
     def _close_until(self, last: float) -> None:
-        for origin, waiting in list(self._idle.items()):
-            young = [(since, one) for since, one in waiting if since > last and one.usable]
-            for since, one in waiting:
+        for origin, idle in list(self._idle.items()):
+            young = [(since, one) for since, one in idle if since > last and one.usable]
+            for since, one in idle:
                 if since <= last:
                     one.close()
-            self._count -= len(waiting) - len(young)
+            self._count -= len(idle) - len(young)
             if young:
                 self._idle[origin] = young
             else:

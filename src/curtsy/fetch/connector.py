@@ -1,4 +1,5 @@
-"""From an origin to a connection: its name, its addresses in turn, TLS. The guard stands here."""
+"""Connects to an origin: resolves its name, tries its addresses, starts TLS. The guard checks
+every address here."""
 
 import asyncio
 import socket
@@ -24,36 +25,39 @@ T = TypeVar("T")
 
 
 class Connector:
-    """Until when is said by the loop's clock, each time."""
+    """Every `until` is a time of the loop's clock."""
 
     def __init__(self, *, allow: tuple[Network, ...]) -> None:
-        self._lookup = Resolver(allow=allow)
+        self._resolver = Resolver(allow=allow)
         self._guarded = socket_factory(allow)
-        self._proxies = Resolver(allow=ANYWHERE)  # apart: what is known here was never judged
+        self._proxy_resolver = Resolver(
+            allow=ANYWHERE
+        )  # separate: its cached addresses are unchecked
         self._unguarded = socket_factory(ANYWHERE)
         self._tls: asyncio.Future[ssl.SSLContext] | None = None
 
     async def check(self, origin: Origin, until: float) -> None:
-        """Before each request that goes through a proxy: the guard will see only the proxy."""
-        await _told(self._lookup.check_all(origin.host), until)
+        """Checks the origin's addresses before each request through a proxy, because the socket
+        guard sees only the proxy's address."""
+        await _translating_errors(self._resolver.check_all(origin.host), until)
 
     async def connect(self, origin: Origin, until: float) -> Connection:
         try:
-            return await _told(self._connect(origin), until)
-        except FetchError as trouble:
-            trouble.through = origin.proxy
+            return await _translating_errors(self._connect(origin), until)
+        except FetchError as error:
+            error.through = origin.proxy
             raise
 
     def close(self) -> None:
-        self._lookup.close()
-        self._proxies.close()
+        self._resolver.close()
+        self._proxy_resolver.close()
 
     async def _connect(self, origin: Origin) -> Connection:
         if origin.proxy is None:
-            addresses = await self._lookup.addresses(origin.host)
-            sock = await _reached(addresses, origin.port, self._guarded)
+            addresses = await self._resolver.addresses(origin.host)
+            sock = await _connect_any(addresses, origin.port, self._guarded)
         else:
-            sock = await self._reached_proxy(origin.proxy)
+            sock = await self._connect_proxy(origin.proxy)
         try:
             if origin.proxy is not None and origin.secure:
                 await open_tunnel(sock, origin.proxy, origin.host, origin.port)
@@ -68,24 +72,24 @@ class Connector:
             raise
         return connection
 
-    async def _reached_proxy(self, proxy: Proxy) -> socket.socket:
+    async def _connect_proxy(self, proxy: Proxy) -> socket.socket:
         try:
-            addresses = await self._proxies.addresses(proxy.host)
-            return await _reached(addresses, proxy.port, self._unguarded)
-        except (socket.gaierror, AddressRefused) as error:  # not the page's name, not its address
+            addresses = await self._proxy_resolver.addresses(proxy.host)
+            return await _connect_any(addresses, proxy.port, self._unguarded)
+        except (socket.gaierror, AddressRefused) as error:  # the proxy's, not the page's
             raise ProxyFailed(f"cannot be reached ({error.strerror or error})") from None
         except OSError as error:
             raise ProxyFailed(f"cannot be reached ({error.strerror or error})") from error
 
     def _context(self) -> Awaitable[ssl.SSLContext]:
-        """Made when first needed, and off the loop: reading the certificates takes its time."""
+        """Creates the TLS context on first use, in a thread: reading the certificates is slow."""
         if self._tls is None:
             self._tls = asyncio.ensure_future(asyncio.to_thread(ssl.create_default_context))
         return asyncio.shield(self._tls)
 
 
-async def _told(work: Awaitable[T], until: float) -> T:
-    """Whatever goes wrong is told as trouble."""
+async def _translating_errors(work: Awaitable[T], until: float) -> T:
+    """Awaits `work` until a deadline and turns its errors into `FetchError`s."""
     try:
         async with asyncio.timeout_at(until):
             return await work
@@ -101,14 +105,14 @@ async def _told(work: Awaitable[T], until: float) -> T:
         raise NoConnection(error.strerror or str(error)) from error
 
 
-async def _reached(
-    addresses: list[str], port: int, make: Callable[[AddrInfo], socket.socket]
+async def _connect_any(
+    addresses: list[str], port: int, create_socket: Callable[[AddrInfo], socket.socket]
 ) -> socket.socket:
     return await start_connection(
         [_addr_info(address, port) for address in addresses],
         happy_eyeballs_delay=NEXT_ADDRESS_AFTER_SECONDS,
         interleave=1,
-        socket_factory=make,
+        socket_factory=create_socket,
     )
 
 

@@ -1,7 +1,7 @@
-"""Cookies within one chain of redirects: a hop sets them, later hops are shown them, then they go.
+"""Cookies within one chain of redirects: one hop sets them, later hops send them.
 
-Some sites send everybody once around through a page that sets a cookie, and for ever who comes
-back without it. Nothing is kept from one visit to the next.
+Some sites redirect every visitor once through a page that sets a cookie, and redirect visitors
+without that cookie for ever. No cookie survives from one visit to the next.
 """
 
 import re
@@ -32,34 +32,34 @@ class Cookie(NamedTuple):
     secure: bool
 
     @property
-    def place(self) -> tuple[str, str, bool, str]:
-        """One with the same place takes its place."""
+    def identity(self) -> tuple[str, str, bool, str]:
+        """A cookie replaces an earlier one with the same identity."""
         return self.name, self.host, self.with_subdomains, self.path
 
 
-def carried(progress: str | None) -> tuple[Cookie, ...]:
+def load(progress: str | None) -> tuple[Cookie, ...]:
     return tuple(Cookie(*row) for row in orjson.loads(progress)) if progress else ()
 
 
-def to_carry(cookies: Iterable[Cookie]) -> str:
+def dump(cookies: Iterable[Cookie]) -> str:
     return orjson.dumps([list(cookie) for cookie in cookies]).decode()
 
 
-def after(cookies: Iterable[Cookie], reply: Reply, now: int) -> tuple[Cookie, ...]:
-    """What the chain carries on: what it had, with what this answer sets and takes away."""
-    jar = {cookie.place: cookie for cookie in cookies}
+def updated(cookies: Iterable[Cookie], reply: Reply, now: int) -> tuple[Cookie, ...]:
+    """Returns the cookies of the chain after this reply set and deleted some."""
+    jar = {cookie.identity: cookie for cookie in cookies}
     for line in reply.headers.get("set-cookie", "").split("\n")[:MOST_COOKIES]:
         if len(line) > LARGEST_COOKIE or (read := _read(line, reply.url, now)) is None:
             continue
-        cookie, lives = read
-        jar.pop(cookie.place, None)
-        if lives:
-            jar[cookie.place] = cookie
+        cookie, is_unexpired = read
+        jar.pop(cookie.identity, None)
+        if is_unexpired:
+            jar[cookie.identity] = cookie
     return tuple(jar.values())[-MOST_COOKIES:]
 
 
 def header(cookies: Iterable[Cookie], url: str) -> str | None:
-    """The value of the Cookie header for this URL, longest paths first."""
+    """Returns the value of the Cookie header for this URL, longest paths first."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     shown = [c for c in cookies if _is_for(c, parts.scheme, host, parts.path or "/")]
@@ -83,38 +83,38 @@ def _is_for(cookie: Cookie, scheme: str, host: str, path: str) -> bool:
 
 
 def _read(line: str, url: str, now: int) -> tuple[Cookie, bool] | None:
-    """The cookie, and whether it lives: one that is over takes an earlier one away."""
-    pair, *attributes = line.split(";")
+    """Returns the cookie and whether it is unexpired: an expired one deletes an earlier cookie."""
+    pair, *pieces = line.split(";")
     found = _PAIR.fullmatch(pair.strip())
     if found is None:
         return None
-    said = {}
-    for attribute in attributes:
+    attributes = {}
+    for attribute in pieces:
         name, _, value = attribute.partition("=")
-        said[name.strip().lower()] = value.strip()
+        attributes[name.strip().lower()] = value.strip()
     parts = urlsplit(url)
     host = parts.hostname or ""
-    domain = said.get("domain", "").lower().removeprefix(".")
-    if domain and domain != host and not _is_above(domain, host):
+    domain = attributes.get("domain", "").lower().removeprefix(".")
+    if domain and domain != host and not _is_parent_domain(domain, host):
         return None
-    path = said.get("path", "")
+    path = attributes.get("path", "")
     if not path.startswith("/"):
         path = parts.path.rpartition("/")[0] or "/"
-    secure = "secure" in said
+    secure = "secure" in attributes
     if secure and parts.scheme != "https":
         return None
     cookie = Cookie(found[1], found[2].strip(), domain or host, bool(domain), path, secure)
-    return cookie, _lives(said, now)
+    return cookie, _is_unexpired(attributes, now)
 
 
-def _is_above(domain: str, host: str) -> bool:
+def _is_parent_domain(domain: str, host: str) -> bool:
     return "." in domain and host.endswith(f".{domain}") and not is_address(host)
 
 
-def _lives(said: dict[str, str], now: int) -> bool:
-    if re.fullmatch(r"-?[0-9]{1,18}", said.get("max-age", "")):
-        return int(said["max-age"]) > 0
-    if expires := said.get("expires"):
+def _is_unexpired(attributes: dict[str, str], now: int) -> bool:
+    if re.fullmatch(r"-?[0-9]{1,18}", attributes.get("max-age", "")):
+        return int(attributes["max-age"]) > 0
+    if expires := attributes.get("expires"):
         try:
             moment = parsedate_to_datetime(expires.replace("-", " "))
         except (ValueError, TypeError, IndexError, OverflowError):

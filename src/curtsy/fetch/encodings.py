@@ -1,4 +1,4 @@
-"""Undo a Content-Encoding without ever holding more than the caller has room for."""
+"""Decodes a Content-Encoding without ever holding more than the caller's limit."""
 
 import zlib
 from collections.abc import Callable
@@ -14,15 +14,15 @@ MAX_MEMBERS = 1_000
 MAX_CODINGS = 3
 ZSTD_WINDOW = 8 * 2**20
 ZSTD_STEP = 256
-"""Bytes fed at a time: one of them can become 128 KB, and all of that comes out at once."""
+"""Bytes fed at a time: one byte can expand to 128 KB, all returned at once."""
 
 _GZIP, _ZLIB, _RAW = 31, 15, -15  # how zlib names the three formats
 
 
-def decoded(encoding: str, wire: bytes, cap: int) -> bytes:
-    """The body as it was before it was compressed, at most `cap` bytes of it.
+def decode(encoding: str, wire: bytes, cap: int) -> bytes:
+    """Returns the decoded body. Raises `TooLarge` above `cap` bytes, or `BadEncoding`.
 
-    Codings are named in the order in which they were applied.
+    `encoding` names the codings in the order in which they were applied.
     """
     names = [name.strip().lower() for name in encoding.split(",")]
     if len(names) > MAX_CODINGS:
@@ -30,10 +30,10 @@ def decoded(encoding: str, wire: bytes, cap: int) -> bytes:
     for name in reversed(names):
         if not wire:
             return wire
-        if (decode := _DECODERS.get(name)) is None:
-            raise BadEncoding(f"its encoding {name[:40]!r} is not one we asked for")
+        if (decoder := _DECODERS.get(name)) is None:
+            raise BadEncoding(f"its encoding {name[:40]!r} is not one we accept")
         try:
-            wire = decode(wire, cap)
+            wire = decoder(wire, cap)
         except (zlib.error, brotli.error, zstandard.ZstdError) as error:
             raise BadEncoding(f"it is not valid {name} ({error})") from None
     return wire
@@ -50,15 +50,15 @@ def _gzip(wire: bytes, cap: int) -> bytes:
 
 
 def _deflate(wire: bytes, cap: int) -> bytes:
-    """The standard means a zlib stream; servers that send a bare one are as common."""
+    """The standard prescribes a zlib stream; as many servers send a raw deflate stream."""
     wrapped = wire[0] & 0x0F == 8 and int.from_bytes(wire[:2]) % 31 == 0
     return _inflate(wire, cap, _ZLIB if wrapped else _RAW)
 
 
 def _inflate(wire: bytes, cap: int, wbits: int) -> bytes:
-    """In small steps: zlib copies what follows a member's end, each time.
+    """Decompresses in small steps, because zlib copies all data after a member's end each time.
 
-    What follows the last member and is no member is ignored, as browsers do.
+    Ignores trailing data that is not a member, as browsers do.
     """
     pieces: list[bytes] = []
     room, at, members = cap, 0, 1
@@ -83,7 +83,7 @@ def _inflate(wire: bytes, cap: int, wbits: int) -> bytes:
 
 
 def _brotli(wire: bytes, cap: int) -> bytes:
-    """Its steps give back a little more than they are asked for, at most one block of it."""
+    """Decompresses in steps, each of which may exceed its limit by at most one block."""
     stream = brotli.Decompressor()
     pieces, room, fed = [], cap, wire
     while not stream.is_finished():
@@ -99,7 +99,7 @@ def _brotli(wire: bytes, cap: int) -> bytes:
 
 
 def _zstd(wire: bytes, cap: int) -> bytes:
-    """Frame after frame; a window above 8 MB, which HTTP does not allow, is refused."""
+    """Decompresses frame after frame; refuses windows above 8 MB, which HTTP does not allow."""
     pieces, room, left = [], cap, wire
     while left:
         stream = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).decompressobj()

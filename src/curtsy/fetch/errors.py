@@ -1,4 +1,4 @@
-"""Why there is no answer: each kind of trouble with its sentence, for a person and in one place."""
+"""The errors of a fetch, each with its failure kind and its sentence."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from curtsy.model.failure_kinds import Kind
 
 
 class FetchError(Exception):
-    """The text says what exactly; in `sentence`, {host} is whom we asked and {reason} that text."""
+    """In `sentence`, {host} stands for the host and {reason} for the text of the exception."""
 
     kind: ClassVar[Kind]
     sentence: ClassVar[str]
@@ -23,7 +23,8 @@ class NoConnection(FetchError):
 
 
 class ProxyFailed(FetchError):
-    """Of this kind whatever it answers: the source rests, and no page is lost over a proxy."""
+    """Always `connect`, whatever the proxy answers: the source rests, and no page fails because of
+    a proxy."""
 
     kind, sentence = Kind.CONNECT, "No connection to {host}: the proxy {reason}."
 
@@ -33,9 +34,9 @@ class NotTrusted(FetchError):
 
 
 class Dropped(FetchError):
-    """The host broke the connection off before its answer's headers were complete."""
+    """The host closed the connection before the headers of its answer were complete."""
 
-    kind, sentence = Kind.RESET, "{host} broke the connection off: {reason}."
+    kind, sentence = Kind.RESET, "{host} closed the connection: {reason}."
 
 
 class TimeUp(FetchError):
@@ -55,6 +56,6 @@ class TooLarge(FetchError):
 
 
 class BadEncoding(FetchError):
-    """The body is not what its Content-Encoding says."""
+    """The body does not match its Content-Encoding."""
 
-    kind, sentence = Kind.BAD_ENCODING, "The body from {host} cannot be read: {reason}."
+    kind, sentence = Kind.BAD_ENCODING, "The body from {host} cannot be decoded: {reason}."

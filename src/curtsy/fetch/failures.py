@@ -1,4 +1,4 @@
-"""From whatever went wrong to one failure with one kind."""
+"""Turns the exceptions of a fetch into failures."""
 
 import errno
 import socket
@@ -10,19 +10,19 @@ from curtsy.fetch.guard import AddressRefused
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed
 
-# We ran out of something. The host must not rest for that.
-_OUR_OWN = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
+# This machine ran out of resources: the host must not rest for that.
+_LOCAL_LIMITS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 
 
 def failure(error: Exception, host: str) -> Failed:
     for cause in _causes(error):
         match cause:
             case AddressRefused():
-                sentence = f"We may not connect to {host}: {cause.address} is {cause.means}."
+                sentence = f"We may not connect to {host}: {cause.address} is {cause.reason}."
                 return Failed(Kind.ADDRESS_REFUSED, sentence)
             case socket.gaierror(errno=socket.EAI_NONAME):
                 return Failed(Kind.DNS, f"There is no host named {host}.", final=True)
-            case OSError() if cause.errno in _OUR_OWN:
+            case OSError() if cause.errno in _LOCAL_LIMITS:
                 return _internal(cause)
     if isinstance(error, FetchError):
         if error.through is not None:
@@ -32,7 +32,7 @@ def failure(error: Exception, host: str) -> Failed:
 
 
 def _reason(error: Exception) -> str:
-    """Its words, on one line and of bearable length."""
+    """Returns the error's text on one line, cut to 200 characters."""
     line = " ".join(str(error).split()) or type(error).__name__
     return line.rstrip(".:")[:200]
 
@@ -40,7 +40,7 @@ def _reason(error: Exception) -> str:
 def _internal(error: BaseException) -> Failed:
     return Failed(
         Kind.INTERNAL,
-        f"An error of our own: {type(error).__name__}: {error}"[:300],
+        f"An internal error: {type(error).__name__}: {error}"[:300],
         traceback="".join(traceback.format_exception(error)),
     )
 

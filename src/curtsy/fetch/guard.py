@@ -1,6 +1,6 @@
-"""Which addresses we may connect to: public ones, and those that the operator allows.
+"""The addresses that curtsy may connect to: public ones, and those that the operator allows.
 
-The table is ours and not `is_global`, which lets translated and tunnelled addresses through
+The table is our own, because Python's `is_global` accepts translated and tunnelled addresses
 (64:ff9b::/96, 2002::/16) and differs between versions of Python.
 """
 
@@ -27,8 +27,8 @@ AddrInfo = tuple[
 ]
 
 _REFUSED: tuple[tuple[Network, str], ...] = tuple(
-    (ip_network(network), means)
-    for network, means in (
+    (ip_network(network), reason)
+    for network, reason in (
         ("0.0.0.0/8", "this machine"),
         ("10.0.0.0/8", "private"),
         ("100.64.0.0/10", "private to a provider"),
@@ -65,15 +65,15 @@ _TRANSLATED = IPv6Network("64:ff9b::/96")  # NAT64: the last four bytes are an I
 
 
 class AddressRefused(OSError):
-    """An `OSError`, because that is what makes a connector try the next address."""
+    """An `OSError`, so that the connection attempt goes on to the next address."""
 
-    def __init__(self, address: str, means: str) -> None:
-        self.address, self.means = address, means
-        super().__init__(f"{address} is {means}")
+    def __init__(self, address: str, reason: str) -> None:
+        self.address, self.reason = address, reason
+        super().__init__(f"{address} is {reason}")
 
 
 def refusal(address: str, allow: tuple[Network, ...]) -> str | None:
-    """What the address is, where that is a reason not to connect to it."""
+    """Returns what the address is, when that is a reason not to connect to it."""
     try:
         ip = ip_address(address)
     except ValueError:
@@ -85,10 +85,10 @@ def refusal(address: str, allow: tuple[Network, ...]) -> str | None:
     if any(ip in network for network in allow):
         return None
     if isinstance(ip, IPv6Address) and ip in _TRANSLATED:
-        ip = IPv4Address(ip.packed[-4:])  # behind a translator, `allow` names other machines
-    for network, means in _REFUSED:
+        ip = IPv4Address(ip.packed[-4:])  # not checked with `allow`: NAT64 leads elsewhere
+    for network, reason in _REFUSED:
         if ip in network:
-            return means
+            return reason
     if isinstance(ip, IPv6Address) and ip not in _PUBLIC_IPV6:
         return "not public"
     return None
@@ -102,8 +102,8 @@ def is_address(host: str) -> bool:
     return True
 
 
-def refusal_at_sight(host: str, allow: tuple[Network, ...]) -> str | None:
-    """Why a host (with its port, as URLs have it) is refused, where its spelling alone tells."""
+def refusal_by_name(host: str, allow: tuple[Network, ...]) -> str | None:
+    """Returns why a host (with an optional port) is refused, as far as its name alone shows."""
     name = host[1 : host.index("]")] if host.startswith("[") else host.partition(":")[0]
     if name == "localhost" or name.endswith(".localhost"):
         name = "127.0.0.1"
@@ -113,19 +113,20 @@ def refusal_at_sight(host: str, allow: tuple[Network, ...]) -> str | None:
 
 
 def socket_factory(allow: tuple[Network, ...]) -> Callable[[AddrInfo], socket.socket]:
-    """Makes the socket for each address that is really connected to, literal ones included."""
+    """Returns the function that creates every socket, so that each address is checked when it is
+    connected to, literal addresses included."""
 
     def guarded(addr_info: AddrInfo) -> socket.socket:
         family, kind, protocol, _, address = addr_info
-        if means := refusal(address[0], allow):
-            raise AddressRefused(address[0], means)
+        if reason := refusal(address[0], allow):
+            raise AddressRefused(address[0], reason)
         return socket.socket(family, kind, protocol)
 
     return guarded
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:
-    """Addresses and networks in CIDR form, separated by commas or spaces."""
+    """Parses addresses and networks in CIDR form, separated by commas or spaces."""
     networks = []
     for part in text.replace(",", " ").split():
         try:

@@ -1,4 +1,4 @@
-"""A proxy that the operator set: where it is, and what it alone is told."""
+"""A proxy that the operator configured: its address and credentials."""
 
 import re
 from base64 import b64encode
@@ -20,7 +20,7 @@ class Proxy:
     host: str
     port: int
     authorization: str | None = field(default=None, repr=False)
-    """The value of its header; nobody else may see it."""
+    """The value of the Proxy-Authorization header, sent to the proxy only."""
 
     def __str__(self) -> str:
         return authority(self.host, self.port)
@@ -32,7 +32,7 @@ def authority(host: str, port: int) -> str:
 
 @lru_cache(maxsize=1_000)
 def parse_proxy(text: str) -> Proxy:
-    """Raises `ValueError` with a sentence. It never repeats the text: a password may be in it."""
+    """Raises `ValueError` with a sentence that never repeats the text: it may have a password."""
     parts = _PROXY.fullmatch(text)
     if parts is None:
         raise ValueError("A proxy must be http://host:port or http://user:password@host:port.")
@@ -40,7 +40,7 @@ def parse_proxy(text: str) -> Proxy:
     if not 0 < int(port) < 65_536:
         raise ValueError("A proxy's port must be between 1 and 65535.")
     if host.startswith("[") and not is_address(host[1:-1]):
-        raise ValueError("What stands in a proxy's brackets must be an IPv6 address.")
+        raise ValueError("The text in a proxy's brackets must be an IPv6 address.")
     if user is None:
         return Proxy(host.strip("[]").lower(), int(port))
     name = unquote_to_bytes(user)

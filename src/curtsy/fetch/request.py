@@ -1,61 +1,62 @@
-"""A request: where it goes and how it is spelled on the wire."""
+"""A request, its origin, and its bytes on the wire."""
 
 import re
 from dataclasses import dataclass, field
 
 from curtsy.fetch.proxy import Proxy, parse_proxy
 
-# A canonical URL and nothing else: no credentials, no fragment, nothing that could end a line.
+# Only canonical URLs: no credentials, no fragment, no character that could end a line.
 _CANONICAL = re.compile(
     r"(https?)://(\[[0-9a-f:.]+\]|[^\s/?#@:\[\]\x00-\x20\x7f-\U0010ffff]+)(?::([0-9]{1,5}))?"
     r"(/[!-\"$-~]*)"
 )
 _PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_ENDS_A_LINE = re.compile(r"[\r\n\0]")
-_OURS = frozenset({
+_LINE_BREAK = re.compile(r"[\r\n\0]")
+_RESERVED = frozenset({
     "host", "connection", "keep-alive", "upgrade", "te", "trailer", "expect",
     "content-length", "transfer-encoding", "accept-encoding",
     "proxy-connection", "proxy-authorization",
 })  # fmt: skip
-"""How the answer is framed and who is asked is not a caller's to say."""
+"""Headers that callers may not set: they address the host or frame the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     url: str
-    """Canonical: it is sent as it is spelled here."""
+    """Canonical: it is sent exactly as given."""
     headers: tuple[tuple[str, str], ...] = ()
     etag: str | None = None
     last_modified: str | None = None
     body: bytes | None = None
-    """What is posted; None: nothing is, it is a GET."""
+    """The body of a POST; None: a GET."""
     user_agent: str | None = None
-    """Instead of the usual one; `headers` may still name another."""
+    """Overrides the fetcher's User-Agent; `headers` overrides both."""
     timeout_ms: int | None = None
-    """For the whole attempt, instead of the usual limit."""
+    """For the whole attempt; overrides the fetcher's limit."""
     proxy: str | None = field(default=None, repr=False)
-    """As `parse_proxy` reads it. It is the operator's: its own address is not guarded."""
+    """In the form of `parse_proxy`. The guard does not check its address: the operator chose it."""
     only_status: bool = False
-    """Nobody wants the answer's body: trouble with it must not hide the status."""
+    """The body does not matter: an error in it must not hide the status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a connection leads."""
+    """The other end of a connection."""
 
     secure: bool
     host: str
     port: int
     proxy: Proxy | None = None
-    """By way of it."""
+    """Connect through this proxy."""
 
 
-def spelled(request: Request, standing: str) -> tuple[Origin, bytes]:
-    """Where to, and the bytes; `standing` are the header lines that every request carries."""
+def encode(request: Request, default_headers: str) -> tuple[Origin, bytes]:
+    """Returns the origin and the bytes to send; `default_headers` are header lines that the
+    request's own headers override."""
     parts = _CANONICAL.fullmatch(request.url)
     if parts is None:
-        raise ValueError(f"not a URL that can be asked: {request.url!r}")
+        raise ValueError(f"not a canonical URL: {request.url!r}")
     scheme, host, port, target = parts.groups()
     origin = Origin(
         scheme == "https",
@@ -65,7 +66,7 @@ def spelled(request: Request, standing: str) -> tuple[Origin, bytes]:
     )
     authority = f"{host}:{port}" if port else host
     method, body = ("GET", b"") if request.body is None else ("POST", request.body)
-    lines = _header_lines(request, standing)
+    lines = _header_lines(request, default_headers)
     if origin.proxy is not None and not origin.secure:
         target = request.url
         if origin.proxy.authorization is not None:
@@ -73,8 +74,8 @@ def spelled(request: Request, standing: str) -> tuple[Origin, bytes]:
     return origin, f"{method} {target} HTTP/1.1\r\nHost: {authority}\r\n{lines}\r\n".encode() + body
 
 
-def _header_lines(request: Request, standing: str) -> str:
-    """The standing lines, but for those that the request has itself, and its own."""
+def _header_lines(request: Request, default_headers: str) -> str:
+    """Returns the default headers, except those that the request overrides, and its own."""
     if not (
         request.headers
         or request.etag
@@ -82,19 +83,21 @@ def _header_lines(request: Request, standing: str) -> str:
         or request.user_agent is not None
         or request.body is not None
     ):
-        return standing
+        return default_headers
     own = _own_headers(request)
     for name, value in own.values():
-        if not _NAME.fullmatch(name) or _ENDS_A_LINE.search(value):
+        if not _NAME.fullmatch(name) or _LINE_BREAK.search(value):
             raise ValueError(f"a header that would end its line: {name!r}: {value!r}")
-    lines = [line for line in standing.split("\r\n") if line.partition(":")[0].lower() not in own]
+    lines = [
+        line for line in default_headers.split("\r\n") if line.partition(":")[0].lower() not in own
+    ]
     return "\r\n".join(lines) + "".join(f"{name}: {value}\r\n" for name, value in own.values())
 
 
 def _own_headers(request: Request) -> dict[str, tuple[str, str]]:
-    """By their names in lower case: one line each, and the last one counts."""
+    """Returns the request's headers by lower-case name; of several with one name, the last."""
     own = {name.lower(): (name, value) for name, value in request.headers}
-    if ours := _OURS & own.keys():
+    if ours := _RESERVED & own.keys():
         raise ValueError(f"a header that no caller may set: {', '.join(sorted(ours))}")
     if request.user_agent is not None:
         own.setdefault("user-agent", ("User-Agent", request.user_agent))

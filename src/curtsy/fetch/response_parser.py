@@ -1,4 +1,4 @@
-"""An answer while it arrives: parsed by llhttp, under caps that hold before anything is kept."""
+"""Parses a response with llhttp while it arrives, and checks its size before storing any of it."""
 
 from dataclasses import dataclass
 
@@ -8,21 +8,21 @@ from curtsy.fetch.errors import Dropped, FetchError, NotHttp, TooLarge, Truncate
 
 MAX_HEADERS = 256
 ERROR_BODY_BYTES = 64 * 1024
-"""An error page is read only so that its connection can be used again."""
+"""An error page is read only so that its connection can be reused."""
 SWITCHING_PROTOCOLS = 101
 SET_COOKIE, BETWEEN_COOKIES = "set-cookie", "\n"
-"""The one header whose values cannot be joined by a comma: their dates have some."""
+"""The values of Set-Cookie cannot be joined by a comma, because their dates contain commas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
     header_bytes: int
     body_bytes: int
-    """As it is transferred, without its chunks' frames; these may take as much again."""
+    """As transferred, without the framing of chunks, which may take as much again."""
 
 
 class ResponseParser:
-    """The parser calls what begins with `on_`; the connection calls `feed` and `end`."""
+    """llhttp calls the methods `on_…`; the connection calls `feed` and `end`."""
 
     __slots__ = (
         "_body",
@@ -37,17 +37,17 @@ class ResponseParser:
         "_stays_open",
         "_surplus",
         "answered_at",
-        "asked_at",
         "complete",
+        "error",
         "headers",
+        "sent_at",
         "status",
-        "trouble",
     )  # fmt: skip
 
     def __init__(self, caps: Caps) -> None:
         self._caps = caps
         self._parser = HttpResponseParser(self)
-        self._parser.set_dangerous_leniencies(  # what browsers put up with, and harms nobody
+        self._parser.set_dangerous_leniencies(  # browsers accept these too, and they are harmless
             lenient_headers=True,
             lenient_optional_cr_before_lf=True,
             lenient_spaces_after_chunk_size=True,
@@ -55,84 +55,84 @@ class ResponseParser:
         self.status = 0
         """0 until the headers are complete."""
         self.headers: dict[str, str] = {}
-        """Names in lower case; a name that came twice has its values joined."""
+        """By lower-case name; the values of repeated headers are joined."""
         self.complete = False
-        self.trouble: FetchError | None = None
-        self.asked_at = self.answered_at = 0.0
-        """By the loop's clock: when the question went out, and when the headers were there."""
+        self.error: FetchError | None = None
+        self.sent_at = self.answered_at = 0.0
+        """By the loop's clock: when the request was sent, and when the headers were complete."""
         self._body: bytes | bytearray = b""
         self._cap = 0
         self._fed = self._head_bytes = self._header_count = 0
         self._head_complete = self._interim = self._surplus = self._stays_open = False
 
-    def is_over(self) -> bool:
-        """Nothing more is to be fed."""
-        return self.complete or self.trouble is not None
+    def is_done(self) -> bool:
+        """The response is complete or has failed."""
+        return self.complete or self.error is not None
 
     @property
     def body(self) -> bytes:
-        """As transferred; nothing of one that is not complete."""
-        if not self.complete or self.trouble is not None:
+        """The body as transferred; empty unless the response is complete."""
+        if not self.complete or self.error is not None:
             return b""
         return bytes(self._body)
 
     @property
     def answered_ms(self) -> int:
-        """At least one: none would mean that there was no answer."""
-        return max(1, round((self.answered_at - self.asked_at) * 1000))
+        """At least 1: 0 would mean that there was no answer."""
+        return max(1, round((self.answered_at - self.sent_at) * 1000))
 
     @property
-    def is_error(self) -> bool:
-        """The status has said what matters: trouble with what follows must not hide it."""
+    def is_error_status(self) -> bool:
+        """The status is not 2xx: an error in the body must not hide it."""
         return self._head_complete and self.status // 100 != 2
 
     @property
     def leaves_connection_usable(self) -> bool:
         return (
             self.complete
-            and self.trouble is None
+            and self.error is None
             and not self._surplus
             and self.status != SWITCHING_PROTOCOLS
             and self._stays_open
         )
 
-    # What the connection tells.
+    # Called by the connection.
 
     def feed(self, data: bytes) -> None:
-        """Afterwards the answer may be over."""
+        """Parses more data; afterwards `is_done` may be true."""
         self._fed += len(data)
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
             self.complete = True
         except HttpParserError as error:
-            self._is_malformed(error)
-        if not self.is_over():
-            self._check_what_was_fed()
+            self._malformed(error)
+        if not self.is_done():
+            self._check_fed_bytes()
 
     def end(self, error: Exception | None) -> None:
-        """The connection is gone, closed by the host or broken by an error."""
+        """The connection was closed by the host, or lost with an error."""
         if not self._head_complete:
-            self.trouble = Dropped(str(error) if error else "before its answer")
+            self.error = Dropped(str(error) if error else "before its answer")
         elif error is None and self._ends_with_connection():
             self.complete = True
         else:
-            self.trouble = Truncated(str(error) if error else "the connection ended within it")
+            self.error = Truncated(str(error) if error else "the connection ended within it")
 
-    # What the parser tells.
+    # Called by llhttp.
 
     def on_message_begin(self) -> None:
         self._surplus = self.complete
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._head_complete:
-            return  # of a trailer
+            return  # a trailer
         self._head_bytes += len(name) + len(value) + 4
         self._header_count += 1
         if self._header_count > MAX_HEADERS:
-            self.trouble = TooLarge(f"it has more than {MAX_HEADERS} headers")
+            self.error = TooLarge(f"it has more than {MAX_HEADERS} headers")
         elif self._head_bytes > self._caps.header_bytes:
-            self.trouble = self._head_too_large()
+            self.error = self._head_too_large()
         else:
             key, text = name.decode("latin-1").lower(), _text(value)
             if key in self.headers:
@@ -140,26 +140,26 @@ class ResponseParser:
             self.headers[key] = text
 
     def on_headers_complete(self) -> None:
-        if self.is_over():
+        if self.is_done():
             return
         status = self._parser.get_status_code()
         if status < 100:
-            self.trouble = NotHttp(f"its status is {status:03}")
+            self.error = NotHttp(f"its status is {status:03}")
             return
         self._interim = status // 100 == 1 and status != SWITCHING_PROTOCOLS
         if self._interim:
             return
         self.status, self._head_complete = status, True
-        self._cap = ERROR_BODY_BYTES if self.is_error else self._caps.body_bytes
+        self._cap = ERROR_BODY_BYTES if self.is_error_status else self._caps.body_bytes
         length = self.headers.get("content-length", "")
         if length.isdecimal() and int(length) > self._cap:
-            self.trouble = self._body_too_large()
+            self.error = self._body_too_large()
 
     def on_body(self, piece: bytes) -> None:
-        if self.is_over():
+        if self.is_done():
             return
         if len(self._body) + len(piece) > self._cap:
-            self.trouble = self._body_too_large()
+            self.error = self._body_too_large()
         elif not self._body:
             self._body = piece
         else:
@@ -171,26 +171,26 @@ class ResponseParser:
         if self._interim:
             self.headers.clear()
             self._interim = False
-        elif not self.is_over():
+        elif not self.is_done():
             self.complete = True
             self._stays_open = self._parser.should_keep_alive()
 
-    # What follows from it.
+    # Private.
 
-    def _is_malformed(self, error: HttpParserError) -> None:
-        if self.complete:  # all we asked for is there; what came behind it spoils the connection
+    def _malformed(self, error: HttpParserError) -> None:
+        if self.complete:  # the response is intact; the data behind it spoils the connection
             self._surplus = True
-        elif self.trouble is None:
+        elif self.error is None:
             reason = str(error)
-            self.trouble = Truncated(reason) if self._head_complete else NotHttp(reason)
+            self.error = Truncated(reason) if self._head_complete else NotHttp(reason)
 
-    def _check_what_was_fed(self) -> None:
-        """What calls none of the methods above: an endless line, frames around nothing."""
+    def _check_fed_bytes(self) -> None:
+        """Limits data for which llhttp calls no method: an endless line, or empty chunks."""
         if not self._head_complete:
             if self._fed > self._caps.header_bytes:
-                self.trouble = self._head_too_large()
+                self.error = self._head_too_large()
         elif self._fed > self._caps.header_bytes + 2 * self._cap:
-            self.trouble = self._body_too_large()
+            self.error = self._body_too_large()
 
     def _ends_with_connection(self) -> bool:
         coding = self.headers.get("transfer-encoding")
@@ -206,7 +206,7 @@ class ResponseParser:
 
 
 def _text(value: bytes) -> str:
-    """UTF-8 or, failing that, Latin-1: text that can be stored, whatever a host sends."""
+    """Decodes as UTF-8, else as Latin-1, and removes NUL, so that the text can be stored."""
     try:
         text = value.decode()
     except UnicodeDecodeError:

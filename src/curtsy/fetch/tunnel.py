@@ -1,4 +1,4 @@
-"""A way through a proxy to one origin, asked for before TLS begins."""
+"""Opens a CONNECT tunnel through a proxy, before TLS starts."""
 
 import asyncio
 import re
@@ -8,33 +8,33 @@ from curtsy.fetch.errors import ProxyFailed
 from curtsy.fetch.proxy import Proxy, authority
 
 MOST_HEAD_BYTES = 16 * 1024
-WANTS_LOGIN = 407
+PROXY_AUTH_REQUIRED = 407
 _BEGIN = b"HTTP/1."
 _STATUS_LINE = re.compile(rb"HTTP/1\.[0-9] ([1-5][0-9]{2})[ \r\n]")
 _END = re.compile(rb"\n\r?\n")
 
 
 async def open_tunnel(sock: socket.socket, proxy: Proxy, host: str, port: int) -> None:
-    """Afterwards what is written to the socket arrives at the host."""
+    """Turns a socket to the proxy into a connection to the host."""
     loop = asyncio.get_running_loop()
-    await loop.sock_sendall(sock, _question(proxy, authority(host, port)))
+    await loop.sock_sendall(sock, _connect_request(proxy, authority(host, port)))
     head, rest = await _head(loop, sock)
-    said = _STATUS_LINE.match(head)
-    if said is None:
+    status_line = _STATUS_LINE.match(head)
+    if status_line is None:
         raise ProxyFailed("sent what is not HTTP")
-    if not said[1].startswith(b"2"):
-        raise refused(int(said[1]))
-    if rest:  # a host says nothing until TLS begins
+    if not status_line[1].startswith(b"2"):
+        raise proxy_refusal(int(status_line[1]))
+    if rest:  # a host sends nothing before TLS starts
         raise ProxyFailed("sent more than its answer")
 
 
-def refused(status: int) -> ProxyFailed:
-    if status == WANTS_LOGIN:
-        return ProxyFailed("answered 407: it wants a user name and password, or others")
+def proxy_refusal(status: int) -> ProxyFailed:
+    if status == PROXY_AUTH_REQUIRED:
+        return ProxyFailed("answered 407: it requires a user name and password, or other ones")
     return ProxyFailed(f"answered {status}")
 
 
-def _question(proxy: Proxy, target: str) -> bytes:
+def _connect_request(proxy: Proxy, target: str) -> bytes:
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     if proxy.authorization is not None:
         lines.append(f"Proxy-Authorization: {proxy.authorization}")
@@ -42,14 +42,14 @@ def _question(proxy: Proxy, target: str) -> bytes:
 
 
 async def _head(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> tuple[bytes, bytes]:
-    heard = b""
-    while (end := _END.search(heard)) is None:
-        if len(heard) >= MOST_HEAD_BYTES:
+    received = b""
+    while (end := _END.search(received)) is None:
+        if len(received) >= MOST_HEAD_BYTES:
             raise ProxyFailed(f"sent more than {MOST_HEAD_BYTES} bytes of headers")
-        piece = await loop.sock_recv(sock, MOST_HEAD_BYTES - len(heard))
+        piece = await loop.sock_recv(sock, MOST_HEAD_BYTES - len(received))
         if not piece:
-            raise ProxyFailed("broke the connection off")
-        heard += piece
-        if not heard.startswith(_BEGIN[: len(heard)]):
+            raise ProxyFailed("closed the connection")
+        received += piece
+        if not received.startswith(_BEGIN[: len(received)]):
             raise ProxyFailed("sent what is not HTTP")
-    return heard[: end.end()], heard[end.end() :]
+    return received[: end.end()], received[end.end() :]

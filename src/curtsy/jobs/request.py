@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from curtsy.errors import BadRequest
-from curtsy.fetch.guard import Network, refusal_at_sight
+from curtsy.fetch.guard import Network, refusal_by_name
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls import Crawl
 from curtsy.model.options import BadParams, Way, checked_params, options_for
@@ -163,7 +163,7 @@ def _webhook_problems(text: str, limits: SubmitLimits) -> list[str]:
         url = as_given(text)
     except BadUrl as error:
         return [f"webhook_url {error}."]
-    if means := refusal_at_sight(url.host, limits.allow):
+    if means := refusal_by_name(url.host, limits.allow):
         return [f"webhook_url leads to {url.host}, which is {means}."]
     return []
 
@@ -172,7 +172,7 @@ def _wanted(position: int, page: PageRequest, request: JobRequest, limits: Submi
     if not 1 <= page.priority <= 10:
         raise BadUrl(f"has priority {page.priority}, which is not from 1 to 10")
     url = canonical(page.url)
-    if means := refusal_at_sight(url.host, limits.allow):
+    if means := refusal_by_name(url.host, limits.allow):
         raise _Guarded(f"leads to {url.host}, which is {means}: ALLOW_ADDRESSES does not name it")
     options = options_for(url.host, headers=request.headers, params=request.scraper_params,
                           ways=page.ways)  # fmt: skip

@@ -46,7 +46,7 @@ class Submitter:
         self.pending.add(request.user_id, len(wanted), self.limits)
         submission = Submission(request, wanted, new_job_id())
         if len(wanted) <= TOGETHER:
-            return await self._together.ask(submission)
+            return await self._together.submit(submission)
         (answer,) = await self._admit([submission])
         if isinstance(answer, Exception):
             raise answer

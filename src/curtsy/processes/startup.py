@@ -11,13 +11,13 @@ from pathlib import Path
 from curtsy.clock import Clock
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
-from curtsy.extract.confinement import keep_to_oneself
-from curtsy.extract.inspection import inspected
+from curtsy.extract.confinement import make_undumpable
+from curtsy.extract.inspection import inspect_scrapers
 from curtsy.frontier.clock_sync import synchronise
 from curtsy.logs import logger
 from curtsy.scrapers.registry import OwnScrapers
 from curtsy.store import Store
-from curtsy.store.version import found, newest, require_known_schema
+from curtsy.store.version import newest, require_known_schema, stored_version
 
 log = logger("app")
 
@@ -51,7 +51,7 @@ async def ready(
 ) -> AsyncIterator[tuple[Store, Clock]]:
     """Opens the store, requires the schema of this version, and synchronises a clock with it."""
     async with opened(settings) as store:
-        if upgrades_sqlite and store.is_sqlite and await found(store) != newest():
+        if upgrades_sqlite and store.is_sqlite and await stored_version(store) != newest():
             await _upgrade(store)
         await require_known_schema(store)
         clock = Clock()
@@ -74,9 +74,9 @@ def own_scrapers(settings: Settings) -> OwnScrapers:
     Blocks while another process imports the scrapers, so call it before the event loop serves
     anything. If scrapers are found, they cannot read this process's environment and memory.
     """
-    found = inspected([file for file in settings.scrapers.split(",") if file])
+    found = inspect_scrapers([file for file in settings.scrapers.split(",") if file])
     if found.names:
-        keep_to_oneself()
+        make_undumpable()
     return found
 
 

@@ -1,9 +1,10 @@
 """Scrapers: functions from a fetched page to a record. They cannot write state.
 
-Who writes one needs `scraper`, `Page`, `Found` and `Broken`; `try_on` runs it on a saved page.
+Authors of scrapers need `scraper`, `Page`, `Found` and `Broken`; `try_on` runs a scraper on a saved
+page.
 
-One that parses is only named here: it is loaded and run in the child processes of `extract`, never
-in a worker, whose memory and time belong to everybody.
+Scrapers that parse are only named here. They are loaded and run in the child processes of
+`extract`, never in a worker, where a slow page would delay all others.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,43 +20,43 @@ from curtsy.scrapers.raw import raw
 from curtsy.scrapers.trial import try_on
 
 __all__ = [
-    "NAMES", "PARSING", "SIMPLE", "TOLD", "Broken", "Found", "Page", "Scraper", "check_params",
-    "load", "load_links", "scraper", "try_on",
+    "NAMES", "PARSING", "SIMPLE", "WITH_PARAMS", "Broken", "Found", "Page", "Scraper",
+    "check_params", "load", "load_links", "scraper", "try_on",
 ]  # fmt: skip
 
 Scraper = Callable[[Reply], Record | Failed]
 
 SIMPLE: dict[str, Scraper] = {"raw": raw}
-"""Run in the worker: they look at no more than the headers."""
+"""Scrapers that run in the worker, because they read only the headers."""
 PARSING: dict[str, str] = {
     "article": "curtsy.scrapers.article",
     "listing": "curtsy.scrapers.listing",
 }
-"""The module of each; the function has the scraper's name."""
-TOLD = frozenset({"listing"})
-"""Those that take parameters beside the page."""
+"""The module of each scraper that parses; its function has the scraper's name."""
+WITH_PARAMS = frozenset({"listing"})
+"""Scrapers that take parameters besides the page."""
 NAMES = frozenset({*SIMPLE, *PARSING})
-"""Of those that are built in; whoever knows scrapers of your own was told of them."""
+"""The built-in scrapers; `OwnScrapers` names the user's own."""
 
 
 def load_links() -> Callable[[Reply], tuple[str, ...]]:
-    """Likewise: looking for links is parsing."""
+    """Loads the link extractor, which parses too; only for the child processes."""
     found: Callable[[Reply], tuple[str, ...]] = import_module("curtsy.scrapers.links").links
     return found
 
 
 def load(name: str, params: Mapping[str, Any] | None = None) -> Scraper:
-    """For the processes that may parse."""
+    """Loads a scraper; only for the child processes."""
     if (simple := SIMPLE.get(name)) is not None:
         return simple
     function = getattr(import_module(PARSING[name]), name)
-    found: Scraper = partial(function, params=params or {}) if name in TOLD else function
+    found: Scraper = partial(function, params=params or {}) if name in WITH_PARAMS else function
     return found
 
 
 def check_params(name: str, params: Mapping[str, Any]) -> None:
-    """Raises `BadRequest` where it is certain beforehand that the scraper cannot work with them."""
+    """Raises `BadRequest` when the scraper certainly cannot work with these parameters."""
     if name == "listing":
-        import_module("curtsy.scrapers.recipe").recipe_from(params.get("recipe") or {})
-    elif params and name in NAMES - TOLD:
+        import_module("curtsy.scrapers.recipe").parse_recipe(params.get("recipe") or {})
+    elif params and name in NAMES - WITH_PARAMS:
         raise BadRequest([f"The scraper {name!r} takes no parameters."])

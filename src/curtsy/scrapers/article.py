@@ -1,4 +1,4 @@
-"""The article on a page: title, byline, date, language, text and markdown, or why there is none."""
+"""Extracts the article of a page: title, byline, date, language, text and markdown."""
 
 import re
 from typing import Any
@@ -17,7 +17,8 @@ from curtsy.scrapers.page_verdicts import no_article
 
 PAGES = re.compile(r"text/html|application/xhtml\+xml|text/plain|application/xml|text/xml|^$")
 SHORT = 800
-"""Characters. Below this the slower way often finds more, and costs little on such a page."""
+"""Characters. Below this the slower extraction is tried too: it often finds more, and is cheap on
+short pages."""
 
 
 def article(reply: Reply) -> Record | Failed:
@@ -34,7 +35,7 @@ def article(reply: Reply) -> Record | Failed:
 
 
 def _extracted(page: str, url: str) -> dict[str, Any]:
-    if "html" not in page[:50].lower():  # the tag may be left out, and the parser insists on it
+    if "html" not in page[:50].lower():  # the parser needs the tag, which HTML allows to omit
         page = f"<!DOCTYPE html><html>{page}"
     tree = load_html(page)
     if tree is None:
@@ -69,7 +70,7 @@ def _bare(tree: html.HtmlElement, url: str, *, fast: bool) -> dict[str, Any] | N
 
 
 def _language(tree: html.HtmlElement) -> str | None:
-    """As the page declares it, in its short form."""
+    """Returns the language that the page declares, as a code of two or three letters."""
     declared = (tree.get("lang") or tree.get("xml:lang") or "").strip().lower()
     found = re.match(r"[a-z]{2,3}(?![a-z])", declared)
     return found[0] if found else None

@@ -1,4 +1,4 @@
-"""Scrapers of your own: how one is declared, and what becomes of what it gives back."""
+"""The user's own scrapers: how they are declared, run, and turned into stored records."""
 
 import inspect
 import re
@@ -15,12 +15,12 @@ from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.json_values import plain
 from curtsy.scrapers.page import LONGEST_LINE, Broken, Level, Page
-from curtsy.scrapers.record_keys import KEY, distinct, is_listing, key_of, packed
-from curtsy.scrapers.tracebacks import keep_lines, trace_of
+from curtsy.scrapers.record_keys import KEY, distinct, is_listing, key_of, pack_listing
+from curtsy.scrapers.tracebacks import attach_lines, trace_of
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 BUILT_IN = frozenset({"article", "raw", "seo", "listing"})
-"""Names that are taken, also those of scrapers that are yet to come."""
+"""Reserved names, including those of planned scrapers."""
 MOST_RECORDS = 10_000
 MOST_LINKS = 1_000
 _MARK = "__curtsy_scraper__"
@@ -30,16 +30,16 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a scraper found on a page: one record or several, and where it leads."""
+    """What a scraper found on a page: one record or several, and links."""
 
     record: Fields | None = None
     records: Sequence[Fields] | None = None
     links: Sequence[str] | None = None
-    """The only ones that a crawl follows; None: all that are on the page."""
+    """The only links that a crawl follows; None: all links of the page."""
     next: str | None = None
-    """The next page of a listing; without `links` the only one that is followed."""
+    """The next page of a listing; without `links` the only link that is followed."""
     empty: bool = False
-    """Nothing was found, and that is how it is."""
+    """The page has no records, and that is not an error."""
 
 
 Returned = Found | Fields | Sequence[Fields] | Iterator[Fields] | None
@@ -48,17 +48,17 @@ F = TypeVar("F", bound=Function)
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
-    """A scraper as it was declared."""
+class OwnScraper:
+    """A declared scraper."""
 
     name: str
     function: Function
     key: tuple[str, ...] | None
-    """The fields by which a record is known again; None: its url, or all."""
+    """The fields that identify a record; None: its url, or all fields."""
 
     @property
     def doc(self) -> str:
-        """Its first line."""
+        """The first line of the docstring."""
         return (inspect.getdoc(self.function) or "").partition("\n")[0][:200]
 
 
@@ -69,10 +69,12 @@ def scraper(*, name: str | None = None, key: Sequence[str] | None = None) -> Cal
 def scraper(
     function: F | None = None, *, name: str | None = None, key: Sequence[str] | None = None
 ) -> F | Callable[[F], F]:
-    """Declare a function as a scraper, under its own name or another."""
+    """Declares a function as a scraper, under its own name or another."""
 
     def declare(function: F) -> F:
-        own = Own(name or function.__name__, function, tuple(key) if key is not None else None)
+        own = OwnScraper(
+            name or function.__name__, function, tuple(key) if key is not None else None
+        )
         if (problem := _problem_of(own)) is not None:
             raise ValueError(f"The scraper {own.name!r:.100} {problem}.")
         setattr(function, _MARK, own)
@@ -81,97 +83,99 @@ def scraper(
     return declare if function is None else declare(function)
 
 
-def declared(thing: object) -> Own | None:
-    """As what a function was declared, if it was."""
+def declared(thing: object) -> OwnScraper | None:
+    """Returns the scraper that a function was declared as; None: not declared."""
     own = getattr(thing, _MARK, None) if callable(thing) else None
-    return own if isinstance(own, Own) else None
+    return own if isinstance(own, OwnScraper) else None
 
 
-def _problem_of(own: Own) -> str | None:
+def _problem_of(own: OwnScraper) -> str | None:
     if not NAME.fullmatch(own.name):
-        return "has a name that cannot be: up to 60 of a-z, 0-9 and _, with a letter first"
+        return "has an invalid name: use up to 60 of a-z, 0-9 and _, with a letter first"
     if own.name in BUILT_IN:
-        return "has the name of one that is built in"
+        return "has the name of a built-in scraper"
     if inspect.iscoroutinefunction(own.function) or inspect.isasyncgenfunction(own.function):
         return "is async: write a plain function, the page is fetched already"
     if own.key is not None and not (own.key and all(isinstance(f, str) for f in own.key)):
-        return "has a key that is not a list of names of fields"
+        return "has a key that is not a list of field names"
     return None
 
 
-def run(own: Own, reply: Reply, params: Mapping[str, Any]) -> Record | Failed:
-    """The scraper on a page. What it prints goes to the log; what it raises is for the caller."""
+def run(own: OwnScraper, reply: Reply, params: Mapping[str, Any]) -> Record | Failed:
+    """Runs the scraper on a page. Its prints go to the job's log; its exceptions are raised."""
     page = Page(reply, params)
     try:
-        with _listening(page):
-            found = found_by(own, page)
-        return record_of(found, own.key, page)
+        with _capture_output(page):
+            found = scrape(own, page)
+        return to_record(found, own.key, page)
     except Broken as broken:
-        sentence = str(broken).strip() or "The scraper says that the page is broken."
-        trace = "\n".join(filter(None, (trace_of(broken), _said(page))))
+        sentence = str(broken).strip() or "The scraper reports that the page is broken."
+        trace = "\n".join(filter(None, (trace_of(broken), _log_text(page))))
         return Failed(Kind.EXTRACT_FAILED, sentence[:2_000], reply.status, traceback=trace or None,
                       lines=tuple(page.lines))  # fmt: skip
     except BaseException as error:
-        if (said := _said(page)) is not None:
-            error.add_note(said)
-            keep_lines(error, page.lines)
+        if (text := _log_text(page)) is not None:
+            error.add_note(text)
+            attach_lines(error, page.lines)
         raise
 
 
-def found_by(own: Own, page: Page) -> Found:
-    """What it gave back, in one form and fit to be stored. Raises `Broken` where it is not."""
-    found = _found(own.function(page))
+def scrape(own: OwnScraper, page: Page) -> Found:
+    """Calls the scraper and returns its result in one form that can be stored. Raises `Broken`."""
+    found = _as_found(own.function(page))
     if found.record is not None and found.records is not None:
-        raise Broken("The scraper gave back both a record and records.")
+        raise Broken("The scraper returned both a record and records.")
     if found.record is not None:
-        return Found(_fields(found.record, ""), None, *_leads(found, page), found.empty)
+        return Found(_fields(found.record, ""), None, *_links_and_next(found, page), found.empty)
     records = [_fields(one, f"records[{n}]") for n, one in enumerate(found.records or ())]
-    return Found(None, records, *_leads(found, page), found.empty)
+    return Found(None, records, *_links_and_next(found, page), found.empty)
 
 
-def record_of(found: Found, key: tuple[str, ...] | None, page: Page) -> Record:
-    """As it is stored: one record alone as it is, several as a listing's."""
+def to_record(found: Found, key: tuple[str, ...] | None, page: Page) -> Record:
+    """Returns the stored form: a single record as it is, several in the form of a listing."""
     if found.record is not None:
-        content = orjson.dumps(_alone(found.record, key), option=orjson.OPT_SORT_KEYS)
+        content = orjson.dumps(_single_record(found.record, key), option=orjson.OPT_SORT_KEYS)
     else:
         keyed = [(key_of(fields, _key(fields, key)), fields) for fields in found.records or ()]
         records = distinct(keyed, lambda sentence: page.log(sentence, "WARNING"))
-        content = packed(records, following=found.next, is_empty=found.empty)
+        content = pack_listing(records, following=found.next, is_empty=found.empty)
     links = None if found.links is None else tuple(found.links)
     return Record(content, "application/json", "utf-8", links=links, lines=tuple(page.lines))
 
 
-def _alone(record: Fields, key: tuple[str, ...] | None) -> Fields:
-    """With the key that was declared; without one it is known by its page."""
+def _single_record(record: Fields, key: tuple[str, ...] | None) -> Fields:
+    """Adds the declared key; without a declared key the page identifies the record."""
     if is_listing(record):
-        raise Broken("The record has the form of a listing's: give back Found(records=…) instead.")
+        raise Broken("The record has the form of a listing: return Found(records=…) instead.")
     return record if key is None else {**record, KEY: key_of(record, key)}
 
 
-def _found(returned: Any) -> Found:
+def _as_found(returned: Any) -> Found:
     if isinstance(returned, Found):
-        found = replace(returned, records=_listed(returned.records), links=_listed(returned.links))
+        found = replace(
+            returned, records=_as_list(returned.records), links=_as_list(returned.links)
+        )
     elif isinstance(returned, Mapping):
         found = Found(record=returned or None)
     elif isinstance(returned, list | tuple | Iterator):
-        found = Found(records=_listed(returned))
+        found = Found(records=_as_list(returned))
     elif returned is None:
         found = Found()
     else:
         what = type(returned).__name__
-        raise Broken(f"The scraper gave back {what}: it must be a dict, a list of dicts or Found.")
+        raise Broken(f"The scraper returned {what}: it must be a dict, a list of dicts or Found.")
     if not (found.record or found.records or found.links or found.next or found.empty):
         raise Broken(
             "The scraper found nothing usable on the page. "
-            "(One that may be empty says so: Found(empty=True).)"
+            "(If a page may be empty, return Found(empty=True).)"
         )
     if found.records is not None and len(found.records) > MOST_RECORDS:
         raise Broken(f"The scraper found more than {MOST_RECORDS} records on one page.")
     return found
 
 
-def _listed(things: Any) -> Any:
-    """What comes one by one, as a list."""
+def _as_list(things: Any) -> Any:
+    """Turns an iterator into a list, up to the limit of records."""
     return list(islice(things, MOST_RECORDS + 1)) if isinstance(things, Iterator) else things
 
 
@@ -182,15 +186,15 @@ def _fields(record: Any, where: str) -> dict[str, Any]:
     return fields
 
 
-def _leads(found: Found, page: Page) -> tuple[list[str] | None, str | None]:
-    """Links and next, whole; those that lead nowhere are left out."""
+def _links_and_next(found: Found, page: Page) -> tuple[list[str] | None, str | None]:
+    """Returns `links` and `next` as absolute URLs, without those that cannot be fetched."""
     following = page.absolute(found.next)
     if found.links is None:
         return [following] if following is not None else None, following
     whole = [page.absolute(link) for link in found.links if isinstance(link, str)]
     links = list(dict.fromkeys(link for link in [*whole, following] if link is not None))
     if len(links) > MOST_LINKS:
-        page.log(f"Of {len(links)} links the first {MOST_LINKS} were kept.", "WARNING")
+        page.log(f"Only the first {MOST_LINKS} of {len(links)} links were kept.", "WARNING")
     if nowhere := len(found.links) - sum(link is not None for link in whole):
         page.log(f"{nowhere} of {len(found.links)} links lead nowhere and were left out.")
     return links[:MOST_LINKS], following
@@ -202,17 +206,17 @@ def _key(fields: Fields, key: tuple[str, ...] | None) -> Sequence[str]:
     return ("url",) if "url" in fields else tuple(fields)
 
 
-def _said(page: Page) -> str | None:
-    """What the scraper said before it failed."""
+def _log_text(page: Page) -> str | None:
+    """Returns the lines that the scraper logged before it failed."""
     if not page.lines:
         return None
-    return "\n".join(["Before that it said:", *(f"  {lvl} {text}" for lvl, text in page.lines)])
+    return "\n".join(["Before that it logged:", *(f"  {lvl} {text}" for lvl, text in page.lines)])
 
 
 @contextmanager
-def _listening(page: Page) -> Iterator[None]:
-    """What is printed meanwhile is said to the page's log."""
-    out, err = _Printed(page, "INFO"), _Printed(page, "WARNING")
+def _capture_output(page: Page) -> Iterator[None]:
+    """Sends prints to the page's log."""
+    out, err = _LogWriter(page, "INFO"), _LogWriter(page, "WARNING")
     try:
         with redirect_stdout(out), redirect_stderr(err):
             yield
@@ -221,22 +225,22 @@ def _listening(page: Page) -> Iterator[None]:
         err.end()
 
 
-class _Printed(TextIOBase):
-    """Whole lines of what is printed, for the log."""
+class _LogWriter(TextIOBase):
+    """Writes printed text to the page's log, line by line."""
 
     def __init__(self, page: Page, level: Level) -> None:
         self._page, self._level = page, level
-        self._begun = ""
+        self._partial_line = ""
 
     def write(self, text: str) -> int:
-        *whole, rest = f"{self._begun}{text[: 100 * LONGEST_LINE]}".split("\n")
+        *whole, rest = f"{self._partial_line}{text[: 100 * LONGEST_LINE]}".split("\n")
         for line in whole:
             if line.strip():
                 self._page.log(line, self._level)
-        self._begun = rest[:LONGEST_LINE]
+        self._partial_line = rest[:LONGEST_LINE]
         return len(text)
 
     def end(self) -> None:
-        if self._begun.strip():
-            self._page.log(self._begun, self._level)
-        self._begun = ""
+        if self._partial_line.strip():
+            self._page.log(self._partial_line, self._level)
+        self._partial_line = ""

@@ -1,4 +1,4 @@
-"""From an element of a page to a value: text, a number, a URL, or whether it is there at all."""
+"""Turns elements of a page into field values: text, number, URL, or flag."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -12,13 +12,13 @@ from curtsy.scrapers.recipe import Field
 
 LONGEST_VALUE = 20_000
 MOST_VALUES = 200
-"""Of one field that may have many."""
+"""Of one field with `many`."""
 MOST_NODES = 20_000
-"""Looked at for one text."""
+"""Read for one text."""
 MOST_DIGITS = 15
-"""With more it is a name for something, and no number to count with."""
+"""More digits are an identifier, not a number to calculate with."""
 
-_UNREAD = frozenset({"script", "style", "template", "noscript", "-comment"})
+_INVISIBLE = frozenset({"script", "style", "template", "noscript", "-comment"})
 _INLINE = frozenset({
     "-text", "a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font",
     "i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time",
@@ -35,13 +35,13 @@ _NUMBER = re.compile(
 
 
 def text_of_node(node: LexborNode) -> str:
-    """As a reader sees it: blocks apart, spaces once, no scripts."""
+    """Returns the visible text: a space between blocks, single spaces, no scripts."""
     parts: list[str] = []
     length, last = 0, node.mem_id
     block_of = {node.mem_id: node.mem_id}
     for inner in islice(node.traverse(include_text=True), 1, MOST_NODES):
         above = block_of.get(inner.parent.mem_id) if inner.parent is not None else None
-        if above is None or inner.tag in _UNREAD:
+        if above is None or inner.tag in _INVISIBLE:
             continue
         block_of[inner.mem_id] = above if inner.tag in _INLINE else inner.mem_id
         if inner.tag == "-text":
@@ -56,9 +56,9 @@ def text_of_node(node: LexborNode) -> str:
 
 
 def number_in(text: str) -> int | float | None:
-    """The first one, as it is written here or there: 1,234.50 and 1.234,50 and 1 234,5.
+    """Returns the first number, in any of the usual notations: 1,234.50 and 1.234,50 and 1 234,5.
 
-    A comma before exactly three digits sets thousands apart; a single point never does.
+    A comma before exactly three digits separates thousands; a single point never does.
     """
     found = _NUMBER.search(text)
     if found is None:
@@ -76,16 +76,16 @@ def number_in(text: str) -> int | float | None:
 
 
 class Values:
-    """The values of one field, of record after record of one page."""
+    """Reads the values of one field from the records of one page."""
 
     def __init__(self, field: Field, base: str) -> None:
         self._field, self._base = field, base
         self._pattern = re.compile(field.pattern) if field.pattern is not None else None
-        made: dict[str, Callable[[str], Any]] = {"number": number_in, "url": self._url}
-        self._made = made.get(field.kind, str)
+        converters: dict[str, Callable[[str], Any]] = {"number": number_in, "url": self._url}
+        self._convert = converters.get(field.kind, str)
 
     def of(self, record: LexborNode) -> Any:
-        """None, or an empty list, when there is none."""
+        """Returns the record's value; None, or an empty list with `many`, when it has none."""
         found = self._all(record)
         if self._field.kind == "flag":
             return next(found, None) is not None
@@ -94,7 +94,7 @@ class Values:
     def _all(self, record: LexborNode) -> Iterator[Any]:
         for node in self._nodes(record):
             text = self._text(node)
-            if text is not None and (value := self._made(text)) is not None:
+            if text is not None and (value := self._convert(text)) is not None:
                 yield value
 
     def _nodes(self, record: LexborNode) -> Iterator[LexborNode]:
@@ -103,7 +103,8 @@ class Values:
         return each_once(record, self._field.css)
 
     def _text(self, node: LexborNode) -> str | None:
-        """None: it has no such text. To a flag an empty one counts, to the others it does not."""
+        """Returns the element's text after `pattern`; None: no text. Only a flag accepts an empty
+        text."""
         text = self._raw(node)
         if text is None or (not text and self._field.kind != "flag"):
             return None
@@ -128,7 +129,8 @@ class Values:
 
 
 def each_once(node: LexborNode, selector: str) -> Iterator[LexborNode]:
-    """What is within it, not the node itself; the parser finds it too, and some things twice."""
+    """Yields each matching descendant once: the parser also returns the node itself, and some
+    elements twice."""
     return distinct_nodes(node.css(selector), but=node.mem_id)
 
 

@@ -1,4 +1,4 @@
-"""What can be stored: JSON. Dates become text, and what has no form in JSON is refused by name."""
+"""Converts a scraper's result to JSON values. Dates become text; other types are refused."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, time
@@ -12,7 +12,7 @@ LARGEST_INTEGER = 2**63
 
 
 def plain(value: Any, where: str = "", depth: int = 0) -> Any:
-    """The same as JSON has it. Raises `Broken`, which names the field."""
+    """Returns the value as JSON types. Raises `Broken`, which names the field."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -31,14 +31,14 @@ def plain(value: Any, where: str = "", depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         return [plain(inner, f"{where}[{n}]", depth + 1) for n, inner in enumerate(value)]
     what = type(value).__name__
-    raise Broken(f"{where or 'The record'} is of type {what}, which JSON has no form for.")
+    raise Broken(f"{where or 'The record'} is of type {what}, which JSON cannot represent.")
 
 
 def _text(value: str, where: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise Broken(f"{where or 'The record'} is text with half of a character in it.") from None
+        raise Broken(f"{where or 'The record'} is text with half of a character.") from None
     return str(value)
 
 
@@ -48,7 +48,7 @@ def _number(value: float, where: str) -> float:
             return int(value)
         raise Broken(f"{where} is a number of more than 64 bits: store it as text.")
     if not isfinite(value):
-        raise Broken(f"{where} is {value}, which JSON has no form for.")
+        raise Broken(f"{where} is {value}, which JSON cannot represent.")
     return float(value)
 
 

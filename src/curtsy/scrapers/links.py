@@ -1,4 +1,4 @@
-"""Where a page leads: its links, canonical, each once, in the order of the page."""
+"""Extracts the links of a page: canonical URLs, each once, in the order of the page."""
 
 from itertools import islice
 from urllib.parse import urljoin
@@ -31,14 +31,14 @@ def links(reply: Reply) -> tuple[str, ...]:
 
 
 def base_of(tree: LexborHTMLParser, url: str) -> str:
-    """What the page's links are relative to."""
+    """Returns the base URL of the page's links."""
     node = tree.css_first("base[href]")
-    said = (node.attributes.get("href") or "").strip() if node is not None else ""
-    return _joined(url, said) or url
+    href = (node.attributes.get("href") or "").strip() if node is not None else ""
+    return _joined(url, href) or url
 
 
 def absolute(base: str, href: str | None) -> str | None:
-    """Canonical; None: it leads nowhere that could be fetched."""
+    """Returns the canonical URL; None: the link cannot be fetched."""
     joined = _joined(base, (href or "").strip())
     if not joined:
         return None

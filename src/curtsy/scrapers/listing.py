@@ -1,4 +1,5 @@
-"""The records on a listing, by a recipe. A page that breaks its selectors is no empty result."""
+"""Extracts the records of a listing page by a recipe. A page on which the selectors no longer
+match fails; it does not count as empty."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -11,8 +12,8 @@ from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.charset import text_of
 from curtsy.scrapers.field_values import Values, distinct_nodes, each_once
 from curtsy.scrapers.links import PAGES, absolute, base_of
-from curtsy.scrapers.recipe import BadRecipe, Recipe, recipe_from
-from curtsy.scrapers.record_keys import NOTHING, distinct, key_of, packed
+from curtsy.scrapers.recipe import BadRecipe, Recipe, parse_recipe
+from curtsy.scrapers.record_keys import NOTHING, distinct, key_of, pack_listing
 
 MOST_RECORDS = 1_000
 """Of one page."""
@@ -23,14 +24,14 @@ Fields = dict[str, Any]
 
 def listing(reply: Reply, params: Mapping[str, Any]) -> Record | Failed:
     try:
-        recipe = recipe_from(params.get("recipe") or {})
+        recipe = parse_recipe(params.get("recipe") or {})
     except BadRecipe as bad:
         sentence = f"The scraper listing has no usable recipe: {' '.join(bad.problems)}"
         return Failed(Kind.NOT_SUPPORTED, sentence[:2_000], reply.status)
-    return listed(reply, recipe)
+    return scrape_listing(reply, recipe)
 
 
-def listed(reply: Reply, recipe: Recipe) -> Record | Failed:
+def scrape_listing(reply: Reply, recipe: Recipe) -> Record | Failed:
     content_type = reply.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
     if kind not in PAGES:
@@ -54,7 +55,7 @@ class _Page:
         records, has_list = self._elements()
         if self._has(self._recipe.empty):
             if records:
-                self._warn(f"Both empty and {_counted(len(records), 'record')} are on the page; "
+                self._warn(f"Both empty and {_number_of(len(records), 'record')} are on the page; "
                            "it counts as empty.")  # fmt: skip
             return self._result([], is_empty=True)
         if not records and has_list:
@@ -63,8 +64,8 @@ class _Page:
             return self._broken()
         values = {name: Values(f, self._base) for name, f in self._recipe.fields.items()}
         every = [{name: of.of(record) for name, of in values.items()}
-                 for record in self._limited(records)]  # fmt: skip
-        whole = self._whole(every)
+                 for record in self._within_limit(records)]  # fmt: skip
+        whole = self._complete_records(every)
         if isinstance(whole, Failed):
             return whole
         keyed = [(key_of(fields, self._recipe.key), fields) for fields in whole]
@@ -83,14 +84,14 @@ class _Page:
                 break
         return _Elements(list(met.values()), bool(containers))
 
-    def _limited(self, records: list[LexborNode]) -> list[LexborNode]:
+    def _within_limit(self, records: list[LexborNode]) -> list[LexborNode]:
         if len(records) > MOST_RECORDS:
             self._warn(f"There are more than {MOST_RECORDS} records on the page; "
                        "the rest were left out.")  # fmt: skip
         return records[:MOST_RECORDS]
 
-    def _whole(self, records: list[Fields]) -> list[Fields] | Failed:
-        """Those that have what they must have; a failure if that is the fewer."""
+    def _complete_records(self, records: list[Fields]) -> list[Fields] | Failed:
+        """Returns the records with all required fields; fails when most records lack one."""
         lacking = {
             name: sum(fields[name] in NOTHING for fields in records)
             for name, field in self._recipe.fields.items()
@@ -102,7 +103,7 @@ class _Page:
             return whole
         worst = max(lacking, key=lacking.__getitem__)
         selector = self._recipe.fields[worst].css or self._recipe.record
-        what = (f"{left_out} of {_counted(len(records), 'record')} lack a required field, most "
+        what = (f"{left_out} of {_number_of(len(records), 'record')} lack a required field, most "
                 f"often {worst} ({selector!r}, {lacking[worst]} times)")  # fmt: skip
         if left_out * 2 > len(records):
             return self._failed(f"{what}: the site may have changed, or record selects other "
@@ -111,7 +112,7 @@ class _Page:
         return whole
 
     def _broken(self) -> Failed:
-        """Nothing that was looked for is there."""
+        """Returns the failure of a page on which no selector of the recipe matches."""
         recipe = self._recipe
         if recipe.list is not None and self._has(recipe.record):
             return self._failed(
@@ -121,7 +122,7 @@ class _Page:
         looked_for = [f"{name} ({selector!r})" for name in ("record", "list", "empty")
                       if (selector := getattr(recipe, name)) is not None]  # fmt: skip
         hint = "" if len(looked_for) > 1 else (
-            " If nothing may be found at times, give the recipe a list or an empty to tell by."
+            " If the listing may be empty, add list or empty to the recipe to recognise that."
         )  # fmt: skip
         return self._failed(
             f"Nothing on the page matches {' or '.join(looked_for)}: the site may have changed, "
@@ -134,12 +135,12 @@ class _Page:
 
     def _result(self, records: list[dict[str, Any]], *, is_empty: bool) -> Record:
         following = self._next()
-        content = packed(records, following=following, is_empty=is_empty)
+        content = pack_listing(records, following=following, is_empty=is_empty)
         return Record(content, "application/json", "utf-8", lines=tuple(self._lines),
                       links=(following,) if following is not None else ())  # fmt: skip
 
     def _next(self) -> str | None:
-        """The next page; the link may be within what `next` selects."""
+        """Returns the next page; the link may be inside the element that `next` selects."""
         node = self._tree.css_first(self._recipe.next) if self._recipe.next is not None else None
         if node is not None and not node.attributes.get("href"):
             node = node.css_first("a[href]")
@@ -155,5 +156,5 @@ class _Page:
         self._lines.append(("WARNING", sentence))
 
 
-def _counted(number: int, what: str) -> str:
+def _number_of(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

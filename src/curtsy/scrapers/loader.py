@@ -1,6 +1,6 @@
-"""Scrapers of your own are found in files and in installed packages.
+"""Loads the user's own scrapers from files and from installed packages.
 
-This imports what others wrote: only for processes that have nothing to lose.
+This imports code of others: only for processes without secrets.
 """
 
 import sys
@@ -11,43 +11,43 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from curtsy.scrapers.custom import Own, declared
+from curtsy.scrapers.custom import OwnScraper, declared
 
 GROUP = "curtsy.scrapers"
-_LINES_SHOWN = 12
+_TRACEBACK_LINES = 12
 
 
 class Unusable(Exception):
     """A file or package without a usable scraper; the text begins with a sentence."""
 
 
-def load_own(files: Sequence[str]) -> dict[str, Own]:
-    """All that there are, by name. Raises `Unusable`."""
+def load_own_scrapers(files: Sequence[str]) -> dict[str, OwnScraper]:
+    """Returns all own scrapers by name. Raises `Unusable`."""
     sys.dont_write_bytecode = True
-    found: dict[str, Own] = {}
-    for own, where in _every(files):
+    found: dict[str, OwnScraper] = {}
+    for own, where in _all_scrapers(files):
         if (other := found.setdefault(own.name, own)).function is not own.function:
-            raise Unusable(f"{where} has a scraper {other.name!r}, and so has another.")
+            raise Unusable(f"{where} has a scraper {other.name!r}, but that name is already taken.")
     return found
 
 
-def _every(files: Sequence[str]) -> Iterator[tuple[Own, str]]:
+def _all_scrapers(files: Sequence[str]) -> Iterator[tuple[OwnScraper, str]]:
     for number, file in enumerate(files):
-        yield from ((own, file) for own in _of_file(Path(file), number))
+        yield from ((own, file) for own in _from_file(Path(file), number))
     for point in installed():
         where = f"The package {point.dist.name if point.dist else point.value}"
-        yield from ((own, where) for own in _of_package(point, where))
+        yield from ((own, where) for own in _from_package(point, where))
 
 
 def installed() -> Sequence[EntryPoint]:
-    """What packages say that they have; nothing of them is imported for that."""
+    """Returns the entry points of installed packages, without importing any of them."""
     return sorted(entry_points(group=GROUP), key=lambda point: (point.value, point.name))
 
 
-def _of_file(path: Path, number: int) -> list[Own]:
+def _from_file(path: Path, number: int) -> list[OwnScraper]:
     spec = spec_from_file_location(f"own_scrapers_{number}_{path.stem}", path)
     if not path.is_file() or spec is None or spec.loader is None:
-        raise Unusable(f"{path} is not a Python file that is there.")
+        raise Unusable(f"{path} does not exist or is not a Python file.")
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
     if (folder := str(path.parent)) not in sys.path:
@@ -59,7 +59,7 @@ def _of_file(path: Path, number: int) -> list[Own]:
     return _declared_in(module, str(path))
 
 
-def _of_package(point: EntryPoint, where: str) -> list[Own]:
+def _from_package(point: EntryPoint, where: str) -> list[OwnScraper]:
     try:
         thing = point.load()
     except BaseException as error:
@@ -71,7 +71,7 @@ def _of_package(point: EntryPoint, where: str) -> list[Own]:
     return [own]
 
 
-def _declared_in(module: ModuleType, where: str) -> list[Own]:
+def _declared_in(module: ModuleType, where: str) -> list[OwnScraper]:
     found = [own for thing in list(vars(module).values()) if (own := declared(thing)) is not None]
     if not found:
         raise Unusable(f"{where} has no scraper: put @scraper before a function.")
@@ -79,12 +79,12 @@ def _declared_in(module: ModuleType, where: str) -> list[Own]:
 
 
 def _not_imported(where: str, error: BaseException) -> str:
-    """A sentence, and where it happened."""
+    """Returns a sentence and the end of the traceback."""
     trace = error.__traceback__
     while trace is not None and _is_ours(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
     lines = "".join(traceback.format_exception(type(error), error, trace)).splitlines()
-    shown = "\n".join(lines[-_LINES_SHOWN:])
+    shown = "\n".join(lines[-_TRACEBACK_LINES:])
     return f"{where} cannot be imported ({type(error).__name__}).\n{shown}"
 
 

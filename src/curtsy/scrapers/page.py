@@ -1,4 +1,4 @@
-"""A fetched page as a scraper of your own sees it: parsed when it is looked at, and not before."""
+"""The fetched page that the user's own scrapers receive. It is parsed only when needed."""
 
 from __future__ import annotations
 
@@ -16,35 +16,36 @@ if TYPE_CHECKING:
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 LEVELS: tuple[str, ...] = get_args(Level)
 MOST_LINES, LONGEST_LINE = 50, 1_000
-"""Of one page, in the log of its job."""
+"""Limits per page in the log of its job."""
 
 
 class Broken(Exception):
-    """The page is not what it should be; the text is a sentence that says how."""
+    """Raised by a scraper when the page is not as expected; the text is a sentence with the
+    reason."""
 
 
 class Page:
     def __init__(self, reply: Reply, params: Mapping[str, Any] | None = None) -> None:
         self.url = reply.url
-        """Where it was in the end, after redirects."""
+        """The final URL, after redirects."""
         self.status = reply.status
         self.headers: Mapping[str, str] = reply.headers
         """Names in lower case."""
         self.body = reply.body
         self.params: dict[str, Any] = dict(params or {})
         self.lines: list[tuple[str, str]] = []
-        """What goes to the log of the job: level and message."""
+        """Lines for the log of the job: level and message."""
         self._more_lines = 0
 
     @cached_property
     def text(self) -> str:
-        """The body in the charset that the page says or shows to have."""
+        """The body, decoded by the page's declared or detected charset."""
         from curtsy.scrapers.charset import text_of
 
         return text_of(self.body, self.headers.get("content-type"))[0]
 
     def css(self, selector: str) -> list[LexborNode]:
-        """The elements that match, in the order of the page."""
+        """Returns the matching elements in the order of the page."""
         _check(selector)
         return self._tree.css(selector)
 
@@ -53,22 +54,22 @@ class Page:
         return self._tree.css_first(selector)
 
     def json(self) -> Any:
-        """The body as JSON; raises `Broken` where it is none."""
+        """Returns the body parsed as JSON; raises `Broken` when it is not JSON."""
         try:
             return orjson.loads(self.body)
         except orjson.JSONDecodeError as error:
             raise Broken(f"The page is not JSON: {error}.") from None
 
     def absolute(self, href: str | None) -> str | None:
-        """A link of this page as a whole URL in its one spelling; None: it leads nowhere."""
+        """Returns a link of this page as a canonical absolute URL; None: it cannot be fetched."""
         from curtsy.scrapers.links import absolute
 
         return absolute(self._base, href)
 
     def log(self, message: object, level: Level = "INFO") -> None:
-        """Into the log of the job, up to 50 lines of 1,000 characters."""
+        """Adds a line to the log of the job, up to 50 lines of 1,000 characters per page."""
         if level not in LEVELS:
-            raise ValueError(f"{level!r} is no level: there are {', '.join(LEVELS)}")
+            raise ValueError(f"{level!r} is not a level: use one of {', '.join(LEVELS)}")
         if len(self.lines) < MOST_LINES - 1:
             self.lines.append((level, str(message)[:LONGEST_LINE]))
             return

@@ -1,4 +1,4 @@
-"""Pages that answer 200 and are no article: success must mean success."""
+"""Recognises pages with status 200 that are not articles: error pages and consent walls."""
 
 import re
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed
 
 LEAST_TEXT = 60
-"""Characters. Shorter than a sentence or two is not an article."""
+"""Characters. A text shorter than a sentence or two is not an article."""
 APOLOGY = 700
-"""An error page or a wall says little else; an article about one says more."""
+"""Characters. Error pages and consent walls are shorter; articles about them are longer."""
 
 
 def _any_of(*phrases: str) -> re.Pattern[str]:
@@ -35,7 +35,7 @@ _WALL_SIGNS = 2
 
 
 def no_article(found: Mapping[str, Any], status: int) -> Failed | None:
-    """Why this is none; None when it is one."""
+    """Returns why the page is not an article; None: it is one."""
     text, title = found.get("text") or "", found.get("title") or ""
     if len(text) < APOLOGY:
         if _NOT_FOUND.search(title) or (len(text) < APOLOGY // 2 and _NOT_FOUND.search(text)):

@@ -1,4 +1,4 @@
-"""The page as it came."""
+"""Stores the page as it was received."""
 
 from curtsy.model.outcome import Record, Reply
 

@@ -1,4 +1,5 @@
-"""A recipe: where on a listing its records are, and what of them is wanted. Checked as a whole."""
+"""A recipe: CSS selectors for the records of a listing and for their fields. Parsing a recipe
+reports all problems at once."""
 
 import difflib
 import re
@@ -17,11 +18,11 @@ LONGEST_PATTERN = 500
 LONGEST_ATTRIBUTE = 100
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
 _ATTRIBUTE = re.compile(r"[^\s\"'<>/=\x00-\x1f\x7f\ud800-\udfff]{1,100}")
-_SHOWN = 60
+_LONGEST_SHOWN = 60
 
 
 class BadRecipe(BadRequest):
-    """Says every problem at once."""
+    """Lists every problem of a recipe."""
 
     code = "bad_recipe"
 
@@ -32,7 +33,7 @@ class Field:
     """None: the record's own element."""
     attribute: str | None = None
     pattern: str | None = None
-    """A regular expression; its first group, or all that it matches."""
+    """A regular expression; the value is its first group, or the whole match without groups."""
     kind: Kind = "text"
     required: bool = False
     many: bool = False
@@ -43,11 +44,11 @@ class Recipe:
     record: str
     fields: Mapping[str, Field]
     key: tuple[str, ...]
-    """The fields by which a record is known again."""
+    """The fields that identify a record."""
     list: str | None = None
-    """What must be there, with records in it or without."""
+    """Selects the container, which must exist even when it has no records."""
     empty: str | None = None
-    """Is there when nothing was found."""
+    """Selects an element that exists only when there are no results."""
     next: str | None = None
 
 
@@ -55,138 +56,138 @@ OPTIONS = tuple(field.name for field in fields(Recipe))
 FIELD_OPTIONS = tuple(field.name for field in fields(Field))
 
 
-def recipe_from(said: Mapping[str, Any]) -> Recipe:
-    """Raises `BadRecipe` with all that is wrong."""
-    if not isinstance(said, Mapping):
+def parse_recipe(spec: Mapping[str, Any]) -> Recipe:
+    """Raises `BadRecipe` with all problems."""
+    if not isinstance(spec, Mapping):
         raise BadRecipe(["The recipe is not an object with options."])
-    reading = _Reading()
-    reading.unknown(said, OPTIONS, "The recipe")
-    record = reading.selector(said, "record", "record")
-    if said.get("record") is None:
-        reading.problems.append("The recipe has no record: say which elements are records.")
-    optional = {name: reading.selector(said, name, name) for name in ("list", "empty", "next")}
-    found = _fields(said.get("fields"), reading)
-    key = _key(said.get("key"), found, reading)
-    if reading.problems or record is None:
-        raise BadRecipe(reading.problems)
+    parser = _RecipeParser()
+    parser.unknown(spec, OPTIONS, "The recipe")
+    record = parser.selector(spec, "record", "record")
+    if spec.get("record") is None:
+        parser.problems.append("The recipe has no record: give a selector for the records.")
+    optional = {name: parser.selector(spec, name, name) for name in ("list", "empty", "next")}
+    found = _fields(spec.get("fields"), parser)
+    key = _key(spec.get("key"), found, parser)
+    if parser.problems or record is None:
+        raise BadRecipe(parser.problems)
     return Recipe(record, found, key, **optional)
 
 
-def recipe_to(recipe: Recipe) -> dict[str, Any]:
-    """As JSON has it; what has its default is left out."""
-    said: dict[str, Any] = {"record": recipe.record, "key": list(recipe.key)}
-    said |= {name: getattr(recipe, name) for name in ("list", "empty", "next")
+def recipe_to_json(recipe: Recipe) -> dict[str, Any]:
+    """Returns the recipe as JSON values, without options that have their default."""
+    spec: dict[str, Any] = {"record": recipe.record, "key": list(recipe.key)}
+    spec |= {name: getattr(recipe, name) for name in ("list", "empty", "next")
              if getattr(recipe, name) is not None}  # fmt: skip
     usual = Field()
-    said["fields"] = {
+    spec["fields"] = {
         name: {option: getattr(field, option) for option in FIELD_OPTIONS
                if getattr(field, option) != getattr(usual, option)}
         for name, field in recipe.fields.items()
     }  # fmt: skip
-    return said
+    return spec
 
 
-def _fields(said: Any, reading: "_Reading") -> dict[str, Field]:
-    if not isinstance(said, Mapping) or not said:
-        reading.problems.append("The recipe has no fields: name one at least.")
+def _fields(spec: Any, parser: "_RecipeParser") -> dict[str, Field]:
+    if not isinstance(spec, Mapping) or not spec:
+        parser.problems.append("The recipe has no fields: it needs at least one.")
         return {}
-    if len(said) > MOST_FIELDS:
-        reading.problems.append(f"There are {len(said)} fields; at most {MOST_FIELDS} may be.")
+    if len(spec) > MOST_FIELDS:
+        parser.problems.append(f"There are {len(spec)} fields; at most {MOST_FIELDS} are allowed.")
         return {}
     found = {}
-    for name, field in said.items():
+    for name, field in spec.items():
         if not isinstance(name, str) or not NAME.fullmatch(name):
-            reading.problems.append(
-                f"{_shown(name)} cannot be a field's name: up to 60 letters, digits, _ and -, "
+            parser.problems.append(
+                f"{_short(name)} cannot be a field's name: up to 60 letters, digits, _ and -, "
                 "with a letter first."
             )
             continue
-        found[name] = reading.field(name, {"css": field} if isinstance(field, str) else field)
+        found[name] = parser.field(name, {"css": field} if isinstance(field, str) else field)
     return found
 
 
-def _key(said: Any, found: Mapping[str, Field], reading: "_Reading") -> tuple[str, ...]:
-    if said is None:
+def _key(spec: Any, found: Mapping[str, Field], parser: "_RecipeParser") -> tuple[str, ...]:
+    if spec is None:
         return ("url",) if "url" in found else tuple(sorted(found))
-    if not isinstance(said, list | tuple) or not all(isinstance(name, str) for name in said):
-        reading.problems.append("key is not a list of names of fields.")
+    if not isinstance(spec, list | tuple) or not all(isinstance(name, str) for name in spec):
+        parser.problems.append("key is not a list of field names.")
         return ()
-    if not said or len(set(said)) != len(said):
-        reading.problems.append("key names no field, or one twice.")
-    for name in said:
+    if not spec or len(set(spec)) != len(spec):
+        parser.problems.append("key names no field, or one twice.")
+    for name in spec:
         if found and name not in found:
-            reading.problems.append(f"key names {_shown(name)}, which is no field.")
-    return tuple(said)
+            parser.problems.append(f"key names {_short(name)}, which is not a field.")
+    return tuple(spec)
 
 
-class _Reading:
-    """Collects what is wrong, so that all of it can be told."""
+class _RecipeParser:
+    """Parses the parts of a recipe and collects all problems."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
 
-    def unknown(self, said: Mapping[str, Any], known: Iterable[str], whose: str) -> None:
-        for name in said:
+    def unknown(self, spec: Mapping[str, Any], known: Iterable[str], whose: str) -> None:
+        for name in spec:
             if name not in known:
                 near = difflib.get_close_matches(str(name), list(known), 1)
                 meant = f" (did you mean {near[0]!r}?)" if near else ""
-                self.problems.append(f"{whose} has no option {_shown(name)}{meant}.")
+                self.problems.append(f"{whose} has no option {_short(name)}{meant}.")
 
-    def selector(self, said: Mapping[str, Any], option: str, whose: str) -> str | None:
-        text = self.text(said, option, whose)
+    def selector(self, spec: Mapping[str, Any], option: str, whose: str) -> str | None:
+        text = self.text(spec, option, whose)
         if text is not None and (problem := problem_of(text)) is not None:
             self.problems.append(f"{whose} {problem}.")
         return text.strip() if text is not None else None
 
-    def text(self, said: Mapping[str, Any], option: str, whose: str) -> str | None:
-        value = said.get(option)
+    def text(self, spec: Mapping[str, Any], option: str, whose: str) -> str | None:
+        value = spec.get(option)
         if value is not None and not isinstance(value, str):
-            self.problems.append(f"{whose} is not text: {_shown(value)}.")
+            self.problems.append(f"{whose} is not text: {_short(value)}.")
             return None
         return value
 
-    def field(self, name: str, said: Any) -> Field:
+    def field(self, name: str, spec: Any) -> Field:
         whose = f"fields.{name}"
-        if not isinstance(said, Mapping):
+        if not isinstance(spec, Mapping):
             self.problems.append(f"{whose} is neither a selector nor an object with options.")
             return Field()
-        self.unknown(said, FIELD_OPTIONS, whose)
-        made = Field(
-            css=self.selector(said, "css", f"{whose}.css"),
-            attribute=self._attribute(said, whose),
-            pattern=self._pattern(said, whose),
-            kind=self._kind(said, whose),
-            required=self._yes(said, "required", whose),
-            many=self._yes(said, "many", whose),
+        self.unknown(spec, FIELD_OPTIONS, whose)
+        parsed = Field(
+            css=self.selector(spec, "css", f"{whose}.css"),
+            attribute=self._attribute(spec, whose),
+            pattern=self._pattern(spec, whose),
+            kind=self._kind(spec, whose),
+            required=self._boolean(spec, "required", whose),
+            many=self._boolean(spec, "many", whose),
         )
-        if made.kind == "flag" and (made.required or made.many):
-            self.problems.append(f"{whose} is a flag, which is always there, and once.")
-        return made
+        if parsed.kind == "flag" and (parsed.required or parsed.many):
+            self.problems.append(f"{whose} is a flag, which can be neither required nor many.")
+        return parsed
 
-    def _attribute(self, said: Mapping[str, Any], whose: str) -> str | None:
-        name = self.text(said, "attribute", f"{whose}.attribute")
+    def _attribute(self, spec: Mapping[str, Any], whose: str) -> str | None:
+        name = self.text(spec, "attribute", f"{whose}.attribute")
         if name is not None and not _ATTRIBUTE.fullmatch(name):
-            self.problems.append(f"{whose}.attribute is not the name of one: {_shown(name)}.")
+            self.problems.append(f"{whose}.attribute is not a valid name: {_short(name)}.")
         return name.lower() if name is not None else None
 
-    def _pattern(self, said: Mapping[str, Any], whose: str) -> str | None:
-        pattern = self.text(said, "pattern", f"{whose}.pattern")
+    def _pattern(self, spec: Mapping[str, Any], whose: str) -> str | None:
+        pattern = self.text(spec, "pattern", f"{whose}.pattern")
         if pattern is not None and (problem := _problem_of_pattern(pattern)) is not None:
             self.problems.append(f"{whose}.pattern {problem}.")
         return pattern
 
-    def _kind(self, said: Mapping[str, Any], whose: str) -> Kind:
-        kind = said.get("kind", "text")
+    def _kind(self, spec: Mapping[str, Any], whose: str) -> Kind:
+        kind = spec.get("kind", "text")
         if not isinstance(kind, str) or kind not in KINDS:
             known = ", ".join(KINDS)
-            self.problems.append(f"{whose}.kind is {_shown(kind)}: it must be one of {known}.")
+            self.problems.append(f"{whose}.kind is {_short(kind)}: it must be one of {known}.")
             return "text"
         return cast("Kind", kind)
 
-    def _yes(self, said: Mapping[str, Any], option: str, whose: str) -> bool:
-        value = said.get(option, False)
+    def _boolean(self, spec: Mapping[str, Any], option: str, whose: str) -> bool:
+        value = spec.get(option, False)
         if not isinstance(value, bool):
-            self.problems.append(f"{whose}.{option} is neither true nor false: {_shown(value)}.")
+            self.problems.append(f"{whose}.{option} is neither true nor false: {_short(value)}.")
         return value is True
 
 
@@ -195,13 +196,13 @@ def _problem_of_pattern(pattern: str) -> str | None:
         return f"has {len(pattern)} characters; it must be from 1 to {LONGEST_PATTERN}"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what may mean something else one day
+            warnings.simplefilter("ignore")  # FutureWarning: syntax that may change its meaning
             re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         return f"is not a regular expression: {error or 'it nests too deep'}"
     return None
 
 
-def _shown(value: object) -> str:
+def _short(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"

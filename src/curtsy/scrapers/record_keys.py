@@ -1,4 +1,4 @@
-"""How the records of a page are stored, and by what each is known again."""
+"""The stored form of the records of a page, and the keys that identify records."""
 
 import hashlib
 from base64 import urlsafe_b64encode
@@ -8,15 +8,15 @@ from typing import Any
 import orjson
 
 NOTHING: tuple[Any, ...] = (None, [])
-"""What a field has that was not found."""
+"""The values of a field that was not found."""
 KEY = "_key"
-"""Stored with a record that is alone on its page, where its scraper says by what it is known."""
+"""The field that stores the key of a single record, when its scraper declares a key."""
 _LISTING = {"records", "next", "empty"}
 _RECORD = {"key", "fields"}
 
 
 def key_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
-    """By what a record is known again. One without any of these fields is known by all it has."""
+    """Returns the key that identifies a record: of these fields, or of all when it has none."""
     by = {name: fields[name] for name in names if fields.get(name) not in NOTHING}
     content = orjson.dumps(by or fields, option=orjson.OPT_SORT_KEYS)
     digest = hashlib.blake2b(content, digest_size=16).digest()
@@ -26,7 +26,7 @@ def key_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
 def distinct(
     keyed: Sequence[tuple[str, Mapping[str, Any]]], warn: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """Each key once: the first record that has it."""
+    """Returns the first record of each key."""
     first: dict[str, Mapping[str, Any]] = {}
     for key, fields in keyed:
         first.setdefault(key, fields)
@@ -36,15 +36,17 @@ def distinct(
     return [{"key": key, "fields": fields} for key, fields in first.items()]
 
 
-def packed(found: Sequence[Mapping[str, Any]], *, following: str | None, is_empty: bool) -> bytes:
-    """As listings are stored."""
+def pack_listing(
+    found: Sequence[Mapping[str, Any]], *, following: str | None, is_empty: bool
+) -> bytes:
+    """Returns the stored form of a listing."""
     whole = {"records": found, "next": following, "empty": is_empty}
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
 
 
 def is_listing(page: Any) -> bool:
-    """Whether this is what `packed` makes. One record alone may have any fields, also these names,
-    so the whole form is asked for; a scraper that gives back just this form is told so."""
+    """Whether this is the output of `pack_listing`. A single record may have fields with the same
+    names, so the whole form is checked; a scraper that returns exactly this form is refused."""
     return (
         isinstance(page, Mapping)
         and page.keys() == _LISTING

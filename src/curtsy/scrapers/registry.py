@@ -1,4 +1,4 @@
-"""Which scrapers a process knows: those built in, and those of your own that it was told of."""
+"""The user's own scrapers that a process knows besides the built-in ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class OwnScrapers:
-    """Found by an inspection; nothing of them is loaded."""
+    """Names and files of own scrapers, as an inspection found them; their code is not loaded."""
 
     files: tuple[str, ...] = ()
     docs: Mapping[str, str] = field(default_factory=dict)
-    """The first line of what each says of itself, by name."""
+    """The first line of each scraper's docstring, by name."""
 
     @property
     def names(self) -> frozenset[str]:

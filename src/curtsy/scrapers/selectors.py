@@ -1,4 +1,4 @@
-"""CSS selectors: which of them can be used. The parser is lenient where a mistake is likelier."""
+"""Checks CSS selectors more strictly than the parser, which accepts likely mistakes."""
 
 import re
 
@@ -16,16 +16,16 @@ _CLOSES = {")": "(", "]": "["}
 
 
 def problem_of(selector: str) -> str | None:
-    """Why it cannot be used, to be put after its name; None when it can.
+    """Returns why the selector cannot be used, to follow its name in a sentence; None: it can.
 
-    The parser itself takes what is cut off in the middle (`[href`, `:not(p`, `a[b='c`), reads over
+    The parser itself accepts truncated selectors (`[href`, `:not(p`, `a[b='c`), ignores
     namespaces, and knows states that no stored page is in. All of these would select something
-    else than was meant, and mostly nothing.
+    other than intended, mostly nothing.
     """
     if not selector.strip():
         return "is empty"
     if len(selector) > LONGEST_SELECTOR:
-        return f"has {len(selector)} characters; at most {LONGEST_SELECTOR} may be"
+        return f"has {len(selector)} characters; at most {LONGEST_SELECTOR} are allowed"
     if _CONTROL.search(selector):
         return "contains a character that no selector can have"
     if (problem := _misread(selector)) is not None:
@@ -33,17 +33,17 @@ def problem_of(selector: str) -> str | None:
     try:
         LexborHTMLParser("").css(selector)
     except SelectolaxError:
-        return f"is not a CSS selector that can be read: {selector[:100]!r}"
+        return f"is not a valid CSS selector: {selector[:100]!r}"
     return None
 
 
 def _misread(selector: str) -> str | None:
-    """What the parser would take, and not as it was meant."""
+    """Returns a mistake that the parser would accept."""
     open_ones: list[str] = []
     for token in _TOKENS.finditer(selector):
         text = token[0]
         if token["never"]:
-            return f"asks for {text}, a state that no stored page is in"
+            return f"uses {text}, a state that no stored page is in"
         if token["other"] is None:
             continue
         if text in "\"'\\" or selector.startswith("/*", token.start()):
@@ -51,7 +51,7 @@ def _misread(selector: str) -> str | None:
         if text in "([":
             open_ones.append(text)
         elif text in ")]" and (not open_ones or open_ones.pop() != _CLOSES[text]):
-            return f"closes with {text!r} what is not open"
+            return f"has a closing {text!r} without an opening one"
         elif text == "|" and "[" not in open_ones:
-            return "names a namespace, and pages have none"
+            return "names a namespace, but pages have none"
     return f"ends in the middle: {open_ones[-1]!r} is never closed" if open_ones else None

@@ -1,4 +1,4 @@
-"""Tracebacks for those who write scrapers: they begin where the scraper does."""
+"""Tracebacks for authors of scrapers: they begin at the scraper's own code."""
 
 import traceback
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from pathlib import Path
 _FRAMES_SHOWN = 30
 _HERE = Path(__file__).parent
 _OURS = frozenset({
-    __file__, *(str(_HERE / name) for name in ("own.py", "plain.py")),
+    __file__, *(str(_HERE / name) for name in ("custom.py", "json_values.py")),
     str(_HERE.parent / "extract/child_main.py"),
 })  # fmt: skip
 
 
 def trace_of(error: BaseException) -> str | None:
-    """None: it was not within the scraper."""
+    """Returns the traceback; None: the error was not raised in the scraper."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename in _OURS:
         trace = trace.tb_next
@@ -27,12 +27,12 @@ def trace_of(error: BaseException) -> str | None:
 _LINES = "_curtsy_lines"
 
 
-def keep_lines(error: BaseException, lines: Sequence[tuple[str, str]]) -> None:
-    """What the scraper had said when it failed goes with its error."""
-    with suppress(AttributeError):  # of a class that takes no attributes
+def attach_lines(error: BaseException, lines: Sequence[tuple[str, str]]) -> None:
+    """Attaches the scraper's log lines to its error."""
+    with suppress(AttributeError):  # an exception class may have no attributes
         setattr(error, _LINES, tuple(lines))
 
 
-def lines_before(error: BaseException) -> tuple[tuple[str, str], ...]:
-    kept: tuple[tuple[str, str], ...] = getattr(error, _LINES, ())
-    return kept
+def attached_lines(error: BaseException) -> tuple[tuple[str, str], ...]:
+    attached: tuple[tuple[str, str], ...] = getattr(error, _LINES, ())
+    return attached

@@ -16,7 +16,7 @@ from pydantic import (
 
 from curtsy.errors import BadRequest
 from curtsy.model.urls import BadUrl, canonical
-from curtsy.scrapers.recipe import BadRecipe, recipe_from
+from curtsy.scrapers.recipe import BadRecipe, parse_recipe
 from curtsy.timetable import BadRule, Cron, Every, Rule, checked, checked_zone
 
 MOST_PAGES = 1_000
@@ -158,7 +158,7 @@ class SiteSpec(BaseModel):
         if self.args:
             raise ValueError("args are for a custom scraper; listing takes a recipe")
         try:
-            recipe_from(self.recipe or {})
+            parse_recipe(self.recipe or {})
         except BadRecipe as wrong:
             raise ValueError(" ".join(wrong.problems)) from None
 

@@ -1,4 +1,4 @@
-"""Tables, engines and transactions. The only room that knows SQLAlchemy."""
+"""Tables, engines and transactions. The only package that uses SQLAlchemy."""
 
 from sqlalchemy import Connection
 

@@ -1,4 +1,4 @@
-"""What a database's exception means for us."""
+"""Classifies database exceptions: retry, unavailable, disk full, or a bug in this program."""
 
 import sqlite3
 from typing import Literal
@@ -14,11 +14,12 @@ _AGAIN = {"40001", "40P01", "55P03"}  # serialization, deadlock, lock not availa
 _FULL = {"53100"}  # disk full
 _AWAY = {"57014", "25P03", "25P04"}  # statement, idle or transaction timeout
 _AWAY_CLASSES = ("08", "28", "3D", "53", "57", "58", "XX")
-"""Connection, authorisation, no such database, resources, operator, system, internal."""
+"""Connection, authorisation, no such database, resources, operator, system, internal errors."""
 
 
 def verdict(error: BaseException) -> Verdict:
-    """again: the transaction may be run anew at once; ours: a mistake in this program."""
+    """again: the transaction may be repeated at once; away: the database is unavailable; full: its
+    disk is full; ours: a bug in this program."""
     if isinstance(error, PoolTimeout | OSError | TimeoutError):
         return "away"
     if not isinstance(error, DBAPIError):
@@ -52,8 +53,8 @@ def _postgres_verdict(error: DBAPIError) -> Verdict:
     return "away" if state is None and isinstance(error, OperationalError) else "ours"
 
 
-def as_our_error(error: BaseException) -> CurtsyError | None:
-    """The error to raise in its place, or None when it is a mistake of this program."""
+def to_curtsy_error(error: BaseException) -> CurtsyError | None:
+    """Returns the error to raise instead, or None for a bug in this program."""
     reason = _reason(error)
     match verdict(error):
         case "again" | "away":
@@ -65,7 +66,7 @@ def as_our_error(error: BaseException) -> CurtsyError | None:
 
 
 def _reason(error: BaseException) -> str:
-    """One line, without the statement and its parameters."""
+    """Returns one line, without the statement and its parameters."""
     inner = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     line = str(inner).splitlines()[0] if str(inner) else type(inner).__name__
     if isinstance(error, SQLAlchemyError) and ": " in line and line.startswith("<class"):

@@ -1,11 +1,11 @@
-"""The engines' differences, all of them: how each spells what both can do.
+"""All differences between the SQL of PostgreSQL and SQLite.
 
-A `Statement` is written once. In it `{name}` stands for a set of rows given at the call (columns
-and types are declared beside the text), and a few words for what the engines call differently.
-Rows go in as one array per column on PostgreSQL, as VALUES or one JSON text on SQLite, so a
-statement costs the same number of round trips whatever its batch. A `Lookup` is one small query
-asked for each of many rows: laterally on PostgreSQL, one by one on SQLite, where a query is no
-round trip.
+A `Statement` is written once for both. In its text `{name}` stands for a set of rows given at the
+call (their columns and types are declared with the statement), or for a fragment that differs
+between the engines. PostgreSQL receives a row set as one array per column, SQLite as VALUES or as
+one JSON text, so the number of round trips does not depend on the size of the batch. A `Lookup`
+runs one small query for each of many rows: as a lateral join on PostgreSQL, one by one on SQLite,
+where a query needs no round trip.
 """
 
 import re
@@ -15,27 +15,27 @@ from itertools import chain
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, CursorResult, text
+from sqlalchemy import Connection, CursorResult, Row, text
 
 Columns = Mapping[str, str]
-"""Name of each column of a row set, and its PostgreSQL type."""
+"""The columns of a row set with their PostgreSQL types."""
 
 
 class Postgres:
     name = "postgresql"
-    words: Mapping[str, str] = {
+    fragments: Mapping[str, str] = {
         "least": "least",
         "greatest": "greatest",
         "lock": "FOR NO KEY UPDATE",
         "lock_skip": "FOR NO KEY UPDATE SKIP LOCKED",
         "clock": "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
         "xid": "CAST(CAST(pg_current_xact_id() AS text) AS bigint)",
-        # of transactions that all began before the oldest one that is still open
+        # events of transactions that began before the oldest open one: no earlier event can follow
         "settled": "e.xid < CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)",
         "behind_place": "(e.xid, e.seq) > (CAST(:xid AS bigint), CAST(:seq AS bigint))",
         "by_place": "e.xid, e.seq",
         "by_place_desc": "e.xid DESC, e.seq DESC",
-        "receiver": "lower(split_part(url, '/', 3))",  # the host and port that a URL names
+        "receiver": "lower(split_part(url, '/', 3))",  # the host and port of a URL
     }
 
     @staticmethod
@@ -51,15 +51,15 @@ class Postgres:
 
 class Sqlite:
     name = "sqlite"
-    words: Mapping[str, str] = {
+    fragments: Mapping[str, str] = {
         "least": "min",
         "greatest": "max",
-        "lock": "",  # a writing transaction is BEGIN IMMEDIATE: it holds every row already
+        "lock": "",  # BEGIN IMMEDIATE has locked the whole database already
         "lock_skip": "",
         "clock": "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
         "xid": "0",
         "settled": "true",
-        "behind_place": "e.seq > :seq",  # one writer at a time: the sequence alone is in order
+        "behind_place": "e.seq > :seq",  # one writer at a time, so `seq` is the order of commits
         "by_place": "e.seq",
         "by_place_desc": "e.seq DESC",
         "receiver": "lower(substr(url, instr(url, '//') + 2,"
@@ -67,14 +67,14 @@ class Sqlite:
     }
 
     MOST_VALUES = 1_024
-    """VALUES are read three times as fast as JSON, up to about here; then they cost more."""
+    """Up to about this many values, VALUES are three times as fast as JSON; beyond, slower."""
 
     @staticmethod
     def rows(columns: Columns, rows: Sequence[Sequence[Any]]) -> tuple[str, list[Any]]:
-        """A table of the rows, and the values of its question marks.
+        """Returns the SQL of a table of the rows, and the values of its question marks.
 
-        It has a power of two of rows, so that there are few different texts to prepare and keep;
-        those that are filled up have nothing in their first column, which no real row has.
+        Pads the table to a power of two of rows, so that few different texts have to be prepared
+        and cached. Padding rows have NULL in the first column, which real rows never have.
         """
         number = len(rows)
         if not 0 < number <= Sqlite.MOST_VALUES:
@@ -107,19 +107,19 @@ class Statement:
     def __init__(self, sql: str, **row_sets: Columns) -> None:
         self._row_sets = row_sets
         sets = {n: Postgres.rows_sql(n, columns) for n, columns in row_sets.items()}
-        self._postgres = text(sql.format(**sets, **Postgres.words))
+        self._postgres = text(sql.format(**sets, **Postgres.fragments))
         marks = {n: f":{n}" for n in row_sets}
-        # What stands before, between and behind the names, and the names, in turn.
-        self._sqlite = _SCALAR.split(sql.format(**marks, **Sqlite.words))
+        # Alternates between literal SQL and names of parameters or row sets.
+        self._sqlite = _SCALAR.split(sql.format(**marks, **Sqlite.fragments))
 
     def __call__(self, connection: Connection, /, **values: Any) -> CursorResult[*tuple[Any, ...]]:
         if connection.dialect.name == Sqlite.name:
-            return connection.exec_driver_sql(*self._spelled_for_sqlite(values))
+            return connection.exec_driver_sql(*self._render_for_sqlite(values))
         for name, columns in self._row_sets.items():
             values |= Postgres.rows_values(name, columns, values.pop(name))
         return connection.execute(self._postgres, values)
 
-    def _spelled_for_sqlite(self, values: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    def _render_for_sqlite(self, values: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
         pieces = list(self._sqlite)
         bound: list[Any] = []
         for at in range(1, len(pieces), 2):
@@ -134,32 +134,32 @@ class Statement:
         return "".join(pieces), tuple(bound)
 
     def sql(self, dialect: str) -> str:
-        """Its text on that engine, for EXPLAIN guards; on SQLite with no rows."""
+        """Returns the text for that engine, for EXPLAIN tests; on SQLite without rows."""
         if dialect == Postgres.name:
             return str(self._postgres)
         nothing = dict.fromkeys(self._sqlite[1::2], ())
-        return self._spelled_for_sqlite(nothing)[0]
+        return self._render_for_sqlite(nothing)[0]
 
 
 class Lookup:
-    """The same query for each of many rows; `{each_name}` stands for a column of the row."""
+    """Runs the same query for each of many rows; `{each_name}` stands for a column of the row."""
 
     def __init__(self, sql: str, each: Columns) -> None:
         self._columns = each
-        lateral = sql.format(**{f"each_{c}": f"wish.{c}" for c in each}, **Postgres.words)
-        source = Postgres.rows_sql("wish", each)
+        lateral = sql.format(**{f"each_{c}": f"each.{c}" for c in each}, **Postgres.fragments)
+        source = Postgres.rows_sql("each", each)
         self._lateral = text(
             f"SELECT found.* FROM {source} CROSS JOIN LATERAL ({lateral}) found"  # noqa: S608
         )
-        self._single = text(sql.format(**{f"each_{c}": f":{c}" for c in each}, **Sqlite.words))
+        self._single = text(sql.format(**{f"each_{c}": f":{c}" for c in each}, **Sqlite.fragments))
 
     def __call__(
         self, connection: Connection, rows: Sequence[Sequence[Any]], /, **values: Any
-    ) -> list[Any]:
+    ) -> list[Row[*tuple[Any, ...]]]:
         if connection.dialect.name == Postgres.name:
-            values |= Postgres.rows_values("wish", self._columns, rows)
+            values |= Postgres.rows_values("each", self._columns, rows)
             return [*connection.execute(self._lateral, values).all()]
-        found: list[Any] = []
+        found: list[Row[*tuple[Any, ...]]] = []
         for row in rows:
             bound = dict(zip(self._columns, row, strict=True))
             found += connection.execute(self._single, values | bound).all()

@@ -1,7 +1,7 @@
-"""Ends transactions on PostgreSQL whose process stands still with half a statement told.
+"""Terminates PostgreSQL sessions whose client process froze in the middle of a statement.
 
-One that is idle in its transaction the server ends by itself. But one that froze between the two
-halves of a statement, preparing and running, it calls active, and would leave its locks for long.
+The server itself ends sessions that are idle in a transaction. A session whose client froze between
+preparing and executing a statement counts as active, and would hold its locks for long.
 """
 
 from sqlalchemy import Connection, text
@@ -17,8 +17,8 @@ _END = text(
 )
 
 
-def end_frozen(connection: Connection) -> int:
-    """How many were ended. Whoever freezes with SQLite's file locked keeps it locked."""
+def terminate_frozen(connection: Connection) -> int:
+    """Returns how many sessions were terminated. On SQLite a frozen process keeps its lock."""
     if connection.dialect.name == "sqlite":
         return 0
     return int(connection.execute(_END).scalar_one())

@@ -19,13 +19,13 @@ SESSION = {
     "jit": "off",  # compiling costs more than any of our statements
     "lock_timeout": "15s",
     "statement_timeout": "30s",
-    # a frozen process must not hold its rows; see also `frozen`
+    # a frozen process must not hold its locks; see also frozen_sessions.py
     "idle_in_transaction_session_timeout": f"{FROZEN_SECONDS}s",
 }
 
 
 def _arguments(url: URL) -> dict[str, Any]:
-    """What stands behind the question mark of a URL, as asyncpg takes it."""
+    """Returns the options in the query of a URL as arguments for asyncpg."""
     options = {name: v if isinstance(v, str) else v[-1] for name, v in url.query.items()}
     tls = options.pop("sslmode", options.pop("ssl", None))
     timeout = float(options.pop("connect_timeout", CONNECT_SECONDS))
@@ -64,7 +64,7 @@ class PostgresEngine:
             return await connection.run_sync(work)
 
     async def write(self, work: Work[T], sending_commit: Callable[[], None], durable: bool) -> T:
-        del durable  # synchronous_commit is the server's to decide, and on by default
+        del durable  # synchronous_commit is a setting of the server, and on by default
         async with self._connect() as connection, connection.begin() as transaction:
             result = await connection.run_sync(work)
             sending_commit()

@@ -1,7 +1,7 @@
 """The tables. Instants are whole milliseconds since 1970 (`…_at`); see docs/explanation/tables.md.
 
-A declarative table: the one place that says what a row is. No foreign keys on purpose: their row
-locks on a hot parent cost more than the orphans they would prevent.
+The only definition of all tables. There are no foreign keys on purpose: their row locks on a hot
+parent cost more than the orphans they would prevent.
 """
 
 from sqlalchemy import (
@@ -27,8 +27,8 @@ _Key = Text(collation="C").with_variant(Text(), "sqlite")
 
 
 def _id() -> Column[int]:
-    """Never given out twice: workers, streams and other rows remember ids of rows that are gone.
-    PostgreSQL sees to that; on SQLite each such table says `sqlite_autoincrement`."""
+    """An id is never reused: workers, streams and other rows remember ids of deleted rows.
+    PostgreSQL guarantees that; on SQLite each such table needs `sqlite_autoincrement`."""
     return Column("id", _Id, primary_key=True, autoincrement=True)
 
 
@@ -56,28 +56,30 @@ sources = Table(
     metadata,
     _id(),
     Column("name", _Key, nullable=False, unique=True),
-    Column("policy", Text, nullable=False, server_default="{}"),  # what differs from the defaults
-    _count("control_version"),  # grows with every change that a lane must hear of
+    Column("policy", Text, nullable=False, server_default="{}"),  # JSON: overrides of the defaults
+    _count("control_version"),  # grows with every change that a lane must notice
     _flag("paused"),
     Column("paused_by", Text),
-    _flag("described"),  # by somebody: it is kept, and listed, also while nothing waits
-    Column("hosts_moved_at", BigInteger),  # out of it; what comes late is moved after them
-    Column("described_as", Text),  # in the file of sources, as a hash
+    _flag("described"),  # by an operator: the source is stored and listed even without visits
+    Column("hosts_moved_at", BigInteger),  # to another source; late visits are moved too
+    Column("described_as", Text),  # hash of its entry in the sources file
     Column("band", SmallInteger, nullable=False, server_default="2"),
-    Column("ready_at", BigInteger),  # null = parked: nothing waits here
+    Column("ready_at", BigInteger),  # null = parked: no visits
     Column("owner", _Key),
     Column("epoch", BigInteger, nullable=False, server_default="0"),
     Column("next_fetch_at", BigInteger),
     Column("delay_ms", BigInteger, nullable=False, server_default="1000"),
-    Column("pace", Text),  # what the pacer carries from owner to owner (JSON: spans)
-    Column("paced_at", BigInteger),  # the last request, around which those spans lie
-    _flag("unreported"),  # its last owner may have asked more than it told
-    Column("ranks", Text, nullable=False, server_default="{}"),  # virtual time, floor by priority
-    _count("looks"),  # how often it was found empty since it last had work
+    Column("pace", Text),  # JSON: state of the pace (spans), passed from owner to owner
+    Column("paced_at", BigInteger),  # the last request, to which those spans are relative
+    _flag("unreported"),  # its last owner may have sent requests that it did not report
+    Column(
+        "ranks", Text, nullable=False, server_default="{}"
+    ),  # JSON: virtual time, floor by priority
+    _count("looks"),  # how often it was leased and found empty since it last had work
     Column("failing_since", BigInteger),
     _count("fail_streak"),
     _count("crash_streak"),
-    Column("suspect_page_id", BigInteger),  # being visited while the source is under suspicion
+    Column("suspect_page_id", BigInteger),  # the page being visited after owners of the source died
     Column("created_at", BigInteger, nullable=False),
     _partial(
         "sources_ready",
@@ -126,9 +128,9 @@ workers = Table(
     "workers",
     metadata,
     Column("id", _Key, primary_key=True),
-    Column("beat", BigInteger, nullable=False),  # grows with each heartbeat; others watch it grow
-    Column("lease_until", BigInteger, nullable=False),  # for people: no protocol compares it
-    Column("in_flight", Text, nullable=False, server_default="[]"),  # for people: page ids
+    Column("beat", BigInteger, nullable=False),  # grows with each heartbeat; other workers watch it
+    Column("lease_until", BigInteger, nullable=False),  # for display only: never compared
+    Column("in_flight", Text, nullable=False, server_default="[]"),  # for display: page ids
     _count("slots"),
     Column("machine", Text, nullable=False),
     Column("pid", Integer, nullable=False),
@@ -155,23 +157,25 @@ jobs = Table(
     _count("failed"),
     _count("cancelled"),
     _count("cached"),
-    _count("links_waiting"),  # pages whose links are not admitted yet; the job goes on till then
+    _count(
+        "links_waiting"
+    ),  # pages whose links are not admitted yet; the job stays open until then
     Column("last_event", BigInteger, nullable=False, server_default="0"),
     Column("round", Integer, nullable=False, server_default="1"),
     Column("trigger", Text, nullable=False, server_default="manual"),
     Column("schedule_id", BigInteger),
     Column("site_id", BigInteger),
-    Column("search", _Key),  # what a run of the site looked for, as a hash
-    Column("gathered_at", BigInteger),  # when its records were compared with those before
+    Column("search", _Key),  # hash of the search parameters of a site's run
+    Column("gathered_at", BigInteger),  # when its records were compared with earlier ones
     Column("message", Text),
     Column("webhook_url", Text),
     Column("created_at", BigInteger, nullable=False),
-    Column("due_at", BigInteger),  # a scheduled job is admitted then
-    Column("finish_by", BigInteger),  # as is wished
+    Column("due_at", BigInteger),  # when a scheduled job is admitted
+    Column("finish_by", BigInteger),  # the requested deadline
     *(
         Column(f"{what}_ms", BigInteger, nullable=False, server_default=text("0"))
         for what in ("capacity", "politeness", "closed", "backoff", "fetching")
-    ),  # where its pages' time went, summed over them
+    ),  # where the time of its pages went, summed
     Column("started_at", BigInteger),
     Column("finished_at", BigInteger),
     Column("updated_at", BigInteger, nullable=False),
@@ -217,13 +221,13 @@ items = Table(
     Column("position", Integer, nullable=False),
     Column("page_id", BigInteger, nullable=False),
     Column("state", SmallInteger, nullable=False),
-    Column("url", Text),  # as it was given, where that is not the page's own spelling
+    Column("url", Text),  # as submitted, where that is not the page's canonical URL
     Column("source_label", Text),
     Column("category", Text),
     Column("priority", SmallInteger, nullable=False),
     Column("depth", SmallInteger, nullable=False, server_default="0"),
     _flag("cached"),
-    Column("document_version", Integer),  # fixed for ever when the item ends, as are these:
+    Column("document_version", Integer),  # set when the item ends, and then final, like these:
     Column("kind", Text),
     Column("error", Text),
     Column("fetched_at", BigInteger),
@@ -244,7 +248,7 @@ pages = Table(
     Column("scraper", Text, nullable=False),
     Column("options", Text),
     _count("reference_count"),
-    Column("turn", BigInteger, nullable=False, server_default="0"),  # the last that ended
+    Column("turn", BigInteger, nullable=False, server_default="0"),  # the last turn that ended
     Column("outcome", Text),  # of the last turn: fetched, not_modified, failed…
     Column("kind", Text),
     Column("error", Text),
@@ -253,7 +257,7 @@ pages = Table(
     Column("fetched_at", BigInteger),
     Column("etag", Text),
     Column("last_modified", Text),
-    Column("wire_bytes", BigInteger),  # of the answer that was last fetched
+    Column("wire_bytes", BigInteger),  # of the last fetched answer
     _count("document_version"),  # the current one; 0 = none yet
     Column("document_hash", Text),
     Column("created_at", BigInteger, nullable=False),
@@ -267,15 +271,17 @@ visits = Table(
     Column("source_id", BigInteger, nullable=False),
     Column("priority", SmallInteger, nullable=False),
     Column("rank", BigInteger, nullable=False),
-    Column("due_at", BigInteger),  # null = as soon as its turn comes
-    Column("turn", BigInteger, nullable=False),  # only grows; a result names the turn it is of
+    Column("due_at", BigInteger),  # null = as soon as possible
+    Column("turn", BigInteger, nullable=False),  # only grows; a result names its turn
     Column("attempt", SmallInteger, nullable=False, server_default="0"),
     Column("current_url", Text),
     Column("hops", SmallInteger, nullable=False, server_default="0"),
     Column("progress", Text),
     Column("crashes", SmallInteger, nullable=False, server_default="0"),
-    Column("refused", SmallInteger, nullable=False, server_default="0"),  # while others were not
-    _flag("links"),  # somebody wants to know where the page leads
+    Column(
+        "refused", SmallInteger, nullable=False, server_default="0"
+    ),  # while other pages were answered
+    _flag("links"),  # a crawl needs the links of the page
     Column("created_at", BigInteger, nullable=False),
     _partial("visits_ready", "source_id", "priority", "rank", "page_id", where="due_at IS NULL"),
     _partial("visits_due", "source_id", "due_at", where="due_at IS NOT NULL"),
@@ -291,7 +297,7 @@ documents = Table(
     Column("content_type", Text, nullable=False),
     Column("charset", Text),
     Column("status", SmallInteger, nullable=False),
-    Column("url", Text, nullable=False),  # where it was found after redirects
+    Column("url", Text, nullable=False),  # the final URL, after redirects
     Column("bytes", BigInteger, nullable=False),
     Column("fetched_at", BigInteger, nullable=False),
     PrimaryKeyConstraint("page_id", "version"),
@@ -349,26 +355,28 @@ schedules = Table(
     Column("public_id", _Key, nullable=False, unique=True),
     Column("name", _Key, nullable=False),
     Column("user_id", _Key),
-    Column("owner", _Key, nullable=False, server_default=""),  # its user; each has its own names
-    Column("key_id", BigInteger),  # whose quotas its jobs spend
+    Column("owner", _Key, nullable=False, server_default=""),  # its user; names are unique per user
+    Column("key_id", BigInteger),  # the key whose quotas its jobs use
     Column("rule", Text, nullable=False),  # JSON
-    Column("timezone", Text, nullable=False, server_default="UTC"),  # in which it is shown
+    Column("timezone", Text, nullable=False, server_default="UTC"),  # for display
     Column("payload", Text, nullable=False),  # JSON: a job of a door, or a duty
     Column("overlap", Text, nullable=False, server_default="skip"),
     Column("catch_up", Text, nullable=False, server_default="latest"),
-    Column("window_ms", BigInteger, nullable=False),  # older slots are missed, whatever catch_up
+    Column(
+        "window_ms", BigInteger, nullable=False
+    ),  # older slots are missed, whatever `catch_up` says
     Column("not_before", BigInteger),
     Column("enabled", Boolean, nullable=False, server_default=text("true")),
-    Column("next_fire_at", BigInteger),  # the next slot; null: none, or not known yet
-    Column("waiting_fire_at", BigInteger),  # a slot that waits for the run before it to end
-    Column("look_at", BigInteger),  # when a scheduler has to look at it; null: never
+    Column("next_fire_at", BigInteger),  # the next slot; null: none, or not computed yet
+    Column("waiting_fire_at", BigInteger),  # a slot that waits for the previous run to end
+    Column("look_at", BigInteger),  # when a scheduler has to check it; null: never
     Column("last_fire_at", BigInteger),
-    Column("first_job", _Key),  # made with the schedule; its first slot's
+    Column("first_job", _Key),  # created with the schedule, for its first slot
     Column("site_id", BigInteger),
-    Column("described_as", Text),  # in a file, as a hash
+    Column("described_as", Text),  # hash of its entry in a file
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    _flag("of_site"),  # made with its site, and kept and forgotten with it
+    _flag("of_site"),  # created, updated and deleted with its site
     UniqueConstraint("owner", "name"),
     _partial("schedules_to_look_at", "look_at", where="look_at IS NOT NULL"),
     Index("schedules_named", "name"),
@@ -386,7 +394,7 @@ firings = Table(
     Column("outcome", Text, nullable=False),  # fired, waiting, skipped, missed, refused
     Column("job_id", BigInteger),
     Column("message", Text),
-    _flag("waited"),  # for the run before to end, as it was to
+    _flag("waited"),  # for the previous run to end
     PrimaryKeyConstraint("schedule_id", "fire_at"),
     Index("firings_by_time", "fired_at"),
     _partial("firings_of_job", "job_id", where="job_id IS NOT NULL"),
@@ -410,7 +418,7 @@ sites = Table(
     Column("name", _Key, nullable=False, unique=True),
     Column("declared", Text, nullable=False),  # JSON: its template, recipe, paging, pauses
     _flag("enabled"),
-    Column("described_as", Text),  # in the file of sites, as a hash
+    Column("described_as", Text),  # hash of its entry in the sites file
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     sqlite_autoincrement=True,
@@ -421,7 +429,7 @@ records = Table(
     metadata,
     Column("site_id", BigInteger, nullable=False),
     Column("key", _Key, nullable=False),
-    Column("data", Text, nullable=False),  # JSON, as it was last seen
+    Column("data", Text, nullable=False),  # JSON, as last seen
     Column("hash", Text, nullable=False),
     Column("first_seen_at", BigInteger, nullable=False),
     Column("last_seen_at", BigInteger, nullable=False),
@@ -450,7 +458,7 @@ events = Table(
     Column("seq", _Id, primary_key=True, autoincrement=True),
     Column("xid", BigInteger, nullable=False, server_default=text("0")),
     Column("job_id", BigInteger, nullable=False),
-    Column("n", BigInteger, nullable=False),  # gapless within the job, in order of commit
+    Column("n", BigInteger, nullable=False),  # without gaps within the job, in order of commits
     Column("at", BigInteger, nullable=False),
     Column("name", Text, nullable=False),
     Column("page_id", BigInteger),
@@ -466,10 +474,10 @@ crawls = Table(
     Column("job_id", _Id, primary_key=True, autoincrement=False),
     Column("depth", SmallInteger, nullable=False),
     Column("max_pages", Integer, nullable=False),
-    Column("admitted", Integer, nullable=False),  # who raises it holds this row
+    Column("admitted", Integer, nullable=False),  # raised only while this row is locked
     Column("priority", SmallInteger, nullable=False),
     Column("scope", Text, nullable=False),
-    Column("ranks", Text, nullable=False, server_default="{}"),  # the last it got, by source
+    Column("ranks", Text, nullable=False, server_default="{}"),  # JSON: the last rank by source
 )
 
 crawled = Table(
@@ -486,7 +494,7 @@ links = Table(
     metadata,
     _id(),
     Column("job_id", BigInteger, nullable=False),
-    Column("depth", SmallInteger, nullable=False),  # of the pages they lead to
+    Column("depth", SmallInteger, nullable=False),  # of the linked pages
     Column("urls", Text, nullable=False),
     Index("links_of_job", "job_id"),
     sqlite_autoincrement=True,
@@ -503,7 +511,7 @@ api_keys = Table(
     Column("role", Text, nullable=False),  # read, submit, operate, admin
     Column("pages_per_hour", Integer),
     Column("open_jobs", Integer),
-    Column("hour", BigInteger),  # in which pages_this_hour were asked for
+    Column("hour", BigInteger),  # the hour that pages_this_hour counts
     _count("pages_this_hour"),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
@@ -556,7 +564,7 @@ submissions = Table(
     "submissions",
     metadata,
     Column("key", _Key, primary_key=True),
-    Column("job", _Key, nullable=False),  # its public id
+    Column("job", _Key, nullable=False),  # public id
     Column("request_hash", Text, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Index("submissions_expiry", "expires_at"),

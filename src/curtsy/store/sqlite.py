@@ -18,7 +18,7 @@ T = TypeVar("T")
 Work = Callable[[Connection], T]
 
 READERS = 4
-READS_TOGETHER = 16
+READS_PER_BATCH = 16
 OLDEST_SQLITE = (3, 38, 0)
 PRAGMAS = (
     "PRAGMA busy_timeout = 10000",
@@ -29,7 +29,7 @@ PRAGMAS = (
     "PRAGMA journal_size_limit = 67108864",
 )
 WRITER_CACHE_KIB, READER_CACHE_KIB = 16 * 1024, 4 * 1024
-"""What a connection keeps of the file; beneath it the system keeps as much as it can."""
+"""The page cache of a connection; the operating system caches the file too."""
 BEGIN_WRITING = "BEGIN IMMEDIATE"
 
 
@@ -44,10 +44,10 @@ class SqliteEngine:
         self._url = url.set(drivername="sqlite+pysqlite")
         self._writer: SqlEngine | None = None
         self._reader: SqlEngine | None = None
-        self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
-        self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
-        self._readings: Batcher[Work[Any], Any] = Batcher(
-            self._read_all, most=READS_TOGETHER, at_once=READERS
+        self._writer_thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        self._reader_threads = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
+        self._read_batcher: Batcher[Work[Any], Any] = Batcher(
+            self._read_all, most=READS_PER_BATCH, at_once=READERS
         )
 
     async def open(self) -> None:
@@ -58,19 +58,21 @@ class SqliteEngine:
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
-        self._reading.shutdown()
-        self._writing.shutdown()
+        self._reader_threads.shutdown()
+        self._writer_thread.shutdown()
         for engine in (self._reader, self._writer):
             if engine is not None:
                 engine.dispose()
 
     async def read(self, work: Work[T]) -> T:
-        """Together with others that wait: the way to a thread and back costs more than most."""
-        result: T = await self._readings.ask(work)
+        """Runs waiting reads together: switching to a thread costs more than most reads."""
+        result: T = await self._read_batcher.submit(work)
         return result
 
     async def _read_all(self, works: Sequence[Work[Any]]) -> Sequence[Any]:
-        return await asyncio.get_running_loop().run_in_executor(self._reading, self._read, works)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._reader_threads, self._read, works
+        )
 
     def _read(self, works: Sequence[Work[Any]]) -> list[Any]:
         assert self._reader is not None, "the store is used inside `async with`"
@@ -93,7 +95,7 @@ class SqliteEngine:
                     if durable:
                         _synchronous(connection, "NORMAL")
 
-        return await asyncio.get_running_loop().run_in_executor(self._writing, run)
+        return await asyncio.get_running_loop().run_in_executor(self._writer_thread, run)
 
 
 def _result_or_error(work: Work[Any], connection: Connection) -> Any:
@@ -104,7 +106,7 @@ def _result_or_error(work: Work[Any], connection: Connection) -> Any:
 
 
 def _synchronous(connection: Connection, mode: str) -> None:
-    """Outside a transaction: SQLite ignores this pragma inside one."""
+    """Must run outside a transaction: SQLite ignores this pragma inside one."""
     raw: Any = connection.connection.dbapi_connection
     raw.execute(f"PRAGMA synchronous = {mode}")
 
@@ -121,7 +123,7 @@ def _engine(url: URL, *, begin: str, size: int, cache_kib: int) -> SqlEngine:
 
     @event.listens_for(engine, "connect")
     def _prepare(raw: sqlite3.Connection, _record: Any) -> None:
-        raw.isolation_level = None  # we say BEGIN ourselves
+        raw.isolation_level = None  # transactions begin explicitly, in `_begin`
         for pragma in PRAGMAS:
             raw.execute(pragma)
         raw.execute(f"PRAGMA cache_size = -{cache_kib}")

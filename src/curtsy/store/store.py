@@ -1,8 +1,8 @@
-"""The way to the database: transactions as functions of a connection, on either engine.
+"""The database: runs transactions, which are functions of a connection, on either engine.
 
-A transaction is a plain function, so it can be run again: after a deadlock, and after a lost
+A transaction is a plain function, so it can be repeated: after a deadlock, and after a lost
 connection as long as its commit was not sent. On PostgreSQL it runs on asyncpg; on SQLite in one
-writer thread, as BEGIN IMMEDIATE, or in a few reader threads.
+writer thread, as BEGIN IMMEDIATE, or in one of a few reader threads.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from sqlalchemy.engine import make_url
 
 from curtsy.errors import BadSetting, StoreAway
 from curtsy.logs import logger
-from curtsy.store.database_errors import as_our_error, verdict
+from curtsy.store.database_errors import to_curtsy_error, verdict
 from curtsy.store.postgres import PostgresEngine
 from curtsy.store.sqlite import SqliteEngine
 
@@ -29,7 +29,7 @@ TRIES = 6
 
 
 class Engine(Protocol):
-    """What the two engines have in common."""
+    """The interface of both engines."""
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...
@@ -65,15 +65,15 @@ class Store:
         await self._engine.close()
 
     async def read(self, work: Work[T]) -> T:
-        """Run the work on a connection that writes nothing; again once if the connection broke."""
+        """Runs the work on a connection for reading; repeats it once if the connection broke."""
         return await self._attempt(lambda _sent: self._engine.read(work))
 
     async def write(self, work: Work[T], *, durable: bool = False) -> T:
-        """Run the work as one transaction and commit it.
+        """Runs the work as one transaction and commits it.
 
-        `StoreAway` after the commit was sent leaves open whether it counts: what calls this for
-        something that must not happen twice makes the work idempotent. `durable` also waits for
-        the disk on SQLite (PostgreSQL always does).
+        `StoreAway` after the commit was sent leaves open whether the commit succeeded: work that
+        must not happen twice has to be idempotent. `durable` also waits for the disk on SQLite
+        (PostgreSQL always does).
         """
         return await self._attempt(lambda sent: self._engine.write(work, sent, durable))
 
@@ -84,7 +84,7 @@ class Store:
             try:
                 return await run(sent.set)
             except Exception as error:
-                ours = as_our_error(error)
+                ours = to_curtsy_error(error)
                 if ours is None:
                     raise
                 may_repeat = verdict(error) == "again" or (not sent.is_set() and not broke)

@@ -1,4 +1,4 @@
-"""The schema is brought up to date, and held against what this program expects."""
+"""Upgrades the schema, and compares it with the one that this program expects."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from curtsy.store.schema import metadata
 from curtsy.store.store import Store
 from curtsy.store.version import MIGRATIONS, newest
 
-_UPGRADE_LOCK = 4_207_879  # any number that no other program of this database uses
+_UPGRADE_LOCK = 4_207_879  # arbitrary, but unique within the database
 
 
 def _config(connection: Connection | None = None) -> Config:
@@ -27,7 +27,8 @@ def _config(connection: Connection | None = None) -> Config:
 
 
 async def upgrade(store: Store) -> tuple[str | None, str]:
-    """Bring the schema up to date, whoever else tries to; returns the version before and after."""
+    """Upgrades the schema, safely against concurrent upgrades. Returns the versions before and
+    after."""
 
     def work(connection: Connection) -> tuple[str | None, str]:
         if connection.dialect.name == "postgresql":
@@ -44,16 +45,16 @@ async def upgrade(store: Store) -> tuple[str | None, str]:
 
 
 async def differences(store: Store) -> list[str]:
-    """How the tables differ from what this program expects; empty when all is well."""
+    """Returns the differences between the tables and the schema that this program expects."""
 
     def work(connection: Connection) -> list[str]:
         engine = connection.dialect.name
 
-        def belongs(item: Any, _name: str | None, kind: str, *_: object) -> bool:
+        def belongs_to_engine(item: Any, _name: str | None, kind: str, *_: object) -> bool:
             only = getattr(item, "_ddl_if", None) if kind == "index" else None
             return only is None or only.dialect == engine
 
-        context = MigrationContext.configure(connection, opts={"include_object": belongs})
+        context = MigrationContext.configure(connection, opts={"include_object": belongs_to_engine})
         return [str(difference) for difference in compare_metadata(context, metadata)]
 
     return await store.read(work)

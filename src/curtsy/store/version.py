@@ -1,4 +1,4 @@
-"""The schema's version, for every process to check; what changes it is `upgrade`."""
+"""Reads and checks the version of the schema; `upgrade` changes it."""
 
 from pathlib import Path
 
@@ -12,12 +12,13 @@ _FOUND = text("SELECT version_num FROM alembic_version")
 
 
 def newest() -> str:
-    """That this program knows. By the files' names: Alembic takes a quarter of a second to say."""
+    """Returns the newest version that this program knows, by the names of the migration files:
+    loading Alembic takes a quarter of a second."""
     return max(file.name[:4] for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
-async def found(store: Store) -> str | None:
-    """None: there are no tables yet."""
+async def stored_version(store: Store) -> str | None:
+    """Returns the version of the database; None: there are no tables yet."""
 
     def read(connection: Connection) -> str | None:
         known = inspect(connection).has_table("alembic_version")
@@ -27,6 +28,6 @@ async def found(store: Store) -> str | None:
 
 
 async def require_known_schema(store: Store) -> None:
-    """Refuse to run on a schema that this program does not know."""
-    if (version := await found(store)) != newest():
+    """Raises `WrongSchema` when the schema is not the one of this program."""
+    if (version := await stored_version(store)) != newest():
         raise WrongSchema(version, newest())

@@ -1,7 +1,7 @@
-"""Hints between processes that work came in. Nothing depends on them but the wait for it.
+"""Notifications between processes that new work was stored. Only latency depends on them.
 
-On PostgreSQL a NOTIFY on a connection of its own, after the commit and at most a few a second; on
-SQLite a look at the file's data version, which costs microseconds.
+On PostgreSQL: NOTIFY on a separate connection, after the commit and at most a few times a second.
+On SQLite: polling the file's data version, which takes microseconds.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ RECONNECT_AFTER_SECONDS = 2.0
 
 
 class Wakeups:
-    """`send` after a commit; `on_wake` is called when another process may have sent."""
+    """Call `send` after a commit; `on_wake` is called when another process may have sent."""
 
     def __init__(self, url: str, on_wake: Callable[[], None]) -> None:
         self._url, self._on_wake = make_url(url), on_wake
@@ -33,7 +33,7 @@ class Wakeups:
         self._task: asyncio.Task[None] | None = None
 
     def send(self) -> None:
-        """Does not wait; many in a moment are one."""
+        """Returns at once; several calls within a moment send one notification."""
         self._to_send.set()
 
     async def __aenter__(self) -> Self:

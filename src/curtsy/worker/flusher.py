@@ -1,7 +1,7 @@
-"""Results gather here and go to the store in one transaction per batch.
+"""Collects results and stores them in one transaction per batch.
 
-A batch that could not be told is told again as it is, whether or not its commit counted: the
-flush is idempotent. Nothing else is said meanwhile, and lanes wait when too much is unsaid.
+A batch that failed is retried unchanged, whether or not its commit succeeded: the flush is
+idempotent. No other batch is stored meanwhile, and lanes wait when too many results are pending.
 """
 
 import asyncio
@@ -35,38 +35,38 @@ from curtsy.worker.outcomes import unrecorded
 log = logger("worker")
 
 PAUSE = 0.04
-"""Seconds between two flushes, so that a batch can gather under load; none when idle."""
-ENOUGH = 200
-"""So many results are worth a flush at once."""
+"""Seconds between two flushes, so that batches grow under load; an idle flusher does not wait."""
+FLUSH_AT_ONCE_FROM = 200
+"""With this many results the next flush starts without a pause."""
 STARTS_WAIT = 0.2
 MOST_RESULTS = 500
 MOST_BYTES = 16 * 2**20
-"""In one transaction: at most so many results, or documents of so many bytes together."""
-MOST_UNSAID = 1_500
-MOST_UNSAID_BYTES = 64 * 2**20
-"""Holders start nothing more while so much waits to be told."""
+"""Limits of one transaction: results, and bytes of all their documents."""
+MOST_PENDING = 1_500
+MOST_PENDING_BYTES = 64 * 2**20
+"""Lanes start no request while this much waits to be stored."""
 AFTER_FAILURE_SECONDS = 0.5
 
 
 class Holder(Protocol):
-    """Who holds a source and hands in its results: a lane."""
+    """A lane, as the flusher sees it: it holds a source and adds its results."""
 
     @property
     def lease(self) -> Lease: ...
 
     def report(self, release: Release | None = None) -> SourceReport:
-        """How the source stands now, to be stored with its results."""
+        """Returns the state of the source, to be stored with its results."""
 
     def flushed(self, results: list[Result]) -> None:
-        """These results are stored."""
+        """Called when these results are stored."""
 
     def lose(self) -> None:
-        """The source is no longer this worker's."""
+        """Called when this worker no longer owns the source."""
 
 
 class Flusher:
-    """`on_told` is called after each commit, as a hint to whoever follows events; `on_links`
-    after one that may have kept links."""
+    """Calls `on_commit` after each commit, to notify followers of events, and `on_links` after a
+    commit that may have stored links."""
 
     def __init__(
         self, *, store: Store, clock: Clock, worker: str, delay_ms: int,
@@ -76,43 +76,44 @@ class Flusher:
         self._on_commit, self._on_links = on_commit, on_links
         self._results: list[tuple[Holder, Result]] = []
         self._offsets: list[int] = []
-        """Of the clock when each result was made: it may jump before they are told."""
-        self._unsaid_bytes = 0
+        """The clock's offset at the time of each result: the clock may jump before the flush."""
+        self._pending_bytes = 0
         self._started: dict[int, tuple[Holder, Visit]] = {}
         self._releases: dict[int, tuple[Holder, Release, asyncio.Future[None]]] = {}
-        self._something = asyncio.Event()
+        self._has_work = asyncio.Event()
         self._urgent = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
-        self._all_told = asyncio.Event()
-        self._all_told.set()
+        self._all_stored = asyncio.Event()
+        self._all_stored.set()
         self.recorded = 0
 
     def add(self, lane: Holder, result: Result) -> None:
         self._started.pop(result.visit.page_id, None)
         self._results.append((lane, result))
         self._offsets.append(self._clock.offset)
-        self._unsaid_bytes += _size(result)
-        if len(self._results) >= MOST_UNSAID or self._unsaid_bytes >= MOST_UNSAID_BYTES:
+        self._pending_bytes += _size(result)
+        if len(self._results) >= MOST_PENDING or self._pending_bytes >= MOST_PENDING_BYTES:
             self._room.clear()
-        self._hurry()
+        self._flush_soon()
 
     def started(self, lane: Holder, visit: Visit) -> None:
         self._started[visit.page_id] = (lane, visit)
-        self._something.set()
+        self._has_work.set()
 
     def unstarted(self, visit: Visit) -> None:
         self._started.pop(visit.page_id, None)
 
     async def release(self, lane: Holder, release: Release) -> None:
-        """Give the source back, after everything that was added for it."""
-        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._releases[lane.lease.source_id] = (lane, release, told)
-        self._hurry()
-        await told
+        """Releases the source, after storing everything that was added for it."""
+        stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._releases[lane.lease.source_id] = (lane, release, stored)
+        self._flush_soon()
+        await stored
 
     async def suspect(self, lane: Holder, visit: Visit) -> bool:
-        """Name the page before it is visited, on a source whose owners keep dying."""
+        """Stores which page is about to be visited, on a source whose owners keep dying. Returns
+        False when that failed."""
         try:
             return await self._store.write(
                 lambda c: store_suspect(c, source_id=lane.lease.source_id, page_id=visit.page_id,
@@ -126,17 +127,17 @@ class Flusher:
     def has_room(self) -> bool:
         return self._room.is_set()
 
-    async def room(self) -> None:
+    async def wait_for_room(self) -> None:
         await self._room.wait()
 
-    def _hurry(self) -> None:
-        self._all_told.clear()
-        self._something.set()
+    def _flush_soon(self) -> None:
+        self._all_stored.clear()
+        self._has_work.set()
         self._urgent.set()
 
     async def run(self) -> None:
         while True:
-            await self._something.wait()
+            await self._has_work.wait()
             if not self._urgent.is_set():
                 try:
                     async with asyncio.timeout(STARTS_WAIT):
@@ -144,46 +145,47 @@ class Flusher:
                 except TimeoutError:
                     pass
             await self.flush_once()
-            if len(self._results) < ENOUGH:
+            if len(self._results) < FLUSH_AT_ONCE_FROM:
                 await asyncio.sleep(PAUSE)
 
     async def drained(self) -> None:
-        """Wait until everything added so far was told."""
-        await self._all_told.wait()
+        """Waits until everything added so far is stored."""
+        await self._all_stored.wait()
 
     async def flush_once(self) -> None:
-        self._something.clear()
+        self._has_work.clear()
         self._urgent.clear()
         results = self._take_results()
         started, self._started = self._started, {}
-        still = {id(lane) for lane, _result in self._results}
-        releases = {i: r for i, r in self._releases.items() if id(r[0]) not in still}
+        still_pending = {id(lane) for lane, _result in self._results}
+        releases = {i: r for i, r in self._releases.items() if id(r[0]) not in still_pending}
         for source_id in releases:
             del self._releases[source_id]
         if self._results:
-            self._hurry()
+            self._flush_soon()
         batch = self._batch(results, list(started.values()), releases)
         if not batch:
             return
-        flushed = await self._tell(batch)
+        flushed = await self._store_batch(batch)
         self._on_commit()
         if any(result.links for _lane, result in results):
             self._on_links()
-        if len(self._results) < MOST_UNSAID and self._unsaid_bytes < MOST_UNSAID_BYTES:
+        if len(self._results) < MOST_PENDING and self._pending_bytes < MOST_PENDING_BYTES:
             self._room.set()
-        self._spread(flushed, results, releases)
+        self._notify_lanes(flushed, results, releases)
         if not self._results and not self._releases:
-            self._all_told.set()
+            self._all_stored.set()
 
     def _take_results(self) -> list[tuple[Holder, Result]]:
-        """As many as go into one transaction, in the clock's time of now."""
-        number = room = 0
-        while number < min(MOST_RESULTS, len(self._results)) and room < MOST_BYTES:
-            room += _size(self._results[number][1])
+        """Takes as many results as fit into one transaction, with their times shifted to the
+        clock's present offset."""
+        number = size = 0
+        while number < min(MOST_RESULTS, len(self._results)) and size < MOST_BYTES:
+            size += _size(self._results[number][1])
             number += 1
         results, self._results = self._results[:number], self._results[number:]
         offsets, self._offsets = self._offsets[:number], self._offsets[number:]
-        self._unsaid_bytes -= room
+        self._pending_bytes -= size
         return [
             (lane, shift_result(result, self._clock.offset - offset))
             for (lane, result), offset in zip(results, offsets, strict=True)
@@ -200,17 +202,17 @@ class Flusher:
         reports |= {i: lane.report(release) for i, (lane, release, _told) in releases.items()}
         return Batch([r for _lane, r in results], reports, [v.page_id for _lane, v in started])
 
-    async def _tell(self, batch: Batch) -> Flushed:
-        """Flushes until the store has it. A result that the store cannot take costs only its
-        page, whose visit fails."""
+    async def _store_batch(self, batch: Batch) -> Flushed:
+        """Retries until the batch is stored. A result that cannot be stored fails the visit of its
+        page only."""
 
         async def whole(results: Sequence[Result]) -> Flushed:
-            return await self._tell_whole(_part(batch, results))
+            return await self._store_whole(_part_of(batch, results))
 
         async def unstorable(result: Result, error: Exception) -> Flushed:
             log.error("flush_refused", url=result.visit.url, exc_info=error)
-            part = _part(batch, [result])
-            return await self._tell_whole(replace(part, results=[unrecorded(result)]))
+            part = _part_of(batch, [result])
+            return await self._store_whole(replace(part, results=[unrecorded(result)]))
 
         parts = await isolate(batch.results, whole, unstorable)
         return Flushed(
@@ -219,7 +221,7 @@ class Flusher:
             dropped=sum(part.dropped for part in parts),
         )
 
-    async def _tell_whole(self, batch: Batch) -> Flushed:
+    async def _store_whole(self, batch: Batch) -> Flushed:
         offset = self._clock.offset
         while True:
             work = partial(flush, batch=batch, worker=self._worker, delay_ms=self._delay_ms,
@@ -234,7 +236,7 @@ class Flusher:
                 log.warning("flush_waits_for_store", results=len(batch.results), reason=str(away))
                 await asyncio.sleep(AFTER_FAILURE_SECONDS)
 
-    def _spread(
+    def _notify_lanes(
         self,
         flushed: Flushed,
         results: list[tuple[Holder, Result]],
@@ -250,21 +252,24 @@ class Flusher:
             lane.flushed(of_lane)
             if lane.lease.source_id in flushed.lost_sources:
                 lane.lose()
-        for _lane, _release, told in releases.values():
-            if not told.done():
-                told.set_result(None)
+        for _lane, _release, stored in releases.values():
+            if not stored.done():
+                stored.set_result(None)
 
 
 def _size(result: Result) -> int:
     return len(result.document.content) if result.document is not None else 0
 
 
-def _part(batch: Batch, results: Sequence[Result]) -> Batch:
-    """A part of the batch: its first part also says what started, its last releases sources."""
+def _part_of(batch: Batch, results: Sequence[Result]) -> Batch:
+    """Returns a part of the batch. The first part also reports started visits; the last part also
+    releases sources."""
     if len(results) == len(batch.results):
         return batch
     is_first, is_last = results[0] is batch.results[0], results[-1] is batch.results[-1]
-    kept = {i: replace(report, release=None) for i, report in batch.reports.items()}
+    without_releases = {i: replace(report, release=None) for i, report in batch.reports.items()}
     return Batch(
-        list(results), batch.reports if is_last else kept, batch.started if is_first else []
+        list(results),
+        batch.reports if is_last else without_releases,
+        batch.started if is_first else [],
     )

@@ -1,8 +1,9 @@
-"""The heartbeat: its own thread, its own connection, so that neither a long flush nor a busy loop
-costs a lease; and it stops when the loop has stopped, so that a hung worker keeps nothing.
+"""The heartbeat runs in its own thread on its own connection, so that neither a long flush nor a
+busy event loop costs the lease. It stops when the event loop hangs, so that a hung worker loses its
+sources.
 
-Trust is what protects the sites: no request starts after `sent + ttl - margin` of the last
-heartbeat that counted, on a clock that nobody can set.
+Trust protects the sites: no request starts later than `sent + ttl - margin` of the last successful
+heartbeat, on a clock that cannot be set.
 """
 
 import asyncio
@@ -50,12 +51,12 @@ class Heartbeat:
     def registered(self) -> bool:
         return self._registered.is_set()
 
-    def give_up(self) -> None:
-        """Beat no more, registered or not."""
+    def stop_beating(self) -> None:
+        """Sends no more heartbeats, registered or not."""
         self._stop.set()
 
     def tick(self) -> None:
-        """The loop says that it is alive."""
+        """Called regularly by the event loop, as a sign of life."""
         self._ticked_at = self._clock.monotonic()
 
     async def start(self) -> None:
@@ -83,7 +84,7 @@ class Heartbeat:
                 await asyncio.to_thread(self._stop.wait, pause / 1000)
 
     async def _step(self, store: Store) -> int:
-        """One beat; returns the pause until the next (milliseconds)."""
+        """Sends one heartbeat; returns the milliseconds until the next."""
         silent = self._clock.monotonic() - self._ticked_at
         if silent > self._ttl // 3:
             log.error("loop_blocked", for_ms=silent, meaning="the lease is not renewed")

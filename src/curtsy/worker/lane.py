@@ -1,6 +1,6 @@
-"""One leased source: its visits in order, its requests spaced, its results handed to the flush.
+"""One leased source: runs its visits in order, spaces its requests, adds its results to the flush.
 
-Only this lane, on this loop, decides when a request to the source starts.
+Only this lane, on this event loop, decides when a request to the source starts.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from curtsy.worker.source_state import SourceState
 from curtsy.worker.visit_buffer import VisitBuffer
 
 LONGEST_HOLD = 3_000
-"""A source that may not be asked for longer than this is given back until then."""
+"""Milliseconds. A source without a possible request for longer than this is released."""
 SUSPECT_FROM = 2
-"""So many owners died in a row, and each page is named before it is visited."""
+"""After this many owners died in a row, each page is stored as suspect before it is visited."""
 
 
 class Lane:
@@ -42,9 +42,9 @@ class Lane:
         )  # fmt: skip
         self._pace = self._source_state.pace
         self._pace.alone = self._suspected
-        self._reading = VisitBuffer(lease.source_id, lease.ranks, now)
-        self._news = Wake()
-        self._view = Lookahead(self._reading, taker=context.taker, monotonic=self._monotonic)
+        self._buffer = VisitBuffer(lease.source_id, lease.ranks, now)
+        self._wake = Wake()
+        self._lookahead = Lookahead(self._buffer, taker=context.taker, monotonic=self._monotonic)
         self._budget = Budget(now)
         self._ending = False
         self._lost = False
@@ -52,30 +52,30 @@ class Lane:
         self._band, self._known_band = Band(lease.band), lease.band
         self._open: dict[int, asyncio.Task[None]] = {}
         self._scout: Visit | None = None
-        """The open visit that finds out what robots.txt says; no other starts until it knows."""
+        """The open visit that fetches robots.txt; no other visit starts until it is known."""
         self._sent: set[int] = set()
-        self._told: set[int] = set()
-        """Pages whose result is with the flush."""
+        self._reported: set[int] = set()
+        """Pages whose result was added to the flush."""
 
-    # What the worker tells the lane.
+    # Called by the worker.
 
     def end(self) -> None:
-        """Start nothing more; give the source back when nothing is in flight."""
+        """Starts no more visits; the source is released when none is in flight."""
         self._ending = True
-        self._news()
+        self._wake()
 
     def lose(self) -> None:
-        """The source is no longer ours: abort and say nothing of it."""
+        """This worker no longer owns the source: aborts without storing results."""
         self._lost = True
         self.end()
         self.abort_open()
 
     def abort_open(self) -> None:
-        """Open requests end now, unrecorded: their visits still wait in the store."""
+        """Aborts open requests without a record: their visits still wait in the store."""
         for task in self._open.values():
             task.cancel()
 
-    def hear(self, news: SourceNews | None, worker: str) -> None:
+    def apply_control(self, news: SourceNews | None, worker: str) -> None:
         if news is None or news.owner != worker or news.epoch != self.lease.epoch:
             self.lose()
             return
@@ -85,45 +85,47 @@ class Lane:
         if news.control_version != self._control_version:
             self._control_version = news.control_version
             self._source_state.adopt_policy(news.policy)
-            self._news()
+            self._wake()
         self._known_band = news.band
         self._band = min(self._band, Band(news.band))
 
-    def drop(self, gone: set[Turn], moved: set[Turn]) -> None:
-        """Forget what is gone, as after a cancel, or waits elsewhere. Of what is gone, the open
-        ones are aborted. Since the question was asked, a page may have come to its next turn."""
+    def drop_visits(self, gone: set[Turn], moved: set[Turn]) -> None:
+        """Forgets visits that are gone, as after a cancel, or that moved to another source. Aborts
+        those of the gone visits that are open. A page that has reached its next turn since the
+        read is left alone."""
         for page_id, turn in gone | moved:
-            visit = self._reading.held.get(page_id)
+            visit = self._buffer.held.get(page_id)
             if visit is None or visit.turn != turn:
                 continue
             if page_id in self._open:
                 if (page_id, turn) in gone:
                     self._open[page_id].cancel()
-            elif page_id not in self._told:
-                self._reading.forget(visit)
+            elif page_id not in self._reported:
+                self._buffer.forget(visit)
 
     def flushed(self, results: list[Result]) -> None:
         for result in results:
-            self._told.discard(result.visit.page_id)
-            self._reading.flushed(result.visit)
-        self._news()
+            self._reported.discard(result.visit.page_id)
+            self._buffer.flushed(result.visit)
+        self._wake()
 
-    # What the lane tells the worker.
+    # Read by the worker.
 
-    def holding(self) -> list[tuple[int, int, int]]:
-        return [(v.page_id, v.turn, v.source_id) for v in self._reading.held.values()]
+    def held_visits(self) -> list[tuple[int, int, int]]:
+        return [(v.page_id, v.turn, v.source_id) for v in self._buffer.held.values()]
 
     def in_flight(self) -> list[int]:
         return list(self._open)
 
     def report(self, release: Release | None = None) -> SourceReport:
-        is_open = [page_id for page_id in self._open if page_id not in self._told]
-        return self._source_state.report(self._reading.ranks(self._monotonic()), is_open, release)
+        is_open = [page_id for page_id in self._open if page_id not in self._reported]
+        return self._source_state.report(self._buffer.ranks(self._monotonic()), is_open, release)
 
-    # The lane's own way.
+    # The lane's loop.
 
     async def run(self) -> None:
-        """Visit page after page until the budget, the work or the lease ends; then give back."""
+        """Visits page after page until the budget, the work or the lease ends; then releases the
+        source."""
         async with asyncio.TaskGroup() as visits:
             while (visit := await self._next()) is not None:
                 band = self._band
@@ -133,7 +135,7 @@ class Lane:
                         self._context.slots.release(band)
                         continue
                 self._budget.spend(visit.page_id, self._monotonic())
-                self._view.started()
+                self._lookahead.started()
                 waited = self._source_state.starting(visit)
                 self._context.flusher.started(self, visit)
                 if self._robots(visit) is None:
@@ -145,44 +147,48 @@ class Lane:
             await self._context.flusher.release(self, self._release())
 
     async def _next(self) -> Visit | None:
-        """The next visit, at the moment it may start; None when the lane is to end."""
-        while await self._goes_on():
+        """Waits until the next visit may start and returns it; None: the lane ends."""
+        while await self._continues():
             if not self._context.flusher.has_room():
-                await self._context.flusher.room()
+                await self._context.flusher.wait_for_room()
             wait = self._pace.wait(self._monotonic())
             if wait is None or self._is_scouting():
-                await self._news.wait(None)  # one that is open will end, or leave
+                await self._wake.wait(None)  # an open request will end or be sent
             elif not self._context.trusted():
-                await self._news.wait(1.0)
+                await self._wake.wait(1.0)
             elif self._waits_long(wait):
                 return None
             elif wait and self._is_over(self._monotonic() + wait):
-                return None  # whoever is next has the wait to get ready in
-            elif (visit := self._view.known(wait) or await self._read(wait)) is None:
-                if not self._reading.held:
+                return None  # the next owner can use the wait to prepare
+            elif (visit := self._lookahead.known(wait) or await self._read(wait)) is None:
+                if not self._buffer.held:
                     return None
-                await self._news.wait(1.0)
+                await self._wake.wait(1.0)
             elif (refusal := self._refusal(visit)) is not None:
                 now = self._context.clock.now()
-                self._tell(Result(visit, refusal, started_at=now, ended_at=now, no_request=True))
+                self._report_result(
+                    Result(visit, refusal, started_at=now, ended_at=now, no_request=True)
+                )
             elif (wait := self._pace.wait(self._monotonic())) == 0:
                 return visit
             else:
-                self._reading.put_back(visit)
+                self._buffer.put_back(visit)
                 if wait is None or not self._waits_long(wait):
-                    await self._news.wait(1.0 if wait is None else self._view.nap(wait) / 1000)
+                    await self._wake.wait(
+                        1.0 if wait is None else self._lookahead.pause_before_read(wait) / 1000
+                    )
         return None
 
     async def _still_best(self, visit: Visit) -> Visit | None:
-        """What to start now that there is a slot, which may have taken its time to come: the site
-        may be closed by then, or rest, or be asked under another policy."""
+        """Returns the visit to start now that a slot is free; None: none may start. During the
+        wait for the slot the site may have closed, may rest, or may have got another policy."""
         best: Visit | None = visit
-        if self._view.is_stale() or visit.page_id not in self._reading.held:
-            self._reading.put_back(visit)
+        if self._lookahead.is_stale() or visit.page_id not in self._buffer.held:
+            self._buffer.put_back(visit)
             best = await self._read()
         if best is None or (self._refusal(best) is None and self._may_go()):
             return best
-        self._reading.put_back(best)
+        self._buffer.put_back(best)
         return None
 
     def _may_go(self) -> bool:
@@ -191,24 +197,24 @@ class Lane:
         return free and self._pace.wait(now) == 0
 
     def _waits_long(self, wait: int) -> bool:
-        """Too long to hold the source for: nothing is open, and nothing ends without a request."""
+        """Too long to hold the source: no request is open, and no visit can end without one."""
         return wait > LONGEST_HOLD and not (self._pace.in_flight or self._source_state.gave_up)
 
     async def _read(self, wait: int = 0) -> Visit | None:
-        return await self._view.read(self._pace.policy.min_delay, wait)
+        return await self._lookahead.read(self._pace.policy.min_delay, wait)
 
-    async def _goes_on(self) -> bool:
-        """Or the lane is to end. Beyond its budget it does when nothing is open any more, and
-        waits a moment to see whether that is soon."""
+    async def _continues(self) -> bool:
+        """Returns False when the lane is to end. Beyond its budget the lane ends when no request
+        is open; this waits a moment for open requests to end."""
         while not self._ending and self._budget.is_spent(now := self._monotonic()):
             wait = self._budget.overtime(now)
             if not wait:
                 return wait is not None
-            await self._news.wait(wait / 1000)
+            await self._wake.wait(wait / 1000)
         return not self._ending
 
     def _is_over(self, at: int) -> bool:
-        """Then, with nothing open that keeps the source here."""
+        """Whether the lane is to end at that time, with no open request to wait for."""
         return self._ending or (not self._open and self._budget.is_spent(at))
 
     def _is_scouting(self) -> bool:
@@ -218,10 +224,10 @@ class Lane:
         return self._context.pipeline.robots(visit, self._pace.policy)
 
     def _refusal(self, visit: Visit) -> Failed | None:
-        """Why the visit ends without a request, as far as that is known."""
+        """Returns why the visit ends without a request, as far as that is known."""
         robots = self._robots(visit)
         if robots is not None:
-            self._source_state.mind_crawl_delay(robots.crawl_delay)
+            self._source_state.apply_crawl_delay(robots.crawl_delay)
         return self._source_state.refusal(visit) or (denial(robots, visit) if robots else None)
 
     async def _visit(self, visit: Visit, waited: Waited) -> None:
@@ -238,7 +244,7 @@ class Lane:
         if done.answered_ms:
             self._pace.heard(done.answered_ms)
         if done.outcome is None:
-            self._view.outdate()  # robots.txt is known: the page is read again, in its place
+            self._lookahead.invalidate()  # robots.txt is known now: read the page again
             return
         outcome = done.outcome
         no_request = isinstance(outcome, Failed) and outcome.kind is Kind.ROBOTS_DENIED
@@ -247,47 +253,47 @@ class Lane:
             links=done.links, lines=done.lines, no_request=no_request, waited=waited,
             robots_allowed=self._pace.policy.robots,
         )  # fmt: skip
-        self._tell(result if no_request else self._source_state.judge(result, began))
+        self._report_result(result if no_request else self._source_state.judge(result, began))
 
-    def _tell(self, result: Result) -> None:
+    def _report_result(self, result: Result) -> None:
         if isinstance(result.outcome, Failed) and result.outcome.kind is Kind.ROBOTS_DENIED:
             self._source_state.refused()
-        self._told.add(result.visit.page_id)
+        self._reported.add(result.visit.page_id)
         self._context.flusher.add(self, result)
 
     def _may_start(self, visit: Visit) -> bool:
-        """Asked when the request's bytes are handed to the socket.
+        """Called when the bytes of the request are handed to the socket.
 
-        They leave at the end of this round of the loop, which may take milliseconds: spacing
-        counts from the next round.
+        The bytes leave at the end of this iteration of the event loop, which may take
+        milliseconds, so spacing counts from the next iteration.
         """
         if self._lost or not self._context.trusted():
             return False
         self._sent.add(visit.page_id)
-        asyncio.get_running_loop().call_soon(self._left)
+        asyncio.get_running_loop().call_soon(self._request_left)
         return True
 
-    def _left(self) -> None:
+    def _request_left(self) -> None:
         self._source_state.left()
-        self._news()
+        self._wake()
 
     def _ended(self, visit: Visit, band: Band, _task: asyncio.Task[None]) -> None:
-        """However the visit ended. Without a result, it waits in the store as it did before."""
+        """Called however the visit ended. A visit without a result still waits in the store."""
         del self._open[visit.page_id]
         self._budget.ended(visit.page_id)
         if self._scout is visit:
             self._scout = None
-        if visit.page_id not in self._told:
+        if visit.page_id not in self._reported:
             self._context.flusher.unstarted(visit)
-            self._reading.forget(visit)
+            self._buffer.forget(visit)
         self._source_state.ended(was_sent=visit.page_id in self._sent)
         self._sent.discard(visit.page_id)
         self._context.slots.release(band)
-        self._news()
+        self._wake()
 
     def _release(self) -> Release:
-        best = self._reading.best()
-        looks = 0 if best is not None else 1 if self._view.saw_visits else self.lease.looks + 1
+        best = self._buffer.best()
+        looks = 0 if best is not None else 1 if self._lookahead.saw_visits else self.lease.looks + 1
         return Release(
             more=best is not None,
             band=band_of(best.priority) if best is not None else Band.HIGH,

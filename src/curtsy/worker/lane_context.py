@@ -1,4 +1,4 @@
-"""What all lanes of a worker share."""
+"""Objects and settings that all lanes of a worker share."""
 
 import random
 from collections.abc import Callable
@@ -22,5 +22,5 @@ class LaneContext:
     trusted: Callable[[], bool]
     defaults: Policy
     trust: int
-    """Milliseconds that an owner may go on without a word from the store."""
+    """Milliseconds that an owner may continue without reaching the store."""
     rng: random.Random

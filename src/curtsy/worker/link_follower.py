@@ -1,4 +1,4 @@
-"""Where pages of crawls led becomes pages of those crawls: whatever worker is first at it."""
+"""Admits the links of crawled pages as pages of their crawls. Any worker may do it."""
 
 import asyncio
 import random
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from curtsy.clock import Clock
-from curtsy.fetch.guard import Network, refusal_at_sight
+from curtsy.fetch.guard import Network, refusal_by_name
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls import MOST_LEADS, admit_links, waiting_leads
 from curtsy.model.options import options_for
@@ -16,11 +16,11 @@ from curtsy.model.scope import Scope
 from curtsy.model.urls import BadUrl, canonical, fingerprint
 from curtsy.store import Store
 
-LOOK_EVERY_SECONDS = 2.0
+POLL_SECONDS = 2.0
 
 
-class _Asking(NamedTuple):
-    """As all pages of the crawl are asked for."""
+class _CrawlRequest(NamedTuple):
+    """How the pages of the crawl are fetched and scraped."""
 
     headers: tuple[tuple[str, str], ...]
     params: Mapping[str, Any]
@@ -28,7 +28,7 @@ class _Asking(NamedTuple):
 
 
 class LinkFollower:
-    """A duty. Finding nothing it looks again in a while, or when a flush kept links."""
+    """A periodic step. It polls, and runs early when a flush stored links."""
 
     def __init__(
         self, *, store: Store, clock: Clock, delay_ms: int, allow: tuple[Network, ...]
@@ -44,36 +44,40 @@ class LinkFollower:
             await self._follow(job_id, of_job)
         if len(leads) == MOST_LEADS:
             return 0.0
-        return LOOK_EVERY_SECONDS * random.uniform(0.8, 1.2)
+        return POLL_SECONDS * random.uniform(0.8, 1.2)
 
     async def _follow(self, job_id: int, leads: Sequence[Any]) -> None:
         terms = orjson.loads(leads[0].scope)
-        found = await asyncio.to_thread(self._wanted, leads, terms)
+        found = await asyncio.to_thread(self._pages_in_scope, leads, terms)
         now = self._clock.now()
         await self._store.write(
             lambda c: admit_links(c, job_id, found, max_age=terms["max_age"],
                                   delay_ms=self._delay_ms, now=now)
         )  # fmt: skip
 
-    def _wanted(self, leads: Sequence[Any], terms: Mapping[str, Any]) -> dict[int, list[Wanted]]:
-        """What of each lead is within the crawl's scope. Slow: not for the loop."""
+    def _pages_in_scope(
+        self, leads: Sequence[Any], terms: Mapping[str, Any]
+    ) -> dict[int, list[Wanted]]:
+        """Returns the pages of each lead within the crawl's scope. Slow: runs in a thread."""
         scope = Scope.from_json(terms["scope"])
         headers = tuple((name, value) for name, value in terms["headers"])
-        asking = _Asking(headers, terms.get("params", {}), terms.get("ways", ()))
+        crawl_request = _CrawlRequest(headers, terms.get("params", {}), terms.get("ways", ()))
         found = {}
         for lead in leads:
-            pages = (self._page(url, lead, scope, asking) for url in orjson.loads(lead.urls))
+            pages = (self._page(url, lead, scope, crawl_request) for url in orjson.loads(lead.urls))
             found[lead.id] = [page for page in pages if page is not None]
         return found
 
-    def _page(self, link: str, lead: Any, scope: Scope, asking: _Asking) -> Wanted | None:
+    def _page(
+        self, link: str, lead: Any, scope: Scope, crawl_request: _CrawlRequest
+    ) -> Wanted | None:
         try:
             url = canonical(link)
         except BadUrl:
             return None
-        if not scope.holds(url.text, url.host) or refusal_at_sight(url.host, self._allow):
+        if not scope.holds(url.text, url.host) or refusal_by_name(url.host, self._allow):
             return None
-        options = options_for(url.host, **asking._asdict())
+        options = options_for(url.host, **crawl_request._asdict())
         return Wanted(
             0, fingerprint(url.text, lead.scraper, options or ""), url.text, url.host,
             lead.scraper, lead.priority, options=options, depth=lead.depth,

@@ -1,4 +1,4 @@
-"""From an outcome to what is recorded of it, and to what it means for the host."""
+"""Decides what follows from an outcome: a retry, a failure, and a rest for the host."""
 
 import random
 from dataclasses import dataclass, replace
@@ -12,36 +12,36 @@ from curtsy.politeness.consequence import GiveUp, Rest, Retry, consequence
 from curtsy.politeness.health import HostHealth
 from curtsy.politeness.policy import Policy
 
-_WITHOUT_ANSWER = frozenset({
+_NO_ANSWER = frozenset({
     Kind.DNS, Kind.CONNECT, Kind.TLS, Kind.TIMEOUT, Kind.RESET, Kind.ADDRESS_REFUSED, Kind.INTERNAL,
 })  # fmt: skip
 AFTER_OTHERS = 2_000
-"""Milliseconds: so long after its host's rest a page waits. If others are there, one of them tries
-the host first, and so it shows whether the trouble is the host's or the page's own."""
+"""Milliseconds that a failed page waits beyond the rest of its host. Another page, if there is one,
+tries the host first, which shows whether the host or the page is at fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostTrouble:
-    """Of the host, not of the page."""
+    """A failure of the host, not of the page."""
 
     rest: Rest
     health: HostHealth | None
-    """The host's by now; None: it counts as dead."""
+    """The host's new health; None: the host is given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     result: Result
     answered: bool = True
-    """The host did, whatever it said."""
+    """The host answered, with whatever status."""
     trouble: HostTrouble | None = None
 
 
 def judge(
     result: Result, *, policy: Policy, health: HostHealth, rng: random.Random, answers_others: bool
 ) -> Judged:
-    """The result with what follows from it. `answers_others`: the last request to the source was
-    answered, so that a refusal may be the page's own."""
+    """Returns the result with its consequences. `answers_others`: the last request to the source
+    was answered, so a refusal may concern this page only."""
     outcome = result.outcome
     match outcome:
         case Fetched() | NotModified():
@@ -82,17 +82,17 @@ def _judge_failure(
 
 
 def _answered(failed: Failed) -> bool:
-    """Silence proves nothing, neither that a host lives nor that it is dead."""
-    return failed.status is not None or failed.kind not in _WITHOUT_ANSWER
+    """Whether the failure came with an answer of the host."""
+    return failed.status is not None or failed.kind not in _NO_ANSWER
 
 
 def postponed(result: Result, rest: Rest) -> Result:
-    """Until its host has rested, and others had their turn."""
+    """Postpones the visit until its host has rested and another page was tried."""
     return replace(result, again_at=result.ended_at + rest.wait + min(AFTER_OTHERS, rest.wait))
 
 
 def unrecorded(result: Result) -> Result:
-    """In place of a result that the store could not take."""
+    """Returns the failure to store in place of a result that could not be stored."""
     error = "The result could not be stored; the log has the reason."
     return replace(
         result, outcome=Failed(Kind.INTERNAL, error), again_at=None, moved_to_host=None,

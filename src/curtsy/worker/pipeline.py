@@ -1,4 +1,5 @@
-"""One visit, from its URL to its outcome: robots.txt, fetch, classify, scrape. No rows here."""
+"""Runs one visit from its URL to its outcome: robots.txt, fetch, classify, scrape. Writes no
+results to the store."""
 
 import asyncio
 import base64
@@ -21,28 +22,28 @@ from curtsy.politeness.classify import classify
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.robots import Robots
 from curtsy.scrapers import SIMPLE
-from curtsy.scrapers.record_keys import packed
+from curtsy.scrapers.record_keys import pack_listing
 from curtsy.worker.robots_cache import RobotsCache, path_of
 
 
 class Done(NamedTuple):
     outcome: Outcome | None
-    """None: robots.txt had to be asked for, and the page is next."""
+    """None: robots.txt was requested first, and the page is next."""
     document: Document | None = None
     links: tuple[str, ...] | None = None
     lines: tuple[tuple[str, str], ...] = ()
     asked_robots: bool = False
     """The request was for robots.txt."""
     answered_ms: int = 0
-    """From the request to the first bytes of its answer; 0: there was none."""
+    """From the request to the headers of its answer; 0: there was no answer."""
     wire_bytes: int = 0
-    """That came, whatever they were."""
+    """Received bytes of any body."""
 
 
-_FREE = Robots()
-_BEHIND_THE_END = Record(
-    packed([], following=None, is_empty=True), "application/json", "utf-8",
-    lines=(("INFO", "There is no such page: the listing ends before it."),),
+_ALLOW_ALL = Robots()
+_PAST_THE_END = Record(
+    pack_listing([], following=None, is_empty=True), "application/json", "utf-8",
+    lines=(("INFO", "This page does not exist: the listing ended on an earlier page."),),
 )  # fmt: skip
 
 
@@ -55,31 +56,31 @@ class Pipeline:
         self._now, self._max_redirects = now, max_redirects
 
     def robots(self, visit: Visit, policy: Policy) -> Robots | None:
-        """The rules for this visit, as far as they are at hand; None: nobody looked yet."""
-        return self._robots.known(visit.url, policy.user_agent) if policy.robots else _FREE
+        """Returns the rules for this visit from memory; None: not in memory."""
+        return self._robots.known(visit.url, policy.user_agent) if policy.robots else _ALLOW_ALL
 
     async def run(self, visit: Visit, policy: Policy, may_start: Callable[[], bool]) -> Done:
-        """What the visit came to. Raises only `TrustEnded`: then nothing was sent."""
+        """Returns the result of the visit. Raises only `TrustEnded`: then nothing was sent."""
         try:
             answer = await self.fetch(visit, policy, may_start)
             if isinstance(answer, Done):
                 return answer
-            done = await self._recorded(answer, await self._scraped(visit, answer))
+            done = await self._to_done(answer, await self._scrape(visit, answer))
             return done._replace(answered_ms=answer.answered_ms, wire_bytes=answer.wire_bytes)
         except TrustEnded:
             raise
         except Exception as error:
-            sentence = f"An error of our own: {error!r}"
+            sentence = f"An internal error: {error!r}"
             return Done(Failed(Kind.INTERNAL, sentence, traceback=traceback.format_exc()))
 
     async def fetch(
         self, visit: Visit, policy: Policy, may_start: Callable[[], bool]
     ) -> Reply | Done:
-        """The page, or what the visit came to without one. Makes at most one request, for the page
-        or for the robots.txt of its host."""
-        if (denied := await self._barred(visit, policy, may_start)) is not None:
+        """Returns the page, or the result of the visit without one. Sends at most one request, for
+        the page or for the robots.txt of its host."""
+        if (denied := await self._robots_first(visit, policy, may_start)) is not None:
             return denied
-        request = _on_terms(_request(visit), policy)
+        request = _with_policy(_request(visit), policy)
         reply = await self._fetcher.fetch(request, may_start)
         if isinstance(reply, Failed):
             return Done(reply)
@@ -87,37 +88,37 @@ class Pipeline:
         verdict = classify(reply, self._now(), conditional=conditional)
         if verdict is None:
             return reply
-        done = await self._without_page(visit, reply, verdict)
+        done = await self._done_without_page(visit, reply, verdict)
         return done._replace(answered_ms=reply.answered_ms, wire_bytes=reply.wire_bytes)
 
-    async def _barred(
+    async def _robots_first(
         self, visit: Visit, policy: Policy, may_start: Callable[[], bool]
     ) -> Done | None:
-        """Why the page is not asked for now; robots.txt is, where nobody knows it."""
+        """Returns why the page is not requested now. Requests robots.txt if it is not stored."""
         if self.robots(visit, policy) is not None:
             return None
-        robots = await self._robots.recalled(visit.url, policy.user_agent)
+        robots = await self._robots.load(visit.url, policy.user_agent)
         if robots is None:
-            asked = _on_terms(Request(""), policy)
-            failed, wire_bytes = await self._robots.ask(visit.url, asked, may_start)
+            robots_request = _with_policy(Request(""), policy)
+            failed, wire_bytes = await self._robots.request(visit.url, robots_request, may_start)
             return Done(failed, asked_robots=True, wire_bytes=wire_bytes)
         denied = denial(robots, visit)
         return Done(denied) if denied is not None else None
 
-    async def _without_page(
+    async def _done_without_page(
         self, visit: Visit, reply: Reply, verdict: Moved | NotModified | Failed
     ) -> Done:
         match verdict:
             case Moved():
-                return Done(self._onward(visit, reply, verdict))
+                return Done(self._follow_redirect(visit, reply, verdict))
             case NotModified():
                 return Done(verdict)
-            case Failed() if _is_behind_the_end(visit, verdict):
-                return await self._recorded(reply, _BEHIND_THE_END)
+            case Failed() if _is_past_the_end(visit, verdict):
+                return await self._to_done(reply, _PAST_THE_END)
             case Failed():
                 return Done(replace(verdict, wire_bytes=reply.wire_bytes))
 
-    async def _recorded(self, reply: Reply, record: Record | Failed) -> Done:
+    async def _to_done(self, reply: Reply, record: Record | Failed) -> Done:
         if isinstance(record, Failed):
             answered = replace(record, status=reply.status, wire_bytes=reply.wire_bytes)
             return Done(answered, lines=record.lines)
@@ -131,16 +132,16 @@ class Pipeline:
         )
         return Done(fetched, await document_of(record), record.links, record.lines)
 
-    def _onward(self, visit: Visit, reply: Reply, moved: Moved) -> Moved | Failed:
+    def _follow_redirect(self, visit: Visit, reply: Reply, moved: Moved) -> Moved | Failed:
         if visit.hops >= self._max_redirects:
             sentence = f"More than {self._max_redirects} redirects."
             return Failed(Kind.REDIRECT_LOOP, sentence, moved.status)
         if visit.progress is None and "set-cookie" not in reply.headers:
             return moved
-        jar = cookies.after(cookies.carried(visit.progress), reply, self._now())
-        return replace(moved, progress=cookies.to_carry(jar))
+        jar = cookies.updated(cookies.load(visit.progress), reply, self._now())
+        return replace(moved, progress=cookies.dump(jar))
 
-    async def _scraped(self, visit: Visit, reply: Reply) -> Record | Failed:
+    async def _scrape(self, visit: Visit, reply: Reply) -> Record | Failed:
         scraper = visit.scraper
         if (simple := SIMPLE.get(scraper)) is not None and not visit.links:
             return simple(reply)
@@ -152,7 +153,7 @@ class Pipeline:
         return Failed(Kind.NOT_SUPPORTED, f"This worker has no scraper named {scraper}.")
 
 
-def _is_behind_the_end(visit: Visit, failed: Failed) -> bool:
+def _is_past_the_end(visit: Visit, failed: Failed) -> bool:
     return failed.kind is Kind.GONE and Way.MAY_BE_MISSING in ways_of(visit.options)
 
 
@@ -162,8 +163,8 @@ def denial(robots: Robots, visit: Visit) -> Failed | None:
     return Failed(Kind.ROBOTS_DENIED, "The host's robots.txt does not allow this page.")
 
 
-def _on_terms(request: Request, policy: Policy) -> Request:
-    """As the source's policy wants it asked; what the job says of headers goes before."""
+def _with_policy(request: Request, policy: Policy) -> Request:
+    """Applies the source's policy to the request; the job's own headers take precedence."""
     if not (policy.headers or policy.user_agent or policy.timeout or policy.proxy):
         return request
     own = {name.lower() for name, _value in request.headers}
@@ -173,9 +174,9 @@ def _on_terms(request: Request, policy: Policy) -> Request:
 
 
 def _request(visit: Visit) -> Request:
-    shown = cookies.header(cookies.carried(visit.progress), visit.url) if visit.progress else None
+    shown = cookies.header(cookies.load(visit.progress), visit.url) if visit.progress else None
     headers = headers_for(visit.options, visit.url) + ((("Cookie", shown),) if shown else ())
-    if visit.links:  # where it leads is known from the whole page only
+    if visit.links:  # links need the whole page, so no conditional request
         return Request(visit.url, headers)
     return Request(visit.url, headers, visit.etag, visit.last_modified)
 
@@ -186,7 +187,7 @@ _compressor = zstandard.ZstdCompressor(level=3)
 
 
 async def document_of(record: Record) -> Document:
-    """Large ones are compressed off the loop."""
+    """Returns the compressed document; large ones are compressed in a thread."""
     if len(record.content) < COMPRESS_IN_THREAD_FROM:
         return _document(record, _compressor)
     return await asyncio.to_thread(_document, record, zstandard.ZstdCompressor(level=3))

@@ -1,6 +1,6 @@
-"""One life of a worker: from its registration to its end, under one id.
+"""One session of a worker: from its registration to its end, under one id.
 
-Declared dead, or ended in order, it is over; the worker then begins another life or stops.
+A session ends when it is declared dead or drained; the worker then starts another one or stops.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _NONE: tuple[set[Turn], set[Turn]] = (set(), set())
 
 
 class _Over(Exception):
-    """Ends everything that this life started."""
+    """Cancels every task of the session."""
 
 
 class Session:
@@ -80,8 +80,8 @@ class Session:
         )  # fmt: skip
 
     async def run(self) -> None:
-        """Until declared dead or drained."""
-        duties: dict[str, Callable[[], Awaitable[float]]] = {
+        """Runs until declared dead or drained."""
+        steps: dict[str, Callable[[], Awaitable[float]]] = {
             "tick": self._tick, "control": self._control, "observe": self._observer.step,
         }  # fmt: skip
         try:
@@ -89,7 +89,7 @@ class Session:
             self._registered.set()
             log.info("worker_started", worker=self.id, slots=self._settings.slots)
             async with asyncio.TaskGroup() as group:
-                for name, step in duties.items():
+                for name, step in steps.items():
                     group.create_task(periodic.run(name, step))
                 group.create_task(periodic.run("lease", partial(self._lease, group), self._wake))
                 group.create_task(periodic.run("links", self._follow_links, self._links_found))
@@ -116,9 +116,10 @@ class Session:
         raise _Over
 
     async def drain(self, seconds: float) -> None:
-        """Start nothing more, let open requests end, tell everything, give everything back."""
+        """Starts no more visits, lets open requests end, stores all results, releases all
+        sources."""
         self._draining = self._heartbeat.draining = True
-        await self._registered.wait()  # who leaves before it has come would be there for a lease
+        await self._registered.wait()  # leaving first would leave the row there for a lease
         log.info("worker_drains", worker=self.id, in_flight=len(self._in_flight()))
         for lane in self._lanes.values():
             lane.end()
@@ -127,7 +128,7 @@ class Session:
                 while self._lanes:
                     await self._lane_ended.wait(1.0)
                 await self._flusher.drained()
-        self._heartbeat.give_up()
+        self._heartbeat.stop_beating()
         with suppress(StoreAway, StoreFull, TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self._store.write(lambda c: leave(c, self.id, now=self._clock.now()))
@@ -145,7 +146,7 @@ class Session:
         return min(0.5, self._settings.lease_ttl / 30_000)
 
     async def _lease(self, group: asyncio.TaskGroup) -> float:
-        """Take sources while slots stand idle; returns seconds until the next look."""
+        """Leases sources while slots are free; returns seconds until the next attempt."""
         room = self._settings.lanes - len(self._lanes)
         at_once = min(room, LEASE_AT_ONCE, 2 * self._context.slots.free)
         if self._draining or at_once <= 0 or not self._heartbeat.trusted():
@@ -175,29 +176,30 @@ class Session:
         except Exception:
             log.exception("lane_failed", source=lane.lease.name)
         finally:
-            # its source may be ours again already, when the answer of its release was slow
+            # a new lane may have leased the source before this release was confirmed
             if self._lanes.get(lane.lease.source_id) is lane:
                 del self._lanes[lane.lease.source_id]
             self._lane_ended()
             self._wake()
 
     async def _control(self) -> float:
-        """Cancel, pause and policy reach every lane within a second."""
+        """Applies cancels, pauses and policies to every lane within a second."""
         lanes = dict(self._lanes)
         if lanes:
-            held = [pair for lane in lanes.values() for pair in lane.holding()]
+            held = [pair for lane in lanes.values() for pair in lane.held_visits()]
             of_sources = await self._store.read(lambda c: source_news(c, list(lanes)))
             vanished, moved = (
                 await self._store.read(lambda c: lost_visits(c, held)) if held else _NONE
             )
             for source_id, lane in lanes.items():
-                lane.hear(of_sources.get(source_id), self.id)
-                lane.drop(vanished, moved)
-        await self._give_strays_back()
+                lane.apply_control(of_sources.get(source_id), self.id)
+                lane.drop_visits(vanished, moved)
+        await self._release_strays()
         return 0.9
 
-    async def _give_strays_back(self) -> None:
-        """A lease whose answer was lost left us sources that we do not know of."""
+    async def _release_strays(self) -> None:
+        """Releases sources that this worker owns in the database but has no lane for: the answer
+        of their lease was lost."""
         if self._leasing:
             return
         ours = await self._store.read(lambda c: owned_sources(c, self.id))

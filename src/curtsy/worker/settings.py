@@ -1,4 +1,4 @@
-"""What a worker is told at its start. Spans are milliseconds, except where a name says seconds."""
+"""The settings of a worker. Spans are milliseconds, except where a name says seconds."""
 
 from dataclasses import dataclass, field
 
@@ -13,10 +13,10 @@ from curtsy.scrapers.registry import OwnScrapers
 class WorkerSettings:
     slots: int = 100
     lanes: int = 2_000
-    """Sources held at once: more than slots, since most of them wait for their delay."""
+    """Sources leased at once: more than slots, since most of them wait for their delay."""
     lease_ttl: int = 15_000
     policy: Policy = field(default_factory=Policy)
-    """For sources that nobody described."""
+    """The defaults, which sources may override."""
     limits: Limits = field(default_factory=Limits)
     extract: ExtractLimits = field(default_factory=ExtractLimits)
     max_redirects: int = 10

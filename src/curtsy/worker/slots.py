@@ -1,4 +1,5 @@
-"""Places for open requests, shared by the bands: high goes first, low never starves."""
+"""Limits the open requests of a worker. The bands share its slots: high goes first, low never
+starves."""
 
 import asyncio
 from collections import deque
@@ -9,7 +10,7 @@ SHARES = {Band.HIGH: 0.5, Band.MEDIUM: 0.3, Band.LOW: 0.2}
 
 
 class Slots:
-    """No slot stays empty while anyone waits. A band below its share goes before one above it."""
+    """No slot stays free while a lane waits. A band below its share precedes one above it."""
 
     def __init__(self, size: int) -> None:
         self.size = self.free = size
@@ -17,7 +18,7 @@ class Slots:
         self._waiting: dict[Band, deque[asyncio.Future[None]]] = {band: deque() for band in Band}
 
     def acquire_now(self, band: Band) -> bool:
-        """A slot, if one is free: then nobody waits for it."""
+        """Takes a slot if one is free; then no lane waits for one."""
         if self.free <= 0:
             return False
         self.free -= 1
@@ -27,28 +28,28 @@ class Slots:
     async def acquire(self, band: Band) -> None:
         if self.acquire_now(band):
             return
-        place = asyncio.get_running_loop().create_future()
-        self._waiting[band].append(place)
+        future = asyncio.get_running_loop().create_future()
+        self._waiting[band].append(future)
         try:
-            await place
+            await future
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():
+            if future.done() and not future.cancelled():
                 self.release(band)
             raise
 
     def release(self, band: Band) -> None:
         self.free += 1
         self._used[band] -= 1
-        self._pass_on()
+        self._grant()
 
-    def _pass_on(self) -> None:
-        while self.free > 0 and (band := self._next()) is not None:
-            place = self._waiting[band].popleft()
-            if not place.done():
+    def _grant(self) -> None:
+        while self.free > 0 and (band := self._next_band()) is not None:
+            future = self._waiting[band].popleft()
+            if not future.done():
                 self.acquire_now(band)
-                place.set_result(None)
+                future.set_result(None)
 
-    def _next(self) -> Band | None:
+    def _next_band(self) -> Band | None:
         waiting = [band for band in Band if self._waiting[band]]
         below = [band for band in waiting if self._used[band] < self.size * SHARES[band]]
         return min(below or waiting, default=None)

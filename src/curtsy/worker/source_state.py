@@ -1,4 +1,4 @@
-"""How a source stands with us: its policy and pace, its host's health, whether it was given up."""
+"""The state of a leased source: policy, pace, health of its hosts, receipts."""
 
 import random
 from collections.abc import Sequence
@@ -23,15 +23,15 @@ from curtsy.politeness.waits import Holds, Waited
 from curtsy.worker.outcomes import HostTrouble, judge, postponed
 
 GUILTY_FROM = 3
-"""So many workers died with a page in hand, and it is given up."""
-MOST_OPEN_TOLD = 100
+"""A page is given up after this many workers died while visiting it."""
+MOST_OPEN_REPORTED = 100
 
 
 class SourceState:
     def __init__(
         self, lease: Lease, *, clock: Clock, defaults: Policy, rng: random.Random, trust: int
     ) -> None:
-        """`trust` is for how long an owner may start requests that it cannot tell of."""
+        """`trust`: for how long an owner may start requests that it cannot report."""
         self._lease, self._clock, self._defaults, self._rng = lease, clock, defaults, rng
         now, kept = clock.monotonic(), lease.pace
         last = None if lease.paced is None else now - lease.paced
@@ -39,7 +39,9 @@ class SourceState:
         self._crawl_delay, self._crawl_delay_is_inherited = kept.get("crawl", 0), True
         self._free_since = now - lease.ready_for
         next_at = now + lease.wait if lease.wait else self._free_since
-        self.pace = resumed(self._minding(), kept, last=last, next_at=next_at, offset=clock.offset)
+        self.pace = resumed(
+            self._effective_policy(), kept, last=last, next_at=next_at, offset=clock.offset
+        )
         if lease.unreported:
             self.pace.assume_the_worst(now + lease.wait - lease.delay_ms, trust)
             self.pace.rest(now + lease.wait)
@@ -57,23 +59,23 @@ class SourceState:
 
     def adopt_policy(self, overrides: dict[str, object]) -> None:
         self._policy = self._defaults.with_overrides(overrides)
-        self.pace.adopt(self._minding())
+        self.pace.adopt(self._effective_policy())
 
-    def mind_crawl_delay(self, asked: int | None) -> None:
-        """Of several hosts behind one source, the slowest sets the pace."""
-        delay = asked or 0
+    def apply_crawl_delay(self, requested: int | None) -> None:
+        """Applies a host's crawl delay. With several hosts in one source, the longest counts."""
+        delay = requested or 0
         if delay > self._crawl_delay or self._crawl_delay_is_inherited:
             self._crawl_delay, self._crawl_delay_is_inherited = delay, False
-            self.pace.adopt(self._minding())
+            self.pace.adopt(self._effective_policy())
 
-    def _minding(self) -> Policy:
+    def _effective_policy(self) -> Policy:
         return self._policy.minding(self._crawl_delay)
 
     def refusal(self, visit: Visit) -> Failed | None:
-        """Why the visit ends without a request, if it does."""
+        """Returns why the visit ends without a request; None: it needs one."""
         if visit.crashes >= GUILTY_FROM:
             return Failed(
-                Kind.INTERNAL, f"The worker died {visit.crashes} times while it had this page."
+                Kind.INTERNAL, f"The worker died {visit.crashes} times while it visited this page."
             )
         if not self._hosts.some_given_up:
             return None
@@ -85,13 +87,13 @@ class SourceState:
 
     @property
     def gave_up(self) -> bool:
-        """One of its hosts: visits may end without waiting for their turn."""
+        """One of its hosts is given up, so visits may end without a request."""
         return self._hosts.some_given_up
 
-    # A request: it starts, leaves, is answered, ends.
+    # The steps of a request: it starts, is sent, is answered, ends.
 
     def starting(self, visit: Visit) -> Waited:
-        """It starts now; returns what it has waited for."""
+        """The visit starts now; returns what it has waited for."""
         offset, now = self._clock.offset, self._clock.monotonic()
         could = visit.due_at if visit.due_at is not None else visit.created_at
         might = max(self.pace.next_at, self._free_since) + offset
@@ -110,33 +112,33 @@ class SourceState:
         self.pace.ended(now, self._rng, was_sent=was_sent)
 
     def received(self, wire_bytes: int, *, robots: bool) -> None:
-        """In answer to a request, which may have been one for robots.txt."""
+        """Counts the bytes of an answer; `robots`: the request was for robots.txt."""
         receipt = self._receipt()
         receipt.bytes += wire_bytes
         receipt.robots_requests += robots
 
     def judge(self, result: Result, began: int) -> Result:
-        """The result with what follows; what it says of the host holds from now on.
+        """Returns the result with its consequences, and updates the health of the host.
 
-        Of requests that were open together when a host's trouble began, only the first counts.
+        Of the requests that were open when a host's failures began, only the first counts.
         """
         self._count(result)
         matters = bool(self._hosts) or isinstance(result.outcome, Failed)
         host = canonical(result.visit.url).host if matters else ""
         judged = judge(result, policy=self.policy, health=self._hosts.health(host), rng=self._rng,
                        answers_others=not self._fail_streak)  # fmt: skip
-        is_news = began >= self._rest_began
-        if judged.trouble is not None and is_news:
-            self._note(judged.trouble, result, host)
+        counts = began >= self._rest_began
+        if judged.trouble is not None and counts:
+            self._record_trouble(judged.trouble, result, host)
         elif judged.trouble is not None:
             self.pace.rest(self._clock.monotonic() + judged.trouble.rest.wait)
             return postponed(result, judged.trouble.rest)
-        elif is_news and judged.answered:
+        elif counts and judged.answered:
             self._recovered()
             self._hosts.answered(host)
         return judged.result
 
-    def _note(self, trouble: HostTrouble, result: Result, host: str) -> None:
+    def _record_trouble(self, trouble: HostTrouble, result: Result, host: str) -> None:
         self._rest_began = self._clock.monotonic()
         assert isinstance(result.outcome, Failed)
         if trouble.health is None:
@@ -150,7 +152,7 @@ class SourceState:
         self._rest(trouble.rest, result, result.outcome, trouble.health.fail_streak)
 
     def _recovered(self) -> None:
-        """Nothing speaks against asking as usual."""
+        """The host answers again: requests continue at the usual pace."""
         self._fail_streak, self._failing_since = 0, None
         self.pace.resting, self._rest_why = False, None
 
@@ -173,7 +175,7 @@ class SourceState:
             receipt.bytes_saved += result.visit.wire_bytes or 0
 
     def refused(self) -> None:
-        """By robots.txt: nothing was asked for."""
+        """Counts a page that robots.txt disallows: nothing was requested."""
         self._receipt().robots_refusals += 1
 
     def _receipt(self) -> Receipt:
@@ -190,7 +192,7 @@ class SourceState:
             next_fetch_at=pace.next_at + ahead,
             delay_ms=max(self.policy.min_delay, self.policy.max_delay),
             ranks=ranks,
-            pace=orjson.dumps(self._kept(is_open)).decode(),
+            pace=orjson.dumps(self._pace_json(is_open)).decode(),
             paced_at=None if last is None else last + ahead,
             fail_streak=self._fail_streak,
             failing_since=self._failing_since,
@@ -198,17 +200,17 @@ class SourceState:
             release=release,
         )
 
-    def _kept(self, is_open: Sequence[int]) -> dict[str, Any]:
-        kept: dict[str, Any] = self.pace.kept()
-        if is_open:  # for people who ask: whoever has the source next begins with none
-            kept["open"] = is_open[:MOST_OPEN_TOLD]
+    def _pace_json(self, is_open: Sequence[int]) -> dict[str, Any]:
+        state: dict[str, Any] = self.pace.kept()
+        if is_open:  # for display only: the next owner starts without open requests
+            state["open"] = is_open[:MOST_OPEN_REPORTED]
         if self._crawl_delay:
-            kept["crawl"] = self._crawl_delay
+            state["crawl"] = self._crawl_delay
         if self._rest_why is not None:
-            kept["why"] = self._rest_why
+            state["why"] = self._rest_why
         if self.pace.last is not None:
             moment = self.pace.last + self._clock.offset
-            kept |= self._hosts.kept(moment)
+            state |= self._hosts.kept(moment)
             if holds := self._holds.before(moment):
-                kept["holds"] = holds
-        return kept
+                state["holds"] = holds
+        return state

@@ -1,8 +1,8 @@
-"""What a lane has read of its source: visits in order, cursors, and how far it got.
+"""The visits that a lane has read of its source, in order, and its cursors.
 
-A cursor per priority skips what was read, and with it the dead rows before it. Once a second it
-goes back, so that a better or fairer visit that came since is found; not to the beginning, but to
-the floor: a rank below which nothing can appear any more.
+A cursor per priority skips visits that were read, and with them the dead rows before it. Once a
+second the cursor goes back, to find better or fairer visits that came since: not to the beginning,
+but to the floor, a rank below which no visit can appear any more.
 """
 
 import heapq
@@ -13,7 +13,7 @@ import orjson
 from curtsy.frontier.take import Position, TakeRequest, Visit, order_of
 
 SETTLED_AFTER = 60_000
-"""A submit that saw an older virtual time has become visible or failed by then (milliseconds)."""
+"""Milliseconds after which a submit that saw an older virtual time is visible or has failed."""
 
 
 class VisitBuffer:
@@ -24,42 +24,42 @@ class VisitBuffer:
         self._history: deque[tuple[int, dict[int, int]]] = deque([(now, dict(self._virtual))])
         self._top: dict[int, int] = {}
         self._cursor: dict[int, Position] = {}
-        self._asked = 0
+        self._last_reach = 0
         self._unread: set[int] = set()
-        """Priorities of which the last reading did not reach the end."""
+        """Priorities that the last reading did not read to the end."""
         self._heap: list[tuple[tuple[int, int, int], int, Visit]] = []
         self.held: dict[int, Visit] = {}
-        """By page: read and not yet flushed."""
-        self._told: set[tuple[int, int]] = set()
-        """Page and turn of what was flushed: a reading that began before the flush may still
-        bring it. At most a lease's budget of them."""
+        """Visits by page that were read and are not yet flushed."""
+        self._flushed: set[tuple[int, int]] = set()
+        """Page and turn of flushed visits: a reading that began before the flush may still return
+        them. At most as many as the budget of a lease."""
 
     def __bool__(self) -> bool:
-        """Something is there to be popped."""
+        """Whether `pop` would return a visit."""
         return self.best() is not None
 
-    def wish(self, want: int, *, rewind: bool, from_zero: bool = False) -> TakeRequest:
-        """The next question; one that goes back must reach past what is held already."""
+    def take_request(self, want: int, *, rewind: bool, from_zero: bool = False) -> TakeRequest:
+        """Returns the next read of the queue; with `rewind` it must reach past the held visits."""
         if from_zero:
             self._cursor = {}
         elif rewind:
             self._cursor = {p: (floor, -1) for p, floor in self._floor.items()}
         reach = want + len(self.held) if rewind else want
-        self._asked = reach
+        self._last_reach = reach
         more = None if rewind or not self._unread else frozenset(self._unread)
         return TakeRequest(self._source_id, dict(self._cursor), reach, more)
 
     def add(self, visits: list[Visit]) -> int:
-        """Keep what is new; returns how many that were."""
+        """Adds the visits that are new; returns their number."""
         new = 0
         found = Counter(visit.priority for visit in visits if visit.due_at is None)
-        self._unread = {p for p, number in found.items() if number >= self._asked}
+        self._unread = {p for p, number in found.items() if number >= self._last_reach}
         for visit in visits:
             if visit.due_at is None:
-                place = (visit.rank, visit.page_id)
-                if place > self._cursor.get(visit.priority, (-1, -1)):
-                    self._cursor[visit.priority] = place
-            if visit.page_id not in self.held and (visit.page_id, visit.turn) not in self._told:
+                position = (visit.rank, visit.page_id)
+                if position > self._cursor.get(visit.priority, (-1, -1)):
+                    self._cursor[visit.priority] = position
+            if visit.page_id not in self.held and (visit.page_id, visit.turn) not in self._flushed:
                 self.held[visit.page_id] = visit
                 heapq.heappush(self._heap, (order_of(visit), -visit.turn, visit))
                 new += 1
@@ -84,16 +84,16 @@ class VisitBuffer:
         return self._heap[0][2] if self._heap else None
 
     def flushed(self, visit: Visit) -> None:
-        self._told.add((visit.page_id, visit.turn))
+        self._flushed.add((visit.page_id, visit.turn))
         self.forget(visit)
 
     def forget(self, visit: Visit) -> None:
-        """Whatever the store has of this page counts again."""
+        """Forgets a visit that was read: the next reading may return its page again."""
         if self.held.get(visit.page_id) is visit:
             del self.held[visit.page_id]
 
     def ranks(self, now: int) -> str:
-        """Virtual time and floor by priority, as they are stored with the source."""
+        """Returns virtual time and floor by priority, as they are stored with the source."""
         held_from: dict[int, int] = {}
         for visit in self.held.values():
             if visit.due_at is None:
@@ -102,11 +102,11 @@ class VisitBuffer:
         for priority, top in self._top.items():
             reached = held_from.get(priority, top + 1) - 1
             self._virtual[priority] = max(self._virtual.get(priority, 0), min(reached, top))
-        self._settle(now)
+        self._update_floor(now)
         stored = {str(p): [v, self._floor.get(p, 0)] for p, v in self._virtual.items()}
         return orjson.dumps(stored).decode()
 
-    def _settle(self, now: int) -> None:
+    def _update_floor(self, now: int) -> None:
         if now - self._history[-1][0] >= SETTLED_AFTER // 10:
             self._history.append((now, dict(self._virtual)))
         while now - self._history[0][0] >= SETTLED_AFTER:

@@ -1,7 +1,7 @@
-"""Webhooks are delivered by whatever worker is first at it, guarded like any fetch.
+"""Delivers webhooks. Any worker may do it; the addresses are guarded like those of any fetch.
 
-Each delivery goes its own way, and few at a time go to one receiver: one that lets them hang holds
-up its own.
+Deliveries run concurrently, but only a few at a time to one receiver: a receiver that hangs delays
+only its own deliveries.
 """
 
 import asyncio
@@ -29,18 +29,18 @@ from curtsy.store import Store
 log = logger("worker")
 
 AT_ONCE, AT_ONE_RECEIVER = 40, 4
-LOOK_EVERY_SECONDS = 2.0
+POLL_SECONDS = 2.0
 LIMITS = Limits(connect_seconds=5, total_seconds=15, body_bytes=64 * 2**10, wire_bytes=64 * 2**10)
 
 
 class WebhookSender:
-    """A worker's; its `fetcher` follows no redirects and refuses private addresses."""
+    """Its `fetcher` follows no redirects and refuses private addresses."""
 
     def __init__(self, *, store: Store, clock: Clock, fetcher: Fetcher) -> None:
         self._store, self._clock, self._fetcher = store, clock, fetcher
         self._secret: str | None = None
         self._under_way: Counter[str] = Counter()
-        """Deliveries, by receiver."""
+        """Running deliveries by receiver."""
         self._ended = periodic.Wake()
 
     async def run(self) -> None:
@@ -58,7 +58,7 @@ class WebhookSender:
             for delivery in due:
                 self._under_way[delivery.receiver] += 1
                 group.create_task(self._attempt(delivery))
-        return LOOK_EVERY_SECONDS * random.uniform(0.8, 1.2)
+        return POLL_SECONDS * random.uniform(0.8, 1.2)
 
     async def _attempt(self, delivery: Delivery) -> None:
         try:
@@ -68,7 +68,7 @@ class WebhookSender:
             self._ended()
 
     async def _deliver(self, delivery: Delivery) -> None:
-        status, error = await self._sent(delivery)
+        status, error = await self._send(delivery)
         now = self._clock.now()
         await self._store.write(
             lambda c: record_delivery(c, delivery, status=status, error=error, now=now)
@@ -76,8 +76,8 @@ class WebhookSender:
         log.info("webhook_sent", delivery=delivery.id, attempt=delivery.attempt, status=status,
                  error=error)  # fmt: skip
 
-    async def _sent(self, delivery: Delivery) -> tuple[int | None, str | None]:
-        """The status, and why it was not taken."""
+    async def _send(self, delivery: Delivery) -> tuple[int | None, str | None]:
+        """Sends the delivery; returns the status and why it failed."""
         headers = (
             ("Content-Type", "application/json"),
             ("Curtsy-Delivery", str(delivery.id)),

@@ -1,4 +1,4 @@
-"""The worker process: one life after another until it is asked to stop."""
+"""The worker: runs one session after another until it is stopped."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ __all__ = ["Worker", "WorkerSettings"]
 
 
 class Worker:
-    """`on_told` is called after each commit of results, as a hint to whoever follows events."""
+    """Calls `on_commit` after each commit of results, to notify followers of events."""
 
     def __init__(
         self, *, store: Store, clock: Clock, settings: WorkerSettings,
@@ -26,14 +26,14 @@ class Worker:
         self._on_commit = on_commit
         self._store, self._clock, self._settings = store, clock, settings
         self.wake = Wake()
-        """A hint that work came in; hearing none only costs a moment."""
+        """Call it when new work was stored; without the call the work is found a moment later."""
         self._session: Session | None = None
         self._stopping = False
         self._recorded = 0
 
     @property
     def recorded(self) -> int:
-        """Results that this worker brought into the store."""
+        """The number of results that this worker stored."""
         return self._recorded + (self._session.recorded if self._session is not None else 0)
 
     async def run(self) -> None:
@@ -60,7 +60,7 @@ class Worker:
                 await self._session.run()
 
     async def stop(self) -> None:
-        """End in order: open requests may finish, everything is told and given back."""
+        """Drains the worker: open requests may finish, results are stored, sources released."""
         self._stopping = True
         if self._session is not None:
             await self._session.drain(self._settings.drain_seconds)

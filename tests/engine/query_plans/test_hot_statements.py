@@ -99,7 +99,7 @@ async def test_a_lease_costs_the_same_whatever_waits(
 async def test_a_take_reads_what_it_returns(full: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     leased = await lease_the_large_one(full)
     reading = VisitBuffer(leased.source_id, leased.ranks, 0)
-    wish = reading.wish(50, rewind=True)
+    wish = reading.take_request(50, rewind=True)
     with explained(monkeypatch) as plans:
         taken = await full.store.write(lambda c: take(c, [wish], now=full.clock.now()))
     assert len(taken[leased.source_id]) == 50
@@ -112,7 +112,7 @@ async def test_a_flush_costs_its_results_and_no_more(
     full: Engine, monkeypatch: pytest.MonkeyPatch, more: bool
 ) -> None:
     leased = await lease_the_large_one(full)
-    wish = VisitBuffer(leased.source_id, {}, 0).wish(100, rewind=True)
+    wish = VisitBuffer(leased.source_id, {}, 0).take_request(100, rewind=True)
     taken = await full.store.read(lambda c: take(c, [wish], now=full.clock.now()))
     results = [result(visit) for visit in taken[leased.source_id]]
     last = Release(more=more, band=2, known_band=2, looks=0)
@@ -131,7 +131,7 @@ async def test_the_number_of_statements_in_a_flush_does_not_depend_on_its_batch(
     numbers = set()
     for size in (1, 300):
         leased = await lease_the_large_one(full)
-        wish = VisitBuffer(leased.source_id, {}, 0).wish(size, rewind=True)
+        wish = VisitBuffer(leased.source_id, {}, 0).take_request(size, rewind=True)
         taken = await full.store.read(lambda c, w=wish: take(c, [w], now=full.clock.now()))
         told = report(leased, release=Release(True, 2, 2, 0))
         batch = Batch([result(v) for v in taken[leased.source_id]], {leased.source_id: told})
@@ -185,7 +185,7 @@ async def held(postgres_url: str) -> AsyncIterator[Engine]:
 async def drain(curtsy: Engine, leased: Lease, reading: VisitBuffer, batches: int) -> None:
     """Fetch a hundred at a time, each batch five virtual seconds after the last."""
     for number in range(batches):
-        wish = reading.wish(100, rewind=number % 2 == 0)
+        wish = reading.take_request(100, rewind=number % 2 == 0)
         taken = await curtsy.store.read(lambda c, w=wish: take(c, [w], now=curtsy.clock.now()))
         reading.add(taken[leased.source_id])
         visits = []
@@ -207,7 +207,7 @@ async def test_a_held_snapshot_does_not_make_reading_dearer(
     ranks = reading.ranks(300_000)
 
     async def buffers(fresh: VisitBuffer, *, from_zero: bool) -> int:
-        wish = fresh.wish(50, rewind=True, from_zero=from_zero)
+        wish = fresh.take_request(50, rewind=True, from_zero=from_zero)
         with explained(monkeypatch) as plans:
             taken = await held.store.write(lambda c: take(c, [wish], now=held.clock.now()))
         assert taken[leased.source_id]

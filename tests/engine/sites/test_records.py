@@ -9,7 +9,7 @@ import pytest
 from curtsy.clock import MINUTE
 from curtsy.jobs import retry_failures
 from curtsy.processes.scheduler import SchedulerLoops
-from curtsy.scrapers.record_keys import packed
+from curtsy.scrapers.record_keys import pack_listing
 from curtsy.sites import run_pages
 from support.frontier import Bench
 from support.schedules import ticker
@@ -36,7 +36,7 @@ async def found(board: Board, run: str) -> list[Any]:
 def as_listing(**records: int) -> str:
     """A page with these, by their keys."""
     keyed = [{"key": key, "fields": {"id": key, "price": price}} for key, price in records.items()]
-    return packed(keyed, following=None, is_empty=False).decode()
+    return pack_listing(keyed, following=None, is_empty=False).decode()
 
 
 @pytest.mark.parametrize("record", ODD.values(), ids=ODD)
@@ -148,7 +148,7 @@ async def test_gathering_takes_the_memory_of_a_page_however_many_there_are(
     for page in range(10):
         fields = {"text": "x" * (MEGABYTE // 2)}
         records = [{"key": f"{page}.{n}", "fields": fields} for n in range(6)]
-        await board.fetch_alone(packed(records, following=None, is_empty=False).decode())
+        await board.fetch_alone(pack_listing(records, following=None, is_empty=False).decode())
     tracemalloc.start()
     try:
         await board.gather()

@@ -144,7 +144,7 @@ async def test_hostile_pages_harm_nobody_else(curtsy: Engine, scraper: str) -> N
             alone = await stand.run(beside_bad=False)
             beside = await stand.run(beside_bad=True)
             found.append((alone, beside))
-            # Two of the pages hold both readers for a second, until they have to step aside.
+            # Two of the pages hold both slots for a second, until they release them early.
             if alone < inf and beside < 3 * alone + 2 * 1.0 + 1:
                 return
     pytest.fail(f"{found} seconds alone, and beside hostile pages")

@@ -22,7 +22,7 @@ async def test_large_documents_are_told_in_transactions_of_bounded_size(
 
     monkeypatch.setattr(flusher, "flush", weighed)
     monkeypatch.setattr(flusher, "MOST_BYTES", 10_000)
-    monkeypatch.setattr(flusher, "MOST_UNSAID_BYTES", 20_000)
+    monkeypatch.setattr(flusher, "MOST_PENDING_BYTES", 20_000)
     async with curtsy.worker(settings(Policy(min_delay=0, concurrency=8))):
         job = await curtsy.submit(*(site.url(0, f"/page/{n}?size=9000") for n in range(60)))
         ended = await curtsy.ended(job)
@@ -32,7 +32,7 @@ async def test_large_documents_are_told_in_transactions_of_bounded_size(
     assert max(told) < 10_000 + largest
 
 
-async def test_lanes_wait_while_too_many_bytes_are_unsaid(
+async def test_lanes_wait_while_too_many_bytes_are_pending(
     curtsy: Engine, site: PracticeSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     most = 0
@@ -41,10 +41,10 @@ async def test_lanes_wait_while_too_many_bytes_are_unsaid(
     def counting(self: Any, lane: Any, result: Any) -> None:
         nonlocal most
         real(self, lane, result)
-        most = max(most, self._unsaid_bytes)
+        most = max(most, self._pending_bytes)
 
     monkeypatch.setattr(flusher.Flusher, "add", counting)
-    monkeypatch.setattr(flusher, "MOST_UNSAID_BYTES", 10_000)
+    monkeypatch.setattr(flusher, "MOST_PENDING_BYTES", 10_000)
     async with curtsy.worker(settings(Policy(min_delay=0, concurrency=2))):
         job = await curtsy.submit(*(site.url(0, f"/page/{n}?size=9000") for n in range(60)))
         ended = await curtsy.ended(job)

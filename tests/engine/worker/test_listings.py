@@ -10,7 +10,7 @@ import zstandard
 
 from curtsy.errors import BadRequest
 from curtsy.extract import ExtractLimits
-from curtsy.extract.inspection import inspected
+from curtsy.extract.inspection import inspect_scrapers
 from curtsy.frontier.crawls import Crawl
 from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.options import params_of
@@ -112,7 +112,7 @@ async def test_a_scraper_of_your_own_works_for_whoever_was_told_of_it(
 ) -> None:
     file = tmp_path / "mine.py"
     file.write_text(OWN)
-    own = inspected([str(file)])
+    own = inspect_scrapers([str(file)])
     with pytest.raises(BadRequest, match="no scraper 'mine'"):
         await curtsy.submit("http://a.example/", scraper="mine")
     curtsy.submitter.limits = replace(curtsy.submitter.limits, scrapers=NAMES | own.names)

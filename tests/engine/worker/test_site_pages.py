@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from curtsy.extract import ExtractLimits
-from curtsy.extract.inspection import inspected
+from curtsy.extract.inspection import inspect_scrapers
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers import NAMES
 from curtsy.scrapers.registry import OwnScrapers
@@ -42,7 +42,7 @@ def onward(page):
 def own(tmp_path: Path, curtsy: Engine) -> OwnScrapers:
     file = tmp_path / "mine.py"
     file.write_text(OWN)
-    found = inspected([str(file)])
+    found = inspect_scrapers([str(file)])
     curtsy.submitter.limits = replace(curtsy.submitter.limits, scrapers=NAMES | found.names)
     return found
 
@@ -79,7 +79,7 @@ async def test_where_counted_pages_are_missing_the_listing_ends(curtsy: Engine) 
     assert (ended.state, ended.done, ended.failed) == ("succeeded", 4, 0)
     assert found == [f"/?p={n}" for n in range(1, 5)]
     told = "".join(event.data for event in await curtsy.events(ended.public_id))
-    assert told.count("the listing ends before it") == 3
+    assert told.count("the listing ended on an earlier page") == 3
 
 
 async def test_a_listing_whose_first_page_is_missing_is_none(curtsy: Engine) -> None:

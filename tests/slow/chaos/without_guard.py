@@ -22,7 +22,7 @@ def hearing() -> None:
     from curtsy.worker.lane import Lane
 
     heartbeat.beat = lambda *_given, **_more: True
-    Lane.hear = lambda *_given: None  # type: ignore[method-assign]
+    Lane.apply_control = lambda *_given: None  # type: ignore[method-assign]
 
 
 def epoch() -> None:

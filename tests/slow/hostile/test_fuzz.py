@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curtsy.fetch.encodings import decoded
+from curtsy.fetch.encodings import decode
 from curtsy.fetch.errors import FetchError
 from curtsy.fetch.failures import failure
-from curtsy.fetch.request import Request, spelled
+from curtsy.fetch.request import Request, encode
 from curtsy.fetch.response_parser import Caps, ResponseParser
 from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Failed, Moved, NotModified, Reply
@@ -29,22 +29,22 @@ def outcome_of(pieces: list[bytes], error: Exception | None) -> object:
     """As the fetcher goes about it: feed, end, decode, classify."""
     incoming = ResponseParser(CAPS)
     for piece in pieces:
-        if incoming.is_over():
+        if incoming.is_done():
             break
         incoming.feed(piece)
-    if not incoming.is_over():
+    if not incoming.is_done():
         incoming.end(error)
-    assert incoming.is_over()
+    assert incoming.is_done()
     assert len(incoming.body) <= CAPS.body_bytes
-    if incoming.trouble is not None and not incoming.is_error:
-        return failure(incoming.trouble, "a.example")
+    if incoming.error is not None and not incoming.is_error_status:
+        return failure(incoming.error, "a.example")
     assert 100 <= incoming.status <= 999
     assert all("\0" not in k + v and "\n" not in k + v for k, v in incoming.headers.items())
     try:
-        body = decoded(incoming.headers.get("content-encoding", ""), incoming.body, 50_000)
-    except FetchError as trouble:
-        if not incoming.is_error:
-            return failure(trouble, "a.example")
+        body = decode(incoming.headers.get("content-encoding", ""), incoming.body, 50_000)
+    except FetchError as error:
+        if not incoming.is_error_status:
+            return failure(error, "a.example")
         body = b""
     reply = Reply(incoming.status, "http://a.example/", incoming.headers, body, 0)
     return classify(reply, NOW)
@@ -121,7 +121,7 @@ def test_a_url_is_refused_or_can_be_sent_safely(text: str, prefix: str) -> None:
         url = canonical(prefix + text)
     except BadUrl:
         return
-    origin, wire = spelled(Request(url.text), "")
+    origin, wire = encode(Request(url.text), "")
     lines = wire.split(b"\r\n")
     assert len(lines) == 4, "a request line, a Host line, an empty one"
     assert lines[0].count(b" ") == 2
@@ -138,4 +138,4 @@ def test_any_location_is_followed_or_refused(location: str) -> None:
     outcome = classify(reply, NOW)
     assert isinstance(outcome, Moved | Failed)
     if isinstance(outcome, Moved):
-        spelled(Request(outcome.url), "")
+        encode(Request(outcome.url), "")

@@ -19,7 +19,7 @@ from cli.running import Running, environment
 MAIN = "from curtsy.cli import main\nmain()\n"
 WITHOUT_THE_RULE = """
 from curtsy.store.dialects import Postgres
-Postgres.words = {**Postgres.words, "settled": "true"}
+Postgres.fragments = {**Postgres.fragments, "settled": "true"}
 """
 """An event counts as soon as it is seen, whatever is still open that began before it."""
 ROUNDS = 3

@@ -84,7 +84,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhooks, "FIRST_WAIT", 50)
-    monkeypatch.setattr(webhook_sender, "LOOK_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr(webhook_sender, "POLL_SECONDS", 0.05)
 
 
 async def submit(door: Front, *urls: str, hook: str) -> Any:

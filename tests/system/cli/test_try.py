@@ -105,7 +105,7 @@ def test_addresses_that_are_not_public_are_refused(curtsy: Curtsy, pages: Practi
         ((*SAVED[1:], "--recipe", "mine.py"), "cannot be read", 2),
         ((*SAVED[1:], "--scraper", "listing"), "no record", 1),
         ((*SAVED[1:], "--scrapers", "mine.txt"), "--scrapers is 'mine.txt'", 1),
-        ((*SAVED[1:], "--scrapers", "other.py"), "not a Python file that is there", 1),
+        ((*SAVED[1:], "--scrapers", "other.py"), "does not exist or is not a Python file", 1),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_sentence(

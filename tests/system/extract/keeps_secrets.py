@@ -15,10 +15,10 @@ PR_GET_DUMPABLE = 3
 
 async def main(file: str, word: str) -> None:
     own = own_scrapers(load(scrapers=file))
-    async with Pool(ExtractLimits(processes=1, seconds=30), own=own) as readers:
+    async with Pool(ExtractLimits(processes=1, seconds=30), own=own) as pool:
         reply = Reply(200, "http://a.example/", {}, b"", 0)
         params = {"word": word, "worker": os.getpid()}
-        outcome = await readers.extract("secrets", reply, params=params)
+        outcome = await pool.extract("secrets", reply, params=params)
     assert isinstance(outcome, Record), outcome
     print(outcome.content.decode())
     print(ctypes.CDLL(None).prctl(PR_GET_DUMPABLE))

@@ -21,22 +21,22 @@ EVIL = Path(__file__).parent / "own_evil.py"
 NAMES = ("own_fine", "own_listing", "own_evil")
 
 
-def pool(*files: Path, **limits: float) -> Pool:
+def new_pool(*files: Path, **limits: float) -> Pool:
     own = OwnScrapers(tuple(map(str, files or (EVIL,))), dict.fromkeys(NAMES, ""))
     return Pool(ExtractLimits(**({"processes": 2, "seconds": 30} | limits)), own=own)
 
 
 async def told(
-    readers: Pool, order: str, scraper: str = "own_evil", params: Mapping[str, Any] | None = None
+    pool: Pool, order: str, scraper: str = "own_evil", params: Mapping[str, Any] | None = None
 ) -> Record | Failed:
     body = order.encode()
     reply = Reply(200, "http://a.example/", {"content-type": "text/html"}, body, len(body))
-    return await readers.extract(scraper, reply, params=params, links=True)
+    return await pool.extract(scraper, reply, params=params, links=True)
 
 
-async def ok(readers: Pool) -> int:
+async def ok(pool: Pool) -> int:
     """A normal page; returns which process read it."""
-    record = await told(readers, "fine", "own_fine", {"a": [1]})
+    record = await told(pool, "fine", "own_fine", {"a": [1]})
     assert isinstance(record, Record), record
     found = orjson.loads(record.content)
     assert (found["body"], found["params"]) == ("fine", {"a": [1]})
@@ -48,9 +48,9 @@ def failed(outcome: Record | Failed) -> Failed:
     return outcome
 
 
-def nursery_of(readers: Pool) -> int:
-    assert readers._of_own.link is not None
-    return readers._of_own.link._process.pid
+def fork_server_of(pool: Pool) -> int:
+    assert pool._own_group.client is not None
+    return pool._own_group.client._process.pid
 
 
 async def until_alone(number: int) -> None:
@@ -97,44 +97,44 @@ HARM = {
 
 
 async def test_a_scraper_that_misbehaves_harms_only_its_page() -> None:
-    async with pool(memory_bytes=256 * 2**20) as readers:
-        await ok(readers)
-        nursery = nursery_of(readers)
+    async with new_pool(memory_bytes=256 * 2**20) as pool:
+        await ok(pool)
+        fork_server = fork_server_of(pool)
         for order, (kind, word) in HARM.items():
             outcome, *others = await asyncio.gather(
-                told(readers, order), *(told(readers, "fine", "own_fine") for _ in range(5))
+                told(pool, order), *(told(pool, "fine", "own_fine") for _ in range(5))
             )
             assert failed(outcome).kind is kind, (order, outcome)
             assert word in outcome.error, order
             assert all(isinstance(other, Record) for other in others), order
-            await ok(readers)
-            assert nursery_of(readers) == nursery, "the process that makes readers is the same"
-            await until_alone(nursery)
+            await ok(pool)
+            assert fork_server_of(pool) == fork_server, "the fork server is the same"
+            await until_alone(fork_server)
 
 
 async def test_one_that_takes_longer_than_it_may_harms_only_its_page() -> None:
-    async with pool(seconds=3.0) as readers:
-        await ok(readers)
+    async with new_pool(seconds=3.0) as pool:
+        await ok(pool)
         hung, silent, *others = await asyncio.gather(
-            told(readers, "hang"), told(readers, "patch socket"),
-            *(told(readers, "fine", "own_fine") for _ in range(5)),
+            told(pool, "hang"), told(pool, "patch socket"),
+            *(told(pool, "fine", "own_fine") for _ in range(5)),
         )  # fmt: skip
         for outcome in (hung, silent):
             assert failed(outcome).kind is Kind.EXTRACT_TIMEOUT
             assert "not done" in outcome.error
         assert all(isinstance(other, Record) for other in others)
-        await until_alone(nursery_of(readers))
+        await until_alone(fork_server_of(pool))
 
 
 async def test_scrapers_that_hang_hold_up_no_page_of_others() -> None:
-    async with pool(processes=1) as readers:
-        await ok(readers)
-        hanging = [asyncio.ensure_future(told(readers, "hang")) for _ in range(5)]
+    async with new_pool(processes=1) as pool:
+        await ok(pool)
+        hanging = [asyncio.ensure_future(told(pool, "hang")) for _ in range(5)]
         try:
             async with asyncio.timeout(PATIENCE):
-                while len(psutil.Process(nursery_of(readers)).children()) < 2:
+                while len(psutil.Process(fork_server_of(pool)).children()) < 2:
                     await asyncio.sleep(0.01)  # the second reads since the first stepped aside
-            assert isinstance(await told(readers, "x", "raw"), Record)
+            assert isinstance(await told(pool, "x", "raw"), Record)
             assert not any(one.done() for one in hanging)
         finally:
             for one in hanging:
@@ -146,23 +146,23 @@ async def test_scrapers_that_hang_hold_up_no_page_of_others() -> None:
 async def test_what_does_no_harm_is_no_failure(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CURTSY_KEY", "secret")
     monkeypatch.setenv("DATABASE_URL", "postgresql://u:secret@h/d")
-    async with pool() as readers:
-        outcome = await told(readers, order)
+    async with new_pool() as pool:
+        outcome = await told(pool, order)
         assert isinstance(outcome, Record), outcome
-        await until_alone(nursery_of(readers))
+        await until_alone(fork_server_of(pool))
 
 
 async def test_every_page_has_a_process_of_its_own() -> None:
-    async with pool(processes=1) as readers:
-        assert len({await ok(readers) for _ in range(5)}) == 5
-        assert isinstance(await told(readers, "patch"), Record)
-        assert isinstance(await told(readers, "is-patched"), Record)
+    async with new_pool(processes=1) as pool:
+        assert len({await ok(pool) for _ in range(5)}) == 5
+        assert isinstance(await told(pool, "patch"), Record)
+        assert isinstance(await told(pool, "is-patched"), Record)
 
 
 async def test_what_is_printed_goes_to_the_log_and_has_an_end() -> None:
-    async with pool() as readers:
-        few = await told(readers, "print 2")
-        many = await told(readers, "print 20000")
+    async with new_pool() as pool:
+        few = await told(pool, "print 2")
+        many = await told(pool, "print 20000")
     assert isinstance(few, Record)
     assert [(level, text[:9]) for level, text in few.lines] == [
         ("INFO", "line 0 xx"), ("INFO", "line 1 xx"), ("WARNING", "to stderr"),
@@ -173,9 +173,9 @@ async def test_what_is_printed_goes_to_the_log_and_has_an_end() -> None:
 
 
 async def test_the_traceback_names_the_file_and_the_line_and_nothing_of_ours() -> None:
-    async with pool() as readers:
+    async with new_pool() as pool:
         for order in ("raise nonsense", "broken No prices."):
-            trace = failed(await told(readers, order)).traceback or ""
+            trace = failed(await told(pool, order)).traceback or ""
             line = EVIL.read_text().splitlines().index("    deeds[order](rest)") + 1
             assert f'File "{EVIL}", line {line}, in own_evil' in trace
             assert "extract" not in trace.replace(str(EVIL.parent), "")
@@ -184,16 +184,16 @@ async def test_the_traceback_names_the_file_and_the_line_and_nothing_of_ours() -
 
 @pytest.mark.parametrize("order", ["odd broken", "odd error"])
 async def test_a_sentence_with_odd_characters_is_told_without_them(order: str) -> None:
-    async with pool() as readers:
-        outcome = failed(await told(readers, order))
+    async with new_pool() as pool:
+        outcome = failed(await told(pool, order))
     assert "No prices ?." in outcome.error
     assert "No prices ?." in (outcome.traceback or "")
     assert outcome.lines == (("INFO", "said ?"),)
 
 
 async def test_records_have_the_form_of_a_listing_with_keys_and_chosen_links() -> None:
-    async with pool() as readers:
-        record = await told(readers, "x", "own_listing")
+    async with new_pool() as pool:
+        record = await told(pool, "x", "own_listing")
     assert isinstance(record, Record)
     found = orjson.loads(record.content)
     assert [one["fields"]["id"] for one in found["records"]] == [1, 2]
@@ -216,8 +216,11 @@ async def test_there_is_no_network_neither_for_a_page_nor_at_import(tmp_path: Pa
             "except PermissionError:\n    refused = True\n"
             "@scraper\ndef own_fine(page):\n    return {'refused': refused}\n"
         )
-        async with pool() as readers, pool(early) as others:
-            assert "no network" in failed(await told(readers, f"connect {host}:{port}")).error
+        async with new_pool() as pool, new_pool(early) as others:
+            assert (
+                "may not use the network"
+                in failed(await told(pool, f"connect {host}:{port}")).error
+            )
             at_import = await told(others, "x", "own_fine")
         with pytest.raises(TimeoutError):
             canary.accept()
@@ -229,36 +232,36 @@ async def test_there_is_no_network_neither_for_a_page_nor_at_import(tmp_path: Pa
 async def test_a_file_that_no_longer_imports_fails_pages_and_says_why(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("import nowhere_to_be_found")
-    async with pool(file) as readers:
-        error = failed(await told(readers, "x", "own_fine"))
+    async with new_pool(file) as pool:
+        error = failed(await told(pool, "x", "own_fine"))
         assert error.kind is Kind.EXTRACT_FAILED
         assert "cannot be imported (ModuleNotFoundError)" in error.error
-        assert isinstance(await told(readers, "<li><b>x</b>" * 2, "raw"), Record), "others go on"
+        assert isinstance(await told(pool, "<li><b>x</b>" * 2, "raw"), Record), "others go on"
 
 
 async def test_a_file_that_hangs_when_it_is_imported_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool_module, "NURSERY_SECONDS", 2.0)
+    monkeypatch.setattr(pool_module, "FORK_SECONDS", 2.0)
     file = tmp_path / "mine.py"
     file.write_text("while True: pass")
-    async with pool(file) as readers:
-        error = failed(await told(readers, "x", "own_fine"))
+    async with new_pool(file) as pool:
+        error = failed(await told(pool, "x", "own_fine"))
         assert error.kind is Kind.EXTRACT_TIMEOUT
         file.write_text(EVIL.read_text())
-        monkeypatch.setattr(pool_module, "NURSERY_SECONDS", PATIENCE)
-        await ok(readers)
+        monkeypatch.setattr(pool_module, "FORK_SECONDS", PATIENCE)
+        await ok(pool)
 
 
 async def test_a_child_made_ready_reads_the_first_page() -> None:
-    async with pool() as readers:
-        await readers.prepare("own_fine")
-        [ready] = psutil.Process(nursery_of(readers)).children()
-        assert await ok(readers) == ready.pid
+    async with new_pool() as pool:
+        await pool.prepare("own_fine")
+        [ready] = psutil.Process(fork_server_of(pool)).children()
+        assert await ok(pool) == ready.pid
 
 
 def test_the_pool_knows_what_it_was_told_of() -> None:
-    readers = pool()
-    assert readers.knows("own_fine")
-    assert readers.knows("article")
-    assert not readers.knows("magic")
+    pool = new_pool()
+    assert pool.knows("own_fine")
+    assert pool.knows("article")
+    assert not pool.knows("magic")

@@ -26,9 +26,9 @@ def told(scraper: str, file: Path, own: Path = OWN) -> Any:
     params = {"file": str(file), "folder": str(file.parent / "folder")}
 
     async def read() -> Record | Failed:
-        async with Pool(ExtractLimits(processes=1, seconds=30), own=known) as readers:
+        async with Pool(ExtractLimits(processes=1, seconds=30), own=known) as pool:
             reply = Reply(200, "http://a.example/", {}, b"", 0)
-            return await readers.extract(scraper, reply, params=params)
+            return await pool.extract(scraper, reply, params=params)
 
     outcome = asyncio.run(read())
     assert isinstance(outcome, Record), outcome

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from curtsy.errors import BadSetting
-from curtsy.extract.inspection import inspected
+from curtsy.extract.inspection import inspect_scrapers
 
 FINE = '''
 from curtsy.scrapers import scraper
@@ -33,7 +33,7 @@ def written(folder: Path, text: str, name: str = "mine.py") -> str:
 def test_names_and_first_lines_are_found_and_nothing_is_imported_here(folder: Path) -> None:
     file = written(folder, f"print('noise')\n{FINE.format(name='one')}{FINE.format(name='two')}")
     before = set(sys.modules)
-    own = inspected([file])
+    own = inspect_scrapers([file])
     assert own.files == (file,)
     assert own.docs == {"one": "What it does.", "two": "What it does."}
     assert not [name for name in set(sys.modules) - before if "mine" in name]
@@ -42,7 +42,7 @@ def test_names_and_first_lines_are_found_and_nothing_is_imported_here(folder: Pa
 
 def test_without_files_and_packages_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subprocess.run", None)
-    assert inspected([]).docs == {}
+    assert inspect_scrapers([]).docs == {}
 
 
 def test_a_file_finds_its_neighbours(folder: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_file_finds_its_neighbours(folder: Path) -> None:
         "from neighbour_of_mine import NAME\nfrom curtsy.scrapers import scraper\n"
         "mine = scraper(name=NAME)(lambda page: None)\n"
     )
-    assert set(inspected([written(folder, text)]).docs) == {"helped"}
+    assert set(inspect_scrapers([written(folder, text)]).docs) == {"helped"}
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,10 @@ def test_a_file_finds_its_neighbours(folder: Path) -> None:
         ("import socket; socket.socket()", "PermissionError"),
         ("x = bytearray(8 * 2**30)", "MemoryError"),
         ("x = 1", "has no scraper"),
-        (FINE.format(name="article"), "name of one that is built in"),
-        (FINE.format(name="seo"), "name of one that is built in"),
-        (FINE.format(name="Shouting"), "a name that cannot be"),
-        (FINE.format(name="a" * 61), "a name that cannot be"),
+        (FINE.format(name="article"), "name of a built-in scraper"),
+        (FINE.format(name="seo"), "name of a built-in scraper"),
+        (FINE.format(name="Shouting"), "an invalid name"),
+        (FINE.format(name="a" * 61), "an invalid name"),
         (FINE.format(name="f").replace("def f", "async def f"), "is async"),
         (FINE.format(name="f").replace("@scraper", "@scraper(key='')"), "key"),
     ],
@@ -80,34 +80,36 @@ def test_a_file_that_cannot_be_used_is_refused_with_the_reason(
 ) -> None:
     file = written(folder, text)
     with pytest.raises(BadSetting) as refused:
-        inspected([file])
+        inspect_scrapers([file])
     assert str(refused.value).startswith(f"SCRAPERS: {file} ")
     assert word in str(refused.value)
     assert "importlib" not in str(refused.value)
 
 
 def test_a_file_that_is_not_there_is_refused(folder: Path) -> None:
-    with pytest.raises(BadSetting, match="not a Python file that is there"):
-        inspected([str(folder / "nowhere.py")])
+    with pytest.raises(BadSetting, match="does not exist or is not a Python file"):
+        inspect_scrapers([str(folder / "nowhere.py")])
 
 
 def test_a_file_that_never_ends_is_given_up_and_leaves_nothing(folder: Path) -> None:
     before = len(psutil.Process().children())
     with pytest.raises(BadSetting, match="within 1 s"):
-        inspected([written(folder, "while True: pass")], seconds=1)
+        inspect_scrapers([written(folder, "while True: pass")], seconds=1)
     assert len(psutil.Process().children()) == before
 
 
 def test_a_name_that_two_files_have_is_refused(folder: Path) -> None:
     files = [written(folder, FINE.format(name="same"), name) for name in ("a.py", "b.py")]
-    with pytest.raises(BadSetting, match=r"b\.py has a scraper 'same', and so has another"):
-        inspected(files)
+    with pytest.raises(
+        BadSetting, match=r"b\.py has a scraper 'same', but that name is already taken"
+    ):
+        inspect_scrapers(files)
 
 
 def test_it_knows_no_secrets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CURTSY_DATABASE_URL", "postgresql://u:secret@h/d")
     text = "import os\nassert not [n for n in os.environ if n.startswith('CURTSY')]\n"
-    assert inspected([written(folder, text + FINE.format(name="one"))]).docs
+    assert inspect_scrapers([written(folder, text + FINE.format(name="one"))]).docs
 
 
 @pytest.fixture
@@ -127,12 +129,12 @@ def package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_scrapers_of_installed_packages_are_found(package: Path) -> None:
-    assert set(inspected([]).docs) == {"packaged"}
+    assert set(inspect_scrapers([]).docs) == {"packaged"}
     package.write_text("[curtsy.scrapers]\nmine = a_package_of_mine:packaged\n")
-    assert set(inspected([]).docs) == {"packaged"}
+    assert set(inspect_scrapers([]).docs) == {"packaged"}
     package.write_text("[curtsy.scrapers]\nmine = a_package_of_mine:nothing\n")
     with pytest.raises(BadSetting, match="The package a-package-of-mine cannot be imported"):
-        inspected([])
+        inspect_scrapers([])
     package.write_text("[curtsy.scrapers]\nmine = os:getcwd\n")
     with pytest.raises(BadSetting, match="it has no @scraper"):
-        inspected([])
+        inspect_scrapers([])

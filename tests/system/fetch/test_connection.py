@@ -158,27 +158,27 @@ async def test_a_url_that_is_not_canonical_is_not_sent(serve: Serve, tail: str) 
 async def test_a_connection_is_kept_for_a_while_only(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_pool, "KEPT_SECONDS", 0.05)
+    monkeypatch.setattr(connection_pool, "IDLE_SECONDS", 0.05)
     monkeypatch.setattr(connection_pool, "_SWEEP_SECONDS", 0.02)
     site = await serve(page(b"page"))
     async with fetcher() as open_fetcher:
         await open_fetcher.fetch(Request(site.url))
         async with asyncio.timeout(2):
             await site.left()
-        assert open_fetcher._kept._idle == {}
+        assert open_fetcher._pool._idle == {}
 
 
 async def test_only_so_many_connections_are_kept(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_pool, "MOST_KEPT", 2)
+    monkeypatch.setattr(connection_pool, "MOST_IDLE", 2)
     sites = [await serve(page(b"page")) for _ in range(4)]
     async with fetcher() as open_fetcher:
         for site in sites:
             await open_fetcher.fetch(Request(site.url))
         async with asyncio.timeout(2):
             await asyncio.gather(*(site.left() for site in sites[2:]))
-        assert open_fetcher._kept._count == 2
+        assert open_fetcher._pool._count == 2
 
 
 async def test_a_name_is_looked_up_once_for_all_who_ask_and_then_remembered(
@@ -196,7 +196,7 @@ async def test_a_name_is_looked_up_once_for_all_who_ask_and_then_remembered(
     assert found == [["127.0.0.1"]] * 5
     assert await names.addresses("a.example") == ["127.0.0.1"]
     assert asked == ["a.example"]
-    monkeypatch.setattr(resolver, "ADDRESSES_KEPT_SECONDS", -1.0)
+    monkeypatch.setattr(resolver, "CACHE_SECONDS", -1.0)
     await names.addresses("b.example")
     await names.addresses("b.example")
     assert asked == ["a.example", "b.example", "b.example"]

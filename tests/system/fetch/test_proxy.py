@@ -82,7 +82,7 @@ async def test_a_proxy_that_wants_another_password_is_told_of_and_no_page_is_los
     proxy = await serve_proxy(serve, login=True)
     for own in (proxy.url, with_login(proxy, "user:p%40ss")):
         outcome = failed_by(await get(Request(site.url, proxy=own)), proxy.url)
-        assert "the proxy answered 407: it wants a user name and password" in outcome.error
+        assert "the proxy answered 407: it requires a user name and password" in outcome.error
     assert site.connections == 0
 
 
@@ -127,7 +127,7 @@ async def test_a_name_is_judged_at_every_request_because_the_proxy_looks_it_up_a
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = iter([["127.0.0.1"], ["10.0.0.1"]])
-    monkeypatch.setattr(resolver, "ADDRESSES_KEPT_SECONDS", -1.0)
+    monkeypatch.setattr(resolver, "CACHE_SECONDS", -1.0)
     monkeypatch.setattr(resolver, "addresses_of", lambda _host: next(found))
     proxy = await serve(page(b"page"))
     async with fetcher() as open_fetcher:
@@ -168,7 +168,7 @@ async def test_a_kept_connection_serves_only_its_own_proxy_and_origin(
             for whom, own in asked:
                 body = page_of(await open_fetcher.fetch(Request(whom.url, proxy=own)))
                 assert body == (b"one" if whom is site else b"two")
-        assert open_fetcher._kept._count == len(asked)
+        assert open_fetcher._pool._count == len(asked)
     assert (proxy.connections, other_proxy.connections) == (4, 2)
     assert len(proxy.requests) == (4 if secure else 12)
     assert site.connections == (4 if secure else 1 + 9)
@@ -262,8 +262,8 @@ def answers_and_waits(*pieces: bytes) -> Script:
         (answers_and_waits(b"HTTP/2 200 OK\r\n\r\n"), "the proxy sent what is not HTTP"),
         (answers_and_waits(b"HTTP/1.1 2000\r\n\r\n"), "the proxy sent what is not HTTP"),
         (answers_and_waits(b"HTTP/1.1 \n\n"), "the proxy sent what is not HTTP"),
-        (once(), "the proxy broke the connection off"),
-        (once(b"HTTP/1.1 200 OK\r\nVia"), "the proxy broke the connection off"),
+        (once(), "the proxy closed the connection"),
+        (once(b"HTTP/1.1 200 OK\r\nVia"), "the proxy closed the connection"),
         (answers_and_waits(b"HTTP/1.1 200 OK\r\n\r\nmore"), "the proxy sent more than its answer"),
         (endless(b"HTTP/1.1 200 OK\r\nVia: ", b"a" * 9999), "the proxy sent more than 16384 bytes"),
         (endless(b"HTTP/1.1 200 OK\r\nVia: ", b"a"), "not in time"),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curtsy.fetch import cookies
-from curtsy.fetch.request import Request, spelled
+from curtsy.fetch.request import Request, encode
 from curtsy.model.outcome import Reply
 
 NOW = 1_800_000_000_000
@@ -16,7 +16,7 @@ def jar(*lines: str, at: str = HERE, before: tuple[cookies.Cookie, ...] = ()) ->
     cookies.Cookie, ...
 ]:  # fmt: skip
     reply = Reply(302, at, {"set-cookie": "\n".join(lines)}, b"", 0)
-    return cookies.after(before, reply, NOW)
+    return cookies.updated(before, reply, NOW)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_the_longest_path_comes_first() -> None:
 
 def test_they_survive_being_carried() -> None:
     made = jar("a=1; Path=/; Domain=a.example; Secure", "b=é ü".encode().decode("latin-1"), "c=3")
-    assert cookies.carried(cookies.to_carry(made)) == made
-    assert cookies.carried(None) == ()
+    assert cookies.load(cookies.dump(made)) == made
+    assert cookies.load(None) == ()
 
 
 def test_their_number_and_size_are_bounded() -> None:
@@ -94,6 +94,6 @@ def test_their_number_and_size_are_bounded() -> None:
 
 @given(lines=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n")), max_size=5))
 def test_whatever_is_set_can_be_sent(lines: list[str]) -> None:
-    made = cookies.carried(cookies.to_carry(jar(*lines)))
+    made = cookies.load(cookies.dump(jar(*lines)))
     shown = cookies.header(made, HERE)
-    spelled(Request(HERE, (("Cookie", shown or ""),)), "")
+    encode(Request(HERE, (("Cookie", shown or ""),)), "")

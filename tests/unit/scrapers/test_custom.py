@@ -81,7 +81,7 @@ def test_the_log_has_bounds() -> None:
     assert len(seen.lines) == MOST_LINES
     assert all(len(text) <= LONGEST_LINE for _level, text in seen.lines)
     assert seen.lines[-1][1] == "151 more lines were dropped."
-    with pytest.raises(ValueError, match="no level"):
+    with pytest.raises(ValueError, match="not a level"):
         seen.log("x", "LOUD")  # type: ignore[arg-type]
 
 
@@ -142,8 +142,8 @@ def test_an_empty_page_and_one_that_only_leads_on_are_successes() -> None:
 @pytest.mark.parametrize(
     ("returned", "word"),
     [
-        (7, "gave back int"),
-        ("text", "gave back str"),
+        (7, "returned int"),
+        ("text", "returned str"),
         ([1], r"records[0] is of type int"),
         (Found(record=[1]), "The record is of type list"),  # type: ignore[arg-type]
         (Found(record={"a": 1}, records=[]), "both"),
@@ -201,7 +201,7 @@ def test_it_is_tried_on_a_saved_page_in_one_line(tmp_path: Path) -> None:
     assert try_on(mine, HTML.encode(), url=URL).records
     with pytest.raises(Broken, match="nothing usable"):
         try_on(gives(None), saved, url=URL)
-    with pytest.raises(ValueError, match="no scraper"):
+    with pytest.raises(ValueError, match="not a scraper"):
         try_on(lambda page: None, saved, url=URL)
 
 
@@ -235,4 +235,4 @@ def test_one_record_cannot_pass_for_several() -> None:
     for record in ({"records": 12}, {"records": [], "next": None, "empty": False, "more": 1}):
         assert stored(record) == record
     several = {"records": [{"key": "k", "fields": {}}], "next": None, "empty": False}
-    assert "give back Found(records=…)" in why_not(several)
+    assert "return Found(records=…)" in why_not(several)

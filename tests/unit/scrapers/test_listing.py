@@ -130,7 +130,7 @@ def test_a_page_where_nothing_matches_is_broken_and_says_which_selectors() -> No
         told = why_not(html)
         for word in ("'article'", "'section.books'", "'.no-results'", "may have changed"):
             assert word in told
-    assert "give the recipe a list or an empty" in why_not("<p>x", list=None, empty=None)
+    assert "add list or empty to the recipe" in why_not("<p>x", list=None, empty=None)
 
 
 def test_records_outside_of_a_list_that_is_missing_do_not_count() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curtsy.scrapers.recipe import BadRecipe, Field, Recipe, recipe_from, recipe_to
+from curtsy.scrapers.recipe import BadRecipe, Field, Recipe, parse_recipe, recipe_to_json
 from curtsy.scrapers.selectors import problem_of
 
 LEAST = {"record": "li", "fields": {"title": "h2"}}
@@ -15,20 +15,20 @@ LEAST = {"record": "li", "fields": {"title": "h2"}}
 
 def problems_of(**changes: Any) -> list[str]:
     with pytest.raises(BadRecipe) as bad:
-        recipe_from(LEAST | changes)
+        parse_recipe(LEAST | changes)
     assert all(problem.endswith(".") for problem in bad.value.problems)
     return bad.value.problems
 
 
 def test_a_plain_selector_is_short_for_a_field() -> None:
-    assert recipe_from(LEAST) == Recipe("li", {"title": Field("h2")}, ("title",))
+    assert parse_recipe(LEAST) == Recipe("li", {"title": Field("h2")}, ("title",))
 
 
 def test_the_key_is_the_url_where_there_is_one_and_else_everything() -> None:
-    assert recipe_from(LEAST | {"fields": {"b": "b", "a": "i"}}).key == ("a", "b")
+    assert parse_recipe(LEAST | {"fields": {"b": "b", "a": "i"}}).key == ("a", "b")
     fields = {"b": "b", "url": {"css": "a", "kind": "url"}}
-    assert recipe_from(LEAST | {"fields": fields}).key == ("url",)
-    assert recipe_from(LEAST | {"fields": fields, "key": ["b"]}).key == ("b",)
+    assert parse_recipe(LEAST | {"fields": fields}).key == ("url",)
+    assert parse_recipe(LEAST | {"fields": fields, "key": ["b"]}).key == ("b",)
 
 
 def test_every_problem_is_told_at_once() -> None:
@@ -68,7 +68,7 @@ def test_what_is_out_of_bounds_is_refused(said: dict[str, Any], word: str) -> No
 @pytest.mark.parametrize("said", [None, [], "li", 7])
 def test_what_is_no_recipe_at_all_is_refused(said: Any) -> None:
     with pytest.raises(BadRecipe):
-        recipe_from(said)
+        parse_recipe(said)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ RECIPES = st.dictionaries(NAMES, FIELDS, min_size=1, max_size=5).flatmap(
 
 @given(RECIPES)
 def test_a_recipe_written_down_is_the_same_recipe(recipe: Recipe) -> None:
-    assert recipe_from(recipe_to(recipe)) == recipe
+    assert parse_recipe(recipe_to_json(recipe)) == recipe
 
 
 JSON = st.recursive(
@@ -142,7 +142,7 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(["record", "fields", "key", "list", "next", "x"]), JSON))
 def test_whatever_is_said_is_a_recipe_or_refused(said: dict[str, Any]) -> None:
     with suppress(BadRecipe):
-        assert isinstance(recipe_from(said), Recipe)
+        assert isinstance(parse_recipe(said), Recipe)
 
 
 @given(st.text(alphabet="ab.#[]()='\"\\/*:>+~|, \nnothasis", max_size=40))

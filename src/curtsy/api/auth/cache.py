@@ -41,7 +41,7 @@ class ReadCache(Generic[Key, Value]):
             return entry[1]
         try:
             async with asyncio.timeout(ANSWER_WITHIN_SECONDS):
-                value = await self._reads.ask(key)
+                value = await self._reads.submit(key)
         except TimeoutError:
             raise StoreAway(f"no answer within {ANSWER_WITHIN_SECONDS:g} seconds") from None
         if value is not None:

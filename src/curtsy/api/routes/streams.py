@@ -119,8 +119,7 @@ async def follow_job_log(
 async def _own_job(socket: WebSocket, backend: Backend, job_id: str) -> Any:
     require_job_id(job_id)
     await require_own_job(socket, backend, job_id)
-    row = await backend.job(job_id)
-    return row
+    return await backend.job(job_id)
 
 
 def _place(last_event_id: str | None) -> Place | None:

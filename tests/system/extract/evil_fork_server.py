@@ -1,4 +1,4 @@
-"""A nursery whose children know one scraper more."""
+"""A fork server whose children know one more scraper."""
 
 import socket
 import sys
