@@ -32,7 +32,7 @@ from curtsy.cli.commands import (
 )
 from curtsy.cli.console.errors import told
 from curtsy.cli.console.help import Command, Group
-from curtsy.cli.console.output import say
+from curtsy.cli.console.output import echo
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 Functions = tuple[Callable[..., None], ...]
@@ -62,7 +62,7 @@ GROUPS: dict[str, tuple[str, Functions]] = {
 
 def _show_version(asked: bool) -> None:
     if asked:
-        say(f"curtsy {__version__}")
+        echo(f"curtsy {__version__}")
         raise typer.Exit
 
 
@@ -80,22 +80,22 @@ def _options(
 
 
 def _made() -> typer.Typer:
-    made = typer.Typer(
+    created = typer.Typer(
         name="curtsy", cls=Group, rich_markup_mode=None, pretty_exceptions_enable=False,
         context_settings=HELP_NAMES,
     )  # fmt: skip
-    made.callback()(_options)
+    created.callback()(_options)
     for heading, functions in COMMANDS.items():
         for function in functions:
             name = function.__name__.rstrip("_").replace("_", "-")  # `try` is a word of Python's
-            made.command(name, cls=Command, rich_help_panel=heading)(function)
+            created.command(name, cls=Command, rich_help_panel=heading)(function)
     for name, (purpose, functions) in GROUPS.items():
         group = typer.Typer(cls=Group, help=purpose, rich_markup_mode=None)
         for function in functions:
             group.command(cls=Command)(function)
         panel = "Schedules" if name == "schedules" else "Operation"
-        made.add_typer(group, name=name, rich_help_panel=panel)
-    return made
+        created.add_typer(group, name=name, rich_help_panel=panel)
+    return created
 
 
 commands = _made()

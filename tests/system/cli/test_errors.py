@@ -78,7 +78,7 @@ def test_a_question_in_the_wrong_folder_makes_no_database(
 def test_what_answers_but_is_no_curtsy_is_told(curtsy: Curtsy, pages: PracticeProcess) -> None:
     for command in (("jobs",), ("status", JOB), ("doctor",)):
         sentence = curtsy(*command, url=pages.url(0, "")).sentence()
-        assert "what answers is no curtsy" in sentence
+        assert "the server there is not curtsy" in sentence
 
 
 def test_a_password_in_an_address_is_not_shown(curtsy: Curtsy) -> None:

@@ -116,4 +116,4 @@ def test_what_takes_longer_than_a_second_says_so(site: Site, tmp_path: Path) -> 
         shows.shows("Looking for jobs")
         site.let_go.set()
         assert shows.ended() == 1
-        assert "what answers is no curtsy" in shows.shown
+        assert "the server there is not curtsy" in shows.shown

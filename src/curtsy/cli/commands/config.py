@@ -3,7 +3,7 @@
 import os
 
 from curtsy.cli.console.connection import AsJson
-from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted
 
@@ -30,11 +30,11 @@ def check(as_json: AsJson = False) -> None:
     came_from = origins()
     rows = [(name.upper(), shown(name, value), came_from[name]) for name, value in settings]
     if as_json:
-        say_json([{"name": n, "value": getattr(settings, n.lower()) if n != "DATABASE_URL" else v,
+        echo_json([{"name": n, "value": getattr(settings, n.lower()) if n != "DATABASE_URL" else v,
                    "from": origin} for n, v, origin in rows])  # fmt: skip
     else:
-        say("\n".join(table(("setting", "value", "from"), rows, cut=("value", "from"))))
-    tell = note if as_json else say
+        echo("\n".join(table(("setting", "value", "from"), rows, cut=("value", "from"))))
+    tell = note if as_json else echo
     for file, sections, what in files:
         if sections is not None:
             tell(f"\n{file} describes {counted(len(sections), what)}.")

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from curtsy.cli.commands.jobs import Wait, show_status
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.exit_codes import exit_code
-from curtsy.cli.console.job_wait import warn_if_nobody_fetches, watched
-from curtsy.cli.console.output import say, say_json
-from curtsy.cli.console.progress import patience
+from curtsy.cli.console.job_wait import warn_without_worker, watch_job
+from curtsy.cli.console.output import echo, echo_json
+from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.startup import run
-from curtsy.cli.console.url_arguments import File, Urls, given
+from curtsy.cli.console.url_arguments import File, Urls, read_urls
 
 
 class Reach(StrEnum):
@@ -56,22 +56,24 @@ def crawl(
     """
     params = {"scope": scope.value, "include": include or [], "exclude": exclude or [],
               "max_pages": max_pages}  # fmt: skip
-    body = {"spider": spider, "start_urls": given(urls, file), "depth": depth,
+    body = {"spider": spider, "start_urls": read_urls(urls, file), "depth": depth,
             "ignore_cache": ignore_cache, "params": params}  # fmt: skip
     run(_crawl(url, body, wait=wait, as_json=as_json))
 
 
 async def _crawl(url: str | None, body: dict[str, Any], *, wait: bool, as_json: bool) -> None:
-    async with talk(url, makes=True) as api:
-        with patience("Submitting the crawl"):
-            made = await api.ask("POST", "/crawl", body=body)
+    async with open_api(url, create=True) as api:
+        with spinner("Submitting the crawl"):
+            created = await api.request("POST", "/crawl", body=body)
         if not as_json:
-            known = f" (the same as at {made['cached_at']})" if made["cached"] else ""
-            say(f"{made['job_id']}: a crawl{known}; `curtsy logs -f {made['job_id']}` follows it.")
+            known = f" (the same as at {created['cached_at']})" if created["cached"] else ""
+            echo(
+                f"{created['job_id']}: a crawl{known}; `curtsy logs -f {created['job_id']}` follows it."
+            )
         elif not wait:
-            say_json(made)
+            echo_json(created)
         if wait:
-            ended = await watched(api, made["job_id"], len(body["start_urls"]))
+            ended = await watch_job(api, created["job_id"], len(body["start_urls"]))
             show_status(ended, as_json=as_json)
             raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
-        await warn_if_nobody_fetches(api)
+        await warn_without_worker(api)

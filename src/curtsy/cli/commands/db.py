@@ -7,7 +7,7 @@ import typer
 from curtsy.cli.console.connection import AsJson
 from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.exit_codes import FAILED
-from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.startup import run, settings_for
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ def upgrade(as_json: AsJson = False) -> None:
     """
     before, after = run(_upgrade(settings_for()), doing="Upgrading the schema")
     if as_json:
-        say_json({"schema": after, "before": before, "upgraded": before != after})
+        echo_json({"schema": after, "before": before, "upgraded": before != after})
     elif before == after:
-        say(f"Schema {after}: it was current.")
+        echo(f"Schema {after}: it was current.")
     else:
-        say(f"Schema {after}: upgraded from {before or 'an empty database'}.")
+        echo(f"Schema {after}: upgraded from {before or 'an empty database'}.")
 
 
 def check(as_json: AsJson = False) -> None:
@@ -36,9 +36,9 @@ def check(as_json: AsJson = False) -> None:
     require_file(settings)
     wanted, found = run(_check(settings), doing="Comparing the schema")
     if as_json:
-        say_json({"schema": wanted, "current": not found, "differences": found})
+        echo_json({"schema": wanted, "current": not found, "differences": found})
     elif not found:
-        say(f"Schema {wanted}: current.")
+        echo(f"Schema {wanted}: current.")
     else:
         left = len(found) - DIFFERENCES_SHOWN
         more = f" and {left} more" if left > 0 else ""

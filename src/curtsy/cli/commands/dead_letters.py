@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.output import require_yes, say, say_json
+from curtsy.cli.console.output import echo, echo_json, require_yes
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, moment
+from curtsy.cli.console.text import counted, to_minute
 from curtsy.model.failure_kinds import Kind
 
 Cause = Annotated[
@@ -46,17 +46,17 @@ def dead_letters(
     if not (retry or resolve):
         found = run(_found(url, which | {"limit": limit}), doing="Looking for dead letters")
         if as_json:
-            say_json(found)
+            echo_json(found)
         else:
-            say(_page(found))
+            echo(_page(found))
         return
     chosen: dict[str, Any] = {name: value for name, value in which.items() if value}
     _settle(url, "retry" if retry else "resolve", chosen or {"all": True}, yes=yes, as_json=as_json)
 
 
 async def _found(url: str | None, query: dict[str, Any]) -> dict[str, Any]:
-    async with talk(url) as api:
-        found: dict[str, Any] = await api.ask("GET", "/dead-letters", query=query)
+    async with open_api(url) as api:
+        found: dict[str, Any] = await api.request("GET", "/dead-letters", query=query)
         return found
 
 
@@ -67,7 +67,7 @@ def _page(found: dict[str, Any]) -> str:
         (g["kind"], f"{g['count']}{'+' if g['count_is_capped'] else ''}", g["means"])
         for g in found["groups"]
     ]
-    rows = [(str(x["id"]), x["kind"], moment(x["created_at"]), x["url"], x["error"])
+    rows = [(str(x["id"]), x["kind"], to_minute(x["created_at"]), x["url"], x["error"])
             for x in found["letters"]]  # fmt: skip
     return "\n".join([
         "By cause", *table(("kind", "pages", "it means that"), groups, cut=("it means that",)),
@@ -84,25 +84,25 @@ def _settle(url: str | None, what: str, which: dict[str, Any], *, yes: bool, as_
                                capped=preview["letters_is_capped"]))  # fmt: skip
     done = run(_do(url, path, which), doing=f"Dead letters are being {PAST[what]}")
     if as_json:
-        say_json(done)
+        echo_json(done)
     else:
         again = f", {counted(done['pages'], 'page')} to fetch again" if what == "retry" else ""
-        say(f"{counted(done['letters'], 'dead letter')} {PAST[what]}{again}.")
+        echo(f"{counted(done['letters'], 'dead letter')} {PAST[what]}{again}.")
 
 
 async def _preview(url: str | None, path: str, which: dict[str, Any]) -> dict[str, Any]:
-    async with talk(url) as api:
-        preview: dict[str, Any] = await api.ask("POST", path, body=which)
+    async with open_api(url) as api:
+        preview: dict[str, Any] = await api.request("POST", path, body=which)
         return preview
 
 
 async def _do(url: str | None, path: str, which: dict[str, Any]) -> dict[str, int]:
     """The API does so much at a time; asked until nothing is left."""
     done = {"letters": 0, "pages": 0}
-    async with talk(url) as api:
+    async with open_api(url) as api:
         left = 1
         while left:
-            answer = await api.ask("POST", path, body=which | {"preview": False})
+            answer = await api.request("POST", path, body=which | {"preview": False})
             done = {name: done[name] + answer[name] for name in done}
             left = answer["left"] if answer["letters"] else 0
     return done

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from curtsy.cli.console.connection import AsJson
-from curtsy.cli.console.job_wait import until_ended
-from curtsy.cli.console.output import note, say_json
+from curtsy.cli.console.job_wait import wait_with_progress
+from curtsy.cli.console.output import echo_json, note
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.client import ApiConnection, AsyncJob
 
@@ -49,7 +49,7 @@ def demo(as_json: AsJson = False) -> None:
     done = [one for one in found if "error" not in one]
     reasons = Counter((one["kind"], one["error"]) for one in found if "error" in one)
     if as_json:
-        say_json(_facts(done, reasons, closest))
+        echo_json(_facts(done, reasons, closest))
         return
     _show(done, reasons)
     note(f"By the papers' own logs, no two requests to one of them came closer than {closest:.3f} "
@@ -62,10 +62,10 @@ async def _scrape(settings: "Settings", urls: list[str]) -> list[dict[str, Any]]
     async with whole_engine(settings) as http:
         api = ApiConnection(http)
         body = {"articles": [{"url": url} for url in urls], "name": "demonstration"}
-        made = await api.ask("POST", "/jobs/submit", body=body)
-        job = AsyncJob(api, made["job_id"])
+        created = await api.request("POST", "/jobs/submit", body=body)
+        job = AsyncJob(api, created["job_id"])
         try:
-            await until_ended(job, made["total_articles"])
+            await wait_with_progress(job, created["total_articles"])
         except asyncio.CancelledError:
             note("Stopped: the practice newspapers close, and nothing is left behind.")
             raise

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.exit_codes import FAILED
-from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.table import facts
 from curtsy.cli.views.doctor import page, plain
@@ -39,9 +39,9 @@ def doctor(
     require_file(settings)
     schema, found = run(_examine(settings, sources), doing="Examining the database")
     if as_json:
-        say_json({"schema": schema, **plain(found)})
+        echo_json({"schema": schema, **plain(found)})
     else:
-        say(page(schema, found))
+        echo(page(schema, found))
 
 
 async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]":
@@ -57,9 +57,9 @@ async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]
 def _doctor_elsewhere(url: str, *, as_json: bool) -> None:
     found = run(_ask(url), doing="Asking")
     if as_json:
-        say_json(found)
+        echo_json(found)
     else:
-        say("\n".join(facts(found)))
+        echo("\n".join(facts(found)))
     if found["store"] != "ok":
         note("The API answers, but its database does not: look at its machine.")
         raise typer.Exit(FAILED)
@@ -68,12 +68,12 @@ def _doctor_elsewhere(url: str, *, as_json: bool) -> None:
 
 
 async def _ask(url: str) -> dict[str, Any]:
-    async with talk(url) as api:
+    async with open_api(url) as api:
         health = await api.health()
         found = {name: health[name] for name in ("status", "store", "workers", "version")}
         if found["store"] == "ok":
-            jobs = await api.ask("GET", "/jobs", query={"limit": 1, "status_filter": OPEN})
-            letters = await api.ask("GET", "/dead-letters", query={"limit": 1})
+            jobs = await api.request("GET", "/jobs", query={"limit": 1, "status_filter": OPEN})
+            letters = await api.request("GET", "/dead-letters", query={"limit": 1})
             found["open_jobs"] = jobs["total"]
             found["dead_letters"] = sum(group["count"] for group in letters["groups"])
         return found

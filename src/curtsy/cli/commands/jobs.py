@@ -6,17 +6,25 @@ from typing import Annotated, Any, Literal
 import typer
 
 from curtsy.cli.console.completion import job_ids
-from curtsy.cli.console.connection import AsJson, Url, found_jobs, talk
+from curtsy.cli.console.connection import AsJson, Url, list_jobs, open_api
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.exit_codes import exit_code
-from curtsy.cli.console.job_wait import warn_if_nobody_fetches, watched
-from curtsy.cli.console.output import note, say, say_json
-from curtsy.cli.console.progress import patience, progress
+from curtsy.cli.console.job_wait import warn_without_worker, watch_job
+from curtsy.cli.console.output import echo, echo_json, note
+from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, in_utf8, moment, second
-from curtsy.cli.console.url_arguments import File, Urls, given
-from curtsy.cli.views.results import AsLines, Format, Out, Writer, form_for, write_all, written_to
+from curtsy.cli.console.text import counted, in_utf8, to_minute, to_second
+from curtsy.cli.console.url_arguments import File, Urls, read_urls
+from curtsy.cli.views.results import (
+    AsLines,
+    Format,
+    Out,
+    Writer,
+    choose_form,
+    open_output,
+    write_all,
+)
 from curtsy.client import AsyncJob, Status
 
 _ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -65,7 +73,7 @@ def submit(
     The job is kept from the moment its id is printed, whatever happens to this command. A worker
     runs where `curtsy up` or `curtsy worker` does. With --wait the exit code says how it went.
     """
-    articles = [{"url": one, "priority": priority} for one in given(urls, file)]
+    articles = [{"url": one, "priority": priority} for one in read_urls(urls, file)]
     body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache,
                             "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
     named = {"name": in_utf8(name)} if name else {}
@@ -73,20 +81,20 @@ def submit(
 
 
 async def _submit(url: str | None, body: Any, *, wait: bool, as_json: bool) -> None:
-    async with talk(url, makes=True) as api:
-        with patience(f"Submitting {counted(len(body['articles']), 'page')}"):
-            made = await api.ask("POST", "/jobs/submit", body=body)
+    async with open_api(url, create=True) as api:
+        with spinner(f"Submitting {counted(len(body['articles']), 'page')}"):
+            created = await api.request("POST", "/jobs/submit", body=body)
         if not as_json:
-            say(f"{made['job_id']}: {made['new_articles']} to fetch, "
-                f"{made['cached_articles']} in the store already.")  # fmt: skip
+            echo(f"{created['job_id']}: {created['new_articles']} to fetch, "
+                f"{created['cached_articles']} in the store already.")  # fmt: skip
         elif not wait:
-            say_json(made)
+            echo_json(created)
         if wait:
-            ended = await watched(api, made["job_id"], made["total_articles"])
+            ended = await watch_job(api, created["job_id"], created["total_articles"])
             show_status(ended, as_json=as_json)
             raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
-        if made["new_articles"]:
-            await warn_if_nobody_fetches(api)
+        if created["new_articles"]:
+            await warn_without_worker(api)
 
 
 def status(job: JobArgument, wait: Wait = False, as_json: AsJson = False, url: Url = None) -> None:
@@ -95,10 +103,10 @@ def status(job: JobArgument, wait: Wait = False, as_json: AsJson = False, url: U
 
 
 async def _status(url: str | None, job: str, *, wait: bool) -> Status:
-    async with talk(url) as api:
+    async with open_api(url) as api:
         found = await AsyncJob(api, job).status()
         if wait and not found.is_over:
-            found = await watched(api, job, found.total)
+            found = await watch_job(api, job, found.total)
         return found
 
 
@@ -114,17 +122,17 @@ def results(
     Failures go to stderr, or into the lines of JSON. A job's results never change once they are
     there; ask again for those that come later.
     """
-    chosen = form_for(form, out, as_lines=as_lines)
-    with written_to(out) as to:
+    chosen = choose_form(form, out, as_lines=as_lines)
+    with open_output(out) as to:
         run(_results(url, job, Writer(chosen, to, out)))
 
 
 async def _results(url: str | None, job: str, writer: Writer) -> None:
-    async with talk(url) as api:
+    async with open_api(url) as api:
         held = AsyncJob(api, job)
         found = await held.status()
-        with progress(found.total, quiet=not writer.to_file) as tells:
-            written = await write_all(held, writer, tells)
+        with progress(found.total, quiet=not writer.to_file) as update:
+            written = await write_all(held, writer, update)
     for failure in written.failures:
         note(failure)
     if not found.is_over:
@@ -169,30 +177,30 @@ def _tell(
 ) -> None:
     answer = run(_ask(url, method, path, query), doing="Telling the job")
     if as_json:
-        say_json(answer)
+        echo_json(answer)
     else:
-        say(answer["message"])
+        echo(answer["message"])
 
 
 async def _ask(url: str | None, method: str, path: str, query: dict[str, Any] | None) -> Any:
-    async with talk(url) as api:
-        return await api.ask(method, path, query=query)
+    async with open_api(url) as api:
+        return await api.request(method, path, query=query)
 
 
 def show_status(status: Status, *, as_json: bool) -> None:
-    found = status.door_says
+    found = status.body
     if as_json:
-        say_json(found)
+        echo_json(found)
     elif found["door"] == "fetch":
-        say(f"{found['id']}: {found['status']} {found.get('error', '')}".rstrip())
+        echo(f"{found['id']}: {found['status']} {found.get('error', '')}".rstrip())
     else:
         words = [f"{status.completed} of {counted(status.total, 'page')}"]
         rest = {"failed": status.failed, "cancelled": found.get("cancelled", 0),
                 "pending": found.get("pending", 0)}  # fmt: skip
         words += [f"{number} {what}" for what, number in rest.items() if number]
         words += ["paused"] if found.get("paused") else []
-        words += [f"ends at {second(found['eta'])}"] if found.get("eta") else []
-        say(f"{found.get('job_id', found.get('run_id'))}: {found['status']}, {', '.join(words)}")
+        words += [f"ends at {to_second(found['eta'])}"] if found.get("eta") else []
+        echo(f"{found.get('job_id', found.get('run_id'))}: {found['status']}, {', '.join(words)}")
 
 
 Word = Literal[
@@ -223,12 +231,12 @@ def jobs(
 ) -> None:
     """Jobs, newest first."""
     query = {"limit": limit, "status_filter": status, "tag": tag}
-    found = run(found_jobs(url, query), doing="Looking for jobs")
+    found = run(list_jobs(url, query), doing="Looking for jobs")
     if as_json:
-        say_json(found)
+        echo_json(found)
         return
     if not found["jobs"]:
-        say("There are no such jobs." if status or tag else
+        echo("There are no such jobs." if status or tag else
             "There are no jobs yet: `curtsy submit URL` makes one.")  # fmt: skip
         return
     lines = table(("job", "status", "pages", "failed", "made", "what"),
@@ -236,15 +244,15 @@ def jobs(
     if len(found["jobs"]) < found["total"]:
         more = "+" if found["total_is_capped"] else ""
         lines.append(f"  {len(found['jobs'])} of {found['total']}{more}: --limit shows more")
-    say("\n".join(lines))
+    echo("\n".join(lines))
 
 
 def _row(job: dict[str, Any]) -> tuple[str, ...]:
-    made = moment(job["created_at"])
+    created = to_minute(job["created_at"])
     if job["door"] == "fetch":
-        return job["id"], job["status"], "1", "", made, job["url"]
+        return job["id"], job["status"], "1", "", created, job["url"]
     stands = Status(job["state"], job)
     name = job.get("job_id") or job["run_id"]
     done = f"{stands.completed} of {stands.total}"
     what = job.get("name") or job.get("site_name") or ""
-    return name, job["status"], done, str(stands.failed or ""), made, what
+    return name, job["status"], done, str(stands.failed or ""), created, what

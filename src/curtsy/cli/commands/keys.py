@@ -7,10 +7,10 @@ import typer
 
 from curtsy.cli.console.connection import AsJson
 from curtsy.cli.console.database_file import require_file
-from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import in_utf8, moment
+from curtsy.cli.console.text import in_utf8, to_minute
 from curtsy.clock import HOUR, rfc3339
 from curtsy.model.roles import ROLES
 
@@ -71,11 +71,11 @@ def add(
 
     def work(connection: "Connection", now: int) -> "tuple[Key, str]":
         until = now + days * DAY if days is not None else None
-        wish = NewKey(in_utf8(user), ROLES[role], in_utf8(name) if name else None, pages_per_hour,
+        deadline = NewKey(in_utf8(user), ROLES[role], in_utf8(name) if name else None, pages_per_hour,
                       open_jobs, until)  # fmt: skip
-        return make_key(connection, wish, now=now)
+        return make_key(connection, deadline, now=now)
 
-    _show_once(*_done(work, makes=True), as_json=as_json)
+    _show_once(*_done(work, create=True), as_json=as_json)
 
 
 def list(as_json: AsJson = False) -> None:  # noqa: A001 - the command's name
@@ -84,13 +84,13 @@ def list(as_json: AsJson = False) -> None:  # noqa: A001 - the command's name
 
     found = _done(lambda connection, now: [_facts(k, now) for k in list_keys(connection)])
     if as_json:
-        say_json(found)
+        echo_json(found)
     elif not found:
-        say("There are no keys: `curtsy keys add --user NAME` makes one.")
+        echo("There are no keys: `curtsy keys add --user NAME` makes one.")
     else:
         headings = ("key", "user", "role", "state", "pages/h", "open jobs", "made", "ends", "used",
                     "name")  # fmt: skip
-        say("\n".join(table(headings, [_row(facts) for facts in found], cut=("name",))))
+        echo("\n".join(table(headings, [_row(facts) for facts in found], cut=("name",))))
 
 
 def rotate(
@@ -114,14 +114,14 @@ def revoke(key: KeyId, as_json: AsJson = False) -> None:
 
     facts = _done(lambda connection, now: _facts(revoke_key(connection, key, now=now), now))
     if as_json:
-        say_json(facts)
+        echo_json(facts)
     else:
-        say(f"Key {facts['id']} of {facts['user_id']} is revoked.")
+        echo(f"Key {facts['id']} of {facts['user_id']} is revoked.")
 
 
-def _done(work: Work[T], *, makes: bool = False) -> T:
+def _done(work: Work[T], *, create: bool = False) -> T:
     settings = settings_for(log_level="WARNING")
-    if not makes:
+    if not create:
         require_file(settings)
 
     async def on_store() -> T:
@@ -135,10 +135,10 @@ def _done(work: Work[T], *, makes: bool = False) -> T:
 
 def _show_once(key: "Key", text: str, *, as_json: bool) -> None:
     if as_json:
-        say_json({"key": text} | _facts(key, key.created_at))
+        echo_json({"key": text} | _facts(key, key.created_at))
     else:
         said = SHOWN_ONCE.format(id=key.public_id, user=key.user_id, role=key.role.word, key=text)
-        say(said)
+        echo(said)
 
 
 def _facts(key: "Key", now: int) -> dict[str, Any]:
@@ -155,6 +155,6 @@ def _facts(key: "Key", now: int) -> dict[str, Any]:
 def _row(facts: dict[str, Any]) -> tuple[str, ...]:
     quotas = (str(facts[name] or "") for name in ("pages_per_hour", "open_jobs"))
     ends = facts["revoked_at"] or facts["expires_at"]
-    moments = (moment(at) if at else "" for at in (facts["created_at"], ends, facts["used_at"]))
+    moments = (to_minute(at) if at else "" for at in (facts["created_at"], ends, facts["used_at"]))
     return (facts["id"], facts["user_id"], facts["role"], facts["state"], *quotas, *moments,
             facts["name"] or "")  # fmt: skip

@@ -7,7 +7,7 @@ import typer
 
 from curtsy.cli.console.connection import AsJson
 from curtsy.cli.console.database_file import require_file
-from curtsy.cli.console.output import require_yes, say, say_json
+from curtsy.cli.console.output import echo, echo_json, require_yes
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.text import counted
 
@@ -49,6 +49,6 @@ def _do(duty: str, *, days: int | None, asks: bool, as_json: bool) -> None:
 
     did = run(do_now(duty, settings, keep_days=keep_days), doing="At it")
     if as_json:
-        say_json({"message": did})
+        echo_json({"message": did})
     else:
-        say(did)
+        echo(did)

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.output import say, say_json
-from curtsy.cli.console.progress import patience
+from curtsy.cli.console.output import echo, echo_json
+from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, in_utf8, one_line, second
-from curtsy.cli.console.url_arguments import File, Urls, given
+from curtsy.cli.console.text import counted, in_utf8, one_line, to_second
+from curtsy.cli.console.url_arguments import File, Urls, read_urls
 from curtsy.cli.views.schedule_preview import show_plan
 
 SHOWN = 20
@@ -52,26 +52,26 @@ def plan(
         show_plan(ahead, as_json=as_json, url=url)
         return
     body: dict[str, Any] = {
-        "articles": [{"url": one, "priority": priority} for one in given(urls, file)],
+        "articles": [{"url": one, "priority": priority} for one in read_urls(urls, file)],
         "ignore_cache": ignore_cache, "dry_run": True,
     }  # fmt: skip
     found = run(_asked(url, body | ({"finish_by": in_utf8(finish_by)} if finish_by else {})))
     if as_json:
-        say_json(found)
+        echo_json(found)
     else:
-        say("\n".join(_page(found)))
+        echo("\n".join(_page(found)))
 
 
 async def _asked(url: str | None, body: dict[str, Any]) -> dict[str, Any]:
-    async with talk(url, makes=True) as api:
-        with patience(f"Planning {counted(len(body['articles']), 'page')}"):
-            found: dict[str, Any] = await api.ask("POST", "/jobs/submit", body=body)
+    async with open_api(url, create=True) as api:
+        with spinner(f"Planning {counted(len(body['articles']), 'page')}"):
+            found: dict[str, Any] = await api.request("POST", "/jobs/submit", body=body)
         return found
 
 
 def _page(found: dict[str, Any]) -> Iterator[str]:
     yield (f"{counted(found['total'], 'page')}: {found['new']} to fetch, {found['cached']} in the "
-           f"store already, {found['joined']} that other jobs wait for")  # fmt: skip
+           f"store already, {found['join_paths']} that other jobs wait for")  # fmt: skip
     if found["refused_by_guard"]:
         yield f"  {counted(found['refused_by_guard'], 'page')} at addresses we may not connect to"
     if found["refused_by_robots"]:
@@ -85,7 +85,7 @@ def _page(found: dict[str, Any]) -> Iterator[str]:
     if found["sources"] and found.get("predicted_finish_at") is None:
         yield "So nobody can tell when it ends."
     elif found["sources"]:
-        yield f"Ends at {second(found['predicted_finish_at'])}, if nothing else is submitted."
+        yield f"Ends at {to_second(found['predicted_finish_at'])}, if nothing else is submitted."
     if found.get("in_time") is not None:
         yield "That is in time." if found["in_time"] else "That is too late."
     if found.get("suggestion"):
@@ -93,7 +93,7 @@ def _page(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _told(source: dict[str, Any], what: str) -> str:
-    return second(source[what]) if source.get(what) else "?"
+    return to_second(source[what]) if source.get(what) else "?"
 
 
 def _suggested(said: dict[str, Any]) -> Iterator[str]:
@@ -101,11 +101,11 @@ def _suggested(said: dict[str, Any]) -> Iterator[str]:
     yield f"  {counted(said['pages_in_time'], 'page')} of {source} would be in time. What would do:"
     ways = []
     if at := said.get("with_priority_1_finish_at"):
-        ways.append(f"priority 1 (it ends at {second(at)})")
+        ways.append(f"priority 1 (it ends at {to_second(at)})")
     if delay := said.get("min_delay_seconds_needed"):
         ways.append(f"a request to {source} every {delay:g} s")
     if limit := said.get("requests_per_hour_needed"):
         ways.append(f"{limit} requests an hour to {source}")
     if at := said.get("without_respectful_hours_finish_at"):
-        ways.append(f"{source} without its respectful hours (it ends at {second(at)})")
+        ways.append(f"{source} without its respectful hours (it ends at {to_second(at)})")
     yield from (f"    {way}" for way in ways or ["fewer pages; no other change does it alone"])

@@ -1,6 +1,6 @@
 """`curtsy api`, `curtsy worker` and `curtsy scheduler`: one part alone, for several machines."""
 
-from curtsy.cli.commands.up import Host, Port, Scrapers, Slots, joined
+from curtsy.cli.commands.up import Host, Port, Scrapers, Slots, join_paths
 from curtsy.cli.console.startup import run, settings_for
 
 
@@ -11,7 +11,7 @@ def api(host: Host = None, port: Port = None, scrapers: Scrapers = None) -> None
     """
     from curtsy.processes.api import serve_api
 
-    run(serve_api(settings_for(api_host=host, api_port=port, scrapers=joined(scrapers))))
+    run(serve_api(settings_for(api_host=host, api_port=port, scrapers=join_paths(scrapers))))
 
 
 def worker(slots: Slots = None, scrapers: Scrapers = None) -> None:
@@ -21,7 +21,7 @@ def worker(slots: Slots = None, scrapers: Scrapers = None) -> None:
     """
     from curtsy.processes.worker import run_worker
 
-    run(run_worker(settings_for(worker_slots=slots, scrapers=joined(scrapers))))
+    run(run_worker(settings_for(worker_slots=slots, scrapers=join_paths(scrapers))))
 
 
 def scheduler() -> None:

@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 import typer
 
-from curtsy.cli.console import source_options as words
+from curtsy.cli.console import source_options as options
 from curtsy.cli.console.completion import source_names
-from curtsy.cli.console.connection import AsJson, Url, talk
-from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.connection import AsJson, Url, open_api
+from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8
@@ -25,7 +25,7 @@ NameArgument = Annotated[
     ),
 ]  # fmt: skip
 Limit = Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="How many to show.")]
-LISTED = "curtsy sources list"
+LIST_COMMAND = "curtsy sources list"
 NOT_FOUND = 404
 
 
@@ -41,14 +41,14 @@ def list(  # noqa: A001 - the command's name
     query = {"limit": limit, "described": "true" if described else None}
     found = run(ask(url, "GET", "/sources", query=query), doing="Looking for sources")
     if as_json:
-        say_json(found)
+        echo_json(found)
     elif not found["sources"]:
-        say("There are no such sources: `curtsy sources set NAME` describes one." if described else
+        echo("There are no such sources: `curtsy sources set NAME` describes one." if described else
             "There are no sources yet: submit a page, or describe one with "
             "`curtsy sources set NAME`.")  # fmt: skip
     else:
         more = ["  and more: --limit shows them"] if found["next_cursor"] else []
-        say("\n".join(listed(found["sources"]) + more))
+        echo("\n".join(listed(found["sources"]) + more))
 
 
 def show(name: NameArgument, as_json: AsJson = False, url: Url = None) -> None:
@@ -58,24 +58,24 @@ def show(name: NameArgument, as_json: AsJson = False, url: Url = None) -> None:
 
 def set(  # noqa: A001 - the command's name
     name: NameArgument,
-    hosts: words.Hosts = None,
-    requests_per_hour: words.PerHour = None,
-    burst: words.Burst = None,
-    min_delay: words.MinDelay = None,
-    max_delay: words.MaxDelay = None,
-    concurrency: words.Concurrency = None,
-    hours: words.HoursOption = None,
-    timezone: words.Timezone = None,
-    slowdown: words.Slowdown = None,
-    closed: words.Closed = False,
-    max_retries: words.Retries = None,
-    timeout: words.Timeout = None,
-    robots: words.Robots = None,
-    user_agent: words.UserAgent = None,
-    header: words.Header = None,
-    proxy: words.ProxyOption = None,
-    enabled: words.Enabled = None,
-    reset: words.Reset = None,
+    hosts: options.Hosts = None,
+    requests_per_hour: options.PerHour = None,
+    burst: options.Burst = None,
+    min_delay: options.MinDelay = None,
+    max_delay: options.MaxDelay = None,
+    concurrency: options.Concurrency = None,
+    hours: options.HoursOption = None,
+    timezone: options.Timezone = None,
+    slowdown: options.Slowdown = None,
+    closed: options.Closed = False,
+    max_retries: options.Retries = None,
+    timeout: options.Timeout = None,
+    robots: options.Robots = None,
+    user_agent: options.UserAgent = None,
+    header: options.Header = None,
+    proxy: options.ProxyOption = None,
+    enabled: options.Enabled = None,
+    reset: options.Reset = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
@@ -85,15 +85,15 @@ def set(  # noqa: A001 - the command's name
     within a second.
     """
     given = {
-        "hosts": words.hosts_from(hosts), "requests_per_hour": requests_per_hour,
+        "hosts": options.hosts_from(hosts), "requests_per_hour": requests_per_hour,
         "burst_limit": burst, "min_delay_seconds": min_delay, "max_delay_seconds": max_delay,
         "concurrency": concurrency, "max_retries": max_retries, "timeout": timeout,
-        "respectful_hours": words.hours_from(hours, timezone, slowdown, closed=closed),
+        "respectful_hours": options.hours_from(hours, timezone, slowdown, closed=closed),
         "robots": robots, "user_agent": in_utf8(user_agent) if user_agent else None,
-        "headers": words.headers_from(header), "proxy": in_utf8(proxy) if proxy else None,
+        "headers": options.headers_from(header), "proxy": in_utf8(proxy) if proxy else None,
         "enabled": enabled,
     }  # fmt: skip
-    body = words.changes(given, reset or [])
+    body = options.patch_body(given, reset or [])
     _show(run(_changed_or_made(url, path_of(name), body), doing="Describing it"), as_json=as_json)
 
 
@@ -135,37 +135,37 @@ def apply(
     bodies = {name: said.model_dump(exclude_unset=True) for name, said in sections.items()}
     found = run(_put_all(url, bodies), doing=f"Describing {counted(len(bodies), 'source')}")
     if as_json:
-        say_json({"sources": found})
+        echo_json({"sources": found})
     elif not found:
-        say(f"{file} describes no sources.")
+        echo(f"{file} describes no sources.")
     else:
-        say("\n".join([f"{counted(len(found), 'source')} described:", *listed(found)]))
+        echo("\n".join([f"{counted(len(found), 'source')} described:", *listed(found)]))
 
 
 async def ask(
     url: str | None, method: str, path: str, *, query: dict[str, Any] | None = None
 ) -> Any:
-    async with talk(url, lists=LISTED) as api:
-        return await api.ask(method, path, query=query)
+    async with open_api(url, list_command=LIST_COMMAND) as api:
+        return await api.request(method, path, query=query)
 
 
 async def _changed_or_made(url: str | None, path: str, body: dict[str, Any]) -> Any:
-    async with talk(url, makes=True, lists=LISTED) as api:
+    async with open_api(url, create=True, list_command=LIST_COMMAND) as api:
         try:
-            return await api.ask("PATCH", path, body=body)
+            return await api.request("PATCH", path, body=body)
         except Declined as declined:
             if declined.status != NOT_FOUND:
                 raise
-        return await api.ask("PUT", path, body=body)
+        return await api.request("PUT", path, body=body)
 
 
 async def _put_all(url: str | None, bodies: dict[str, Any]) -> Any:
-    async with talk(url, makes=True, lists=LISTED) as api:
+    async with open_api(url, create=True, list_command=LIST_COMMAND) as api:
         return [await _put(api, name, body) for name, body in bodies.items()]
 
 
 async def _put(api: ApiConnection, name: str, body: Any) -> Any:
-    return await api.ask("PUT", path_of(name), body=body)
+    return await api.request("PUT", path_of(name), body=body)
 
 
 def path_of(name: str) -> str:
@@ -178,9 +178,9 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
 
 def _tell(found: dict[str, Any], sentence: str, *, as_json: bool) -> None:
     if as_json:
-        say_json(found)
+        echo_json(found)
     else:
-        say(sentence)
+        echo(sentence)
 
 
 def _waiting(found: dict[str, Any]) -> str:
@@ -207,9 +207,9 @@ def receipt(
     path = f"{path_of(name)}/receipt"
     found = run(ask(url, "GET", path, query={"days": days}), doing="Looking for it")
     if as_json:
-        say_json(found)
+        echo_json(found)
     else:
-        say("\n".join(_page(found)))
+        echo("\n".join(_page(found)))
 
 
 def _page(found: dict[str, Any]) -> Iterator[str]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from curtsy.cli.commands.up import Scrapers, joined
+from curtsy.cli.commands.up import Scrapers, join_paths
 from curtsy.cli.console.connection import AsJson
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.exit_codes import ALL_FAILED
-from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.text import counted
 from curtsy.errors import BadRequest
@@ -58,12 +58,12 @@ def try_(
 
     told = _params(params, recipe)
     chosen = scraper or ("listing" if recipe is not None else None)
-    settings = settings_for(scrapers=joined(scrapers), log_level="WARNING")
+    settings = settings_for(scrapers=join_paths(scrapers), log_level="WARNING")
     tried = run(try_page(settings, _trial(page, url, chosen, told)), doing="Trying it")
     if save is not None and tried.reply is not None:
         _keep(save, tried.reply.body)
     if as_json:
-        say_json(_facts(tried))
+        echo_json(_facts(tried))
     else:
         _show(tried)
     raise typer.Exit(0 if tried.reply is not None and _has_worked(tried) else ALL_FAILED)
@@ -173,12 +173,12 @@ def _show(tried: "Tried") -> None:
 
 def _show_found(facts: dict[str, Any]) -> None:
     if "content" in facts:
-        say(facts["content"])
+        echo(facts["content"])
     elif "record" in facts:
-        say_json(facts["record"])
+        echo_json(facts["record"])
     else:
         for record in facts["records"]:
-            say_json(record["fields"])
+            echo_json(record["fields"])
         empty = " (the page says that there are none)" if facts["empty"] else ""
         note(f"{counted(len(facts['records']), 'record')}{empty}; "
              f"next page: {facts['next'] or 'none'}.")  # fmt: skip

@@ -10,10 +10,10 @@ import typer
 from curtsy import __version__
 from curtsy.cli.console.connection import AsJson
 from curtsy.cli.console.detach import LOG, NotUp, start_detached
-from curtsy.cli.console.output import say, say_json
-from curtsy.cli.console.progress import patience
+from curtsy.cli.console.output import echo, echo_json
+from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.startup import run, settings_for
-from curtsy.cli.console.text import as_called, counted
+from curtsy.cli.console.text import counted, program_name
 
 if TYPE_CHECKING:
     from curtsy.config import Settings
@@ -76,26 +76,26 @@ def up(
     With --json it prints a line of JSON when it is up and another when it has stopped.
     """
     settings = settings_for(api_host=host, api_port=port, worker_slots=slots,
-                            scrapers=joined(scrapers))  # fmt: skip
+                            scrapers=join_paths(scrapers))  # fmt: skip
     if detach:
         facts = start_detached(settings)
         if as_json:
-            say_json(facts | {"log": str(LOG)})
+            echo_json(facts | {"log": str(LOG)})
         else:
-            say(_screen(facts, f"`curtsy stop` ends it; its log is {LOG}."))
+            echo(_screen(facts, f"`curtsy stop` ends it; its log is {LOG}."))
         return
     from curtsy.processes.up import run_up
 
     run(
         run_up(
             settings,
-            on_up=lambda url: _hello(settings, url, as_json),
-            on_down=lambda recorded, waiting: _farewell(recorded, waiting, as_json),
+            on_up=lambda url: _print_up(settings, url, as_json),
+            on_down=lambda recorded, waiting: _print_stopped(recorded, waiting, as_json),
         )
     )
 
 
-def joined(scrapers: list[str] | None) -> str | None:
+def join_paths(scrapers: list[str] | None) -> str | None:
     """As the setting has them."""
     return ",".join(scrapers) if scrapers else None
 
@@ -118,15 +118,15 @@ def stop(as_json: AsJson = False) -> None:
     except PermissionError:
         raise NotUp(f"Process {number} belongs to someone else: ask them to stop it.") from None
     deadline = time.monotonic() + _most_seconds(settings)
-    with patience(f"Process {number} lets open requests finish"):
+    with spinner(f"Process {number} lets open requests finish"):
         while who_is_up(settings) == number:
             if time.monotonic() > deadline:
                 raise NotUp(f"Process {number} was asked to end and has not ended yet.")
             time.sleep(0.1)
     if as_json:
-        say_json({"status": "stopped", "process": number})
+        echo_json({"status": "stopped", "process": number})
     else:
-        say(f"Stopped (process {number}).")
+        echo(f"Stopped (process {number}).")
 
 
 def _most_seconds(settings: "Settings") -> float:
@@ -140,24 +140,24 @@ def _database(settings: "Settings") -> str:
     return shown("database_url", settings.database_url).removeprefix("sqlite:///")
 
 
-def _hello(settings: "Settings", url: str, as_json: bool) -> None:
+def _print_up(settings: "Settings", url: str, as_json: bool) -> None:
     facts = {"status": "up", "url": url, "docs": f"{url}/docs", "process": os.getpid(),
              "database": _database(settings)}  # fmt: skip
     if as_json:
-        say_json(facts)
+        echo_json(facts)
     else:
-        say(_screen(facts, "Ctrl-C stops it in order; `curtsy stop` does so from elsewhere."))
+        echo(_screen(facts, "Ctrl-C stops it in order; `curtsy stop` does so from elsewhere."))
 
 
 def _screen(facts: dict[str, Any], ending: str) -> str:
-    return SCREEN.format(version=__version__, program=as_called(), ending=ending, **facts)
+    return SCREEN.format(version=__version__, program=program_name(), ending=ending, **facts)
 
 
-def _farewell(recorded: int, waiting: "Count", as_json: bool) -> None:
+def _print_stopped(recorded: int, waiting: "Count", as_json: bool) -> None:
     if as_json:
-        say_json({"status": "stopped", "recorded": recorded, "waiting": waiting.number,
+        echo_json({"status": "stopped", "recorded": recorded, "waiting": waiting.number,
                   "waiting_is_capped": waiting.capped})  # fmt: skip
         return
     still = f"{waiting.number}{'+' if waiting.capped else ''}"
     kept = f"; {still} more wait and go on at the next start" if waiting.number else ""
-    say(f"\nStopped in order: {counted(recorded, 'result')} recorded{kept}.")
+    echo(f"\nStopped in order: {counted(recorded, 'result')} recorded{kept}.")

@@ -8,11 +8,11 @@ from urllib.parse import quote
 import typer
 
 from curtsy.cli.console.completion import job_ids
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.startup import run
-from curtsy.cli.console.text import counted, one_line, second
+from curtsy.cli.console.text import counted, one_line, to_second
 
 _PAGE = re.compile(r"art_[0-9a-f]{1,15}")
 _JOB = re.compile(r"(job|manual|sched)_[A-Za-z0-9_-]+")
@@ -31,9 +31,9 @@ def why(what: What, as_json: AsJson = False, url: Url = None) -> None:
     """Why it waits, when it will start or end, and what would free it."""
     found = run(_asked(url, _path(what)), doing="Looking what it waits for")
     if as_json:
-        say_json(found)
+        echo_json(found)
     else:
-        say("\n".join(_of_job(found) if "job_id" in found else _of_one(found)))
+        echo("\n".join(_explain_job(found) if "job_id" in found else _explain_one(found)))
 
 
 def _path(what: str) -> str:
@@ -47,31 +47,31 @@ def _path(what: str) -> str:
 
 
 async def _asked(url: str | None, path: str) -> dict[str, Any]:
-    async with talk(url) as api:
-        found: dict[str, Any] = await api.ask("GET", path)
+    async with open_api(url) as api:
+        found: dict[str, Any] = await api.request("GET", path)
         return found
 
 
-def _of_one(found: dict[str, Any]) -> Iterator[str]:
+def _explain_one(found: dict[str, Any]) -> Iterator[str]:
     state = found["state"].replace("_", " ")
     starts = found["predicted_start_at"]
     is_waiting = starts is not None and found["state"] in ("waiting", "ready")
-    yield f"{found['name']}: {state}" + (f"; starts at {second(starts)}" if is_waiting else "")
+    yield f"{found['name']}: {state}" + (f"; starts at {to_second(starts)}" if is_waiting else "")
     yield from _reasons(found["reasons"], "  ")
     if found["state"] == "ready":
         yield "  Nothing holds it: a worker takes it within a moment."
 
 
-def _of_job(found: dict[str, Any]) -> Iterator[str]:
-    eta, wish = found["eta"], found["finish_by"]
-    yield f"{found['job_id']}: {found['state']}" + (f"; ends at {second(eta)}" if eta else "")
-    if wish is not None:
-        yield f"  Wished by {second(wish)}: {_VERDICT[found['in_time']]}"
+def _explain_job(found: dict[str, Any]) -> Iterator[str]:
+    eta, deadline = found["eta"], found["finish_by"]
+    yield f"{found['job_id']}: {found['state']}" + (f"; ends at {to_second(eta)}" if eta else "")
+    if deadline is not None:
+        yield f"  Wished by {to_second(deadline)}: {_VERDICT[found['in_time']]}"
     yield from _reasons(found["reasons"], "  ")
     for source in found["sources"]:
         ahead = f", {counted(source['ahead'], 'visit')} before the first" if source["ahead"] else ""
         first, last = source["predicted_start_at"], source["predicted_finish_at"]
-        times = f"; the first at {second(first)}, the last at {second(last)}" if first else ""
+        times = f"; the first at {to_second(first)}, the last at {to_second(last)}" if first else ""
         yield f"  {source['source']}: {counted(source['pages'], 'page')}{ahead}{times}"
         yield from _reasons(source["reasons"], "    ")
     if found["more_sources"]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from curtsy.cli.console.connection import found_jobs, talk
+from curtsy.cli.console.connection import list_jobs, open_api
 from curtsy.cli.console.startup import run
 from curtsy.errors import CurtsyError
 
@@ -25,8 +25,8 @@ def source_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 async def _sources(url: str | None) -> list[dict[str, Any]]:
-    async with talk(url) as api:
-        found = await api.ask("GET", "/sources", query={"limit": MOST_SOURCES})
+    async with open_api(url) as api:
+        found = await api.request("GET", "/sources", query={"limit": MOST_SOURCES})
         return sorted(found["sources"], key=lambda one: not one["described"])
 
 
@@ -40,8 +40,8 @@ def schedule_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 async def _schedules(url: str | None) -> list[dict[str, Any]]:
-    async with talk(url) as api:
-        found = await api.ask("GET", "/schedules", query={"limit": MOST_SCHEDULES})
+    async with open_api(url) as api:
+        found = await api.request("GET", "/schedules", query={"limit": MOST_SCHEDULES})
         schedules: list[dict[str, Any]] = found["schedules"]
         return schedules
 
@@ -50,7 +50,7 @@ def job_ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The newest jobs, with their status; of an API if one is named, else of the local file."""
     url = context.params.get("url") or os.environ.get("CURTSY_URL")
     try:
-        found = run(found_jobs(url, {"limit": MOST}))
+        found = run(list_jobs(url, {"limit": MOST}))
     except CurtsyError:
         return []
     rows = [(job.get("job_id") or job["id"], job["status"]) for job in found["jobs"]]

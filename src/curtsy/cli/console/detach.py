@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curtsy.cli.console.progress import patience
+from curtsy.cli.console.progress import spinner
 from curtsy.errors import CurtsyError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LOG = Path("curtsy.log")
 UP_WITHIN_SECONDS = 30.0
-LOOK_EVERY_SECONDS = 0.1
+POLL_SECONDS = 0.1
 
 
 class NotUp(CurtsyError):
@@ -39,7 +39,7 @@ def start_detached(settings: "Settings") -> dict[str, Any]:
             stderr=log, start_new_session=True, env=environment,
         )  # fmt: skip
     try:
-        with patience("Waiting until it is up"):
+        with spinner("Waiting until it is up"):
             return _facts(child, began)
     except BaseException:
         child.terminate()  # nobody will know of it
@@ -58,5 +58,5 @@ def _facts(child: "subprocess.Popen[bytes]", began: int) -> dict[str, Any]:
         if ended:
             told = [line for line in lines if line.startswith("curtsy: ")]
             raise NotUp(told[-1].removeprefix("curtsy: ") if told else f"{LOG} has the reason.")
-        time.sleep(LOOK_EVERY_SECONDS)
+        time.sleep(POLL_SECONDS)
     raise NotUp(f"It has not come up within {UP_WITHIN_SECONDS:g} seconds; {LOG} may say why.")

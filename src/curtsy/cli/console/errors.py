@@ -7,8 +7,8 @@ import sys
 
 import typer
 
-from curtsy.cli.console.exit_codes import FAILED, INTERRUPTED, NOT_BUILT, READER_GONE, WRONG_USAGE
-from curtsy.cli.console.output import CannotWrite, forget, note
+from curtsy.cli.console.exit_codes import FAILED, INTERRUPTED, NOT_BUILT, OUTPUT_CLOSED, WRONG_USAGE
+from curtsy.cli.console.output import CannotWrite, discard, note
 from curtsy.errors import CurtsyError
 
 OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -49,12 +49,12 @@ def _outcome(command: typer.Typer) -> int:
     except KeyboardInterrupt:  # while completing; commands have ended by then
         return INTERRUPTED
     except BrokenPipeError:
-        forget(sys.stdout)
-        return READER_GONE
+        discard(sys.stdout)
+        return OUTPUT_CLOSED
     except OSError as error:
         if error.errno not in OUTPUT_ERRORS:
             raise
-        forget(sys.stdout)
+        discard(sys.stdout)
         return _tell(str(CannotWrite("Standard output", error)), FAILED)
     return code or 0
 

@@ -7,7 +7,7 @@ ALL_FAILED = 4
 NOT_BUILT = 5
 """A command that is named already, and comes later."""
 INTERRUPTED = 130
-READER_GONE = 141
+OUTPUT_CLOSED = 141
 """Who read the output went away, as `head` does: what shells show for SIGPIPE."""
 
 

@@ -7,7 +7,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from curtsy.cli.console.exit_codes import WRONG_USAGE
 from curtsy.cli.console.help_examples import EXAMPLES
-from curtsy.cli.console.output import say
+from curtsy.cli.console.output import echo
 
 WHOLE = 1000
 """A first sentence is wrapped where it is long, and never cut."""
@@ -44,7 +44,7 @@ class Group(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Without a word, the help."""
         if not args and not ctx.resilient_parsing:
-            say(ctx.get_help())
+            echo(ctx.get_help())
             ctx.exit(WRONG_USAGE)
         return super().parse_args(ctx, args)
 

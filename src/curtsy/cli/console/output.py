@@ -9,7 +9,7 @@ from typing import Any, TextIO
 import orjson
 import typer
 
-from curtsy.cli.console.exit_codes import FAILED, READER_GONE
+from curtsy.cli.console.exit_codes import FAILED, OUTPUT_CLOSED
 from curtsy.errors import CurtsyError
 
 
@@ -23,12 +23,12 @@ class CannotWrite(CurtsyError):
         )
 
 
-def say(text: str) -> None:
+def echo(text: str) -> None:
     write(sys.stdout, f"{text}\n", where="Standard output")
 
 
-def say_json(value: Any) -> None:
-    say(as_json(value, sys.stdout))
+def echo_json(value: Any) -> None:
+    echo(as_json(value, sys.stdout))
 
 
 def note(text: str) -> None:
@@ -36,7 +36,7 @@ def note(text: str) -> None:
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:
-        forget(sys.stderr)
+        discard(sys.stderr)
 
 
 def as_json(value: Any, to: TextIO) -> str:
@@ -52,13 +52,13 @@ def write(to: TextIO, text: str, *, where: str) -> None:
         to.write(text)
         to.flush()
     except BrokenPipeError:
-        raise typer.Exit(READER_GONE) from None
+        raise typer.Exit(OUTPUT_CLOSED) from None
     except OSError as error:
-        forget(to)
+        discard(to)
         raise CannotWrite(where, error) from None
 
 
-def forget(stream: TextIO) -> None:
+def discard(stream: TextIO) -> None:
     """What could not be written is not tried again when it is closed."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -8,7 +8,7 @@ import typer
 
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.text import in_utf8, minutes_of
-from curtsy.cli.console.url_arguments import given, text_of
+from curtsy.cli.console.url_arguments import read_text, read_urls
 from curtsy.errors import BadRequest
 
 CronLine = Annotated[
@@ -86,7 +86,7 @@ PayloadFile = Annotated[
 Body = dict[str, Any]
 
 
-def terms(
+def rule_fields(
     *, cron: str | None, every: str | None, at: str | None, timezone: str | None,
     overlap: str | None, catch_up: str | None, catch_up_within: str | None,
     not_before: str | None, after_end: bool | None, jitter: bool | None,
@@ -105,14 +105,14 @@ def terms(
     return {name: value for name, value in said.items() if value is not None}
 
 
-def crawl_terms(spider: str | None, depth: int | None, max_pages: int | None) -> Body:
+def crawl_fields(spider: str | None, depth: int | None, max_pages: int | None) -> Body:
     said: Body = {"spider": _text(spider), "depth": depth,
                   "params": None if max_pages is None else {"max_pages": max_pages}}  # fmt: skip
     return {name: value for name, value in said.items() if value is not None}
 
 
 def payload(
-    *, fetch: str | None, crawl: list[str] | None, crawl_says: Body, articles: Path | None,
+    *, fetch: str | None, crawl: list[str] | None, crawl_options: Body, articles: Path | None,
     duty: str | None, file: Path | None,
 ) -> Body | None:  # fmt: skip
     """What it does, if that was said at all."""
@@ -122,13 +122,13 @@ def payload(
             "Of --fetch, --crawl, --articles, --duty and --payload a schedule has one."
         )
     if fetch:
-        [page] = given([fetch], None)
+        [page] = read_urls([fetch], None)
         return {"fetch": {"url": page}}
     if crawl:
-        return {"crawl": {"spider": "article", "start_urls": given(crawl, None), "depth": 1}
-                | crawl_says}  # fmt: skip
+        return {"crawl": {"spider": "article", "start_urls": read_urls(crawl, None), "depth": 1}
+                | crawl_options}  # fmt: skip
     if articles:
-        found = [{"url": url} for url in given(None, articles)]
+        found = [{"url": url} for url in read_urls(None, articles)]
         return {"articles": {"articles": found}}
     if duty:
         return {"duty": in_utf8(duty)}
@@ -146,7 +146,7 @@ def changed_crawl(before: Body, says: Body) -> Body:
 
 def _read(file: Path) -> Body:
     try:
-        found = json.loads(text_of(file))
+        found = json.loads(read_text(file))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):

@@ -78,7 +78,7 @@ FIELDS = {
 _HOURS = re.compile(r"([0-9:]+)\s*-\s*([0-9:]+)")
 
 
-def changes(given: dict[str, Any], reset: list[str]) -> dict[str, Any]:
+def patch_body(given: dict[str, Any], reset: list[str]) -> dict[str, Any]:
     """The body of a PATCH: what was given, and null for what goes back to its default."""
     said = {name: value for name, value in given.items() if value is not None}
     for word in reset:

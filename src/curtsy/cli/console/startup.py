@@ -6,7 +6,7 @@ import sys
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from curtsy.cli.console.progress import patience
+from curtsy.cli.console.progress import spinner
 from curtsy.errors import BadSetting, CurtsyError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run(work: Coroutine[Any, Any, T], *, doing: str | None = None) -> T:
     `doing` is shown if it takes longer than a moment.
     """
     try:
-        with patience(doing):
+        with spinner(doing):
             return _loop(work)
     except BaseExceptionGroup as group:
         ours, others = group.split(CurtsyError)

@@ -8,7 +8,7 @@ from rich.cells import cell_len, set_cell_size
 
 from curtsy.cli.console.text import one_line
 
-LEAST = 10
+MIN_COLUMN_WIDTH = 10
 """No column is made narrower than this."""
 
 Rows = Sequence[Sequence[str]]
@@ -40,7 +40,7 @@ def _narrowed(widths: list[int], cut: Sequence[int], room: int) -> bool:
     """Take from the widest that may be cut until all fit; false if they cannot."""
     while sum(widths) + 2 * len(widths) > room:
         widest = max(cut, key=widths.__getitem__, default=None)
-        if widest is None or widths[widest] <= LEAST:
+        if widest is None or widths[widest] <= MIN_COLUMN_WIDTH:
             return False
         widths[widest] -= 1
     return True

@@ -19,12 +19,12 @@ def one_line(text: str) -> str:
     return _CONTROL.sub(" ", text).strip()
 
 
-def moment(instant: str) -> str:
+def to_minute(instant: str) -> str:
     """An RFC 3339 instant of the API, to the minute: for eyes."""
     return f"{instant[:16].replace('T', ' ')}Z"
 
 
-def second(instant: str) -> str:
+def to_second(instant: str) -> str:
     """The same, to the second."""
     return f"{instant[:19].replace('T', ' ')}Z"
 
@@ -34,7 +34,7 @@ def in_utf8(text: str) -> str:
     return text.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def as_called() -> str:
+def program_name() -> str:
     """How this program is called in this folder: as it was, where `curtsy` alone is not found."""
     if shutil.which("curtsy"):
         return "curtsy"

@@ -27,11 +27,11 @@ PROBLEMS_SHOWN = 3
 STDIN = Path("-")
 
 
-def given(urls: list[str] | None, file: Path | None) -> list[str]:
+def read_urls(urls: list[str] | None, file: Path | None) -> list[str]:
     """All of them, each once; empty lines and lines that begin with # are left out."""
     found = [("", url) for url in urls or []]
     if file is not None:
-        lines = enumerate(text_of(file).splitlines(), 1)
+        lines = enumerate(read_text(file).splitlines(), 1)
         stripped = [(f"{file} line {number}: ", line.strip()) for number, line in lines]
         found += [(at, line) for at, line in stripped if line and not line.startswith("#")]
     if not found:
@@ -50,7 +50,7 @@ def given(urls: list[str] | None, file: Path | None) -> list[str]:
     return list(kept.values())
 
 
-def text_of(file: Path) -> str:
+def read_text(file: Path) -> str:
     """Windows may have put a mark at its beginning."""
     try:
         if file != STDIN:

@@ -15,7 +15,7 @@ import typer
 
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.output import as_json, write
-from curtsy.cli.console.progress import Tells
+from curtsy.cli.console.progress import ProgressUpdate
 from curtsy.cli.console.text import one_line
 from curtsy.client import AsyncJob
 from curtsy.errors import BadRequest
@@ -43,7 +43,7 @@ class Writer:
         elif "error" in result:
             return
         else:
-            shown = _OBEYED.sub("", self._shown(result))
+            shown = _CONTROL_CHARACTERS.sub("", self._shown(result))
             text = f"{RULE if self._written else ''}{shown}"
         write(self._to, f"{text}\n", where=self._where)
         self._written += 1
@@ -76,7 +76,7 @@ class Written:
     """For people. Lines of JSON hold them already."""
 
 
-async def write_all(job: AsyncJob, writer: Writer, tells: Tells) -> Written:
+async def write_all(job: AsyncJob, writer: Writer, update: ProgressUpdate) -> Written:
     written = Written()
     async for found in job.results():
         if not is_record(found) and found.get("kind") == "cancelled":
@@ -89,14 +89,14 @@ async def write_all(job: AsyncJob, writer: Writer, tells: Tells) -> Written:
             written.failed += 1
             if writer.form is not Form.JSON:
                 written.failures.append(f"{one_line(found['url'])}: {found['error']}")
-        tells(written.done, written.failed)
+        update(written.done, written.failed)
     return written
 
 
 RULE = "\n\n" + "-" * 72 + "\n\n"
 WIDEST = 100
 """Longer lines are hard to read, however wide the terminal is."""
-_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """What a terminal obeys; line ends and tabs are harmless."""
 
 
@@ -116,7 +116,7 @@ Format = Annotated[
 AsLines = Annotated[bool, typer.Option("--json", help="For programs: the same as --format json.")]
 
 
-def form_for(chosen: Form | None, out: Path | None, *, as_lines: bool) -> Form:
+def choose_form(chosen: Form | None, out: Path | None, *, as_lines: bool) -> Form:
     if as_lines:
         if chosen not in (None, Form.JSON):
             raise WrongUsage(f"--json and --format {chosen} exclude each other.")
@@ -127,7 +127,7 @@ def form_for(chosen: Form | None, out: Path | None, *, as_lines: bool) -> Form:
 
 
 @contextmanager
-def written_to(out: Path | None) -> Iterator[TextIO]:
+def open_output(out: Path | None) -> Iterator[TextIO]:
     """A file, which stays as it was until the new one is complete; or standard output."""
     if out is None:
         yield sys.stdout

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from curtsy.cli.console.connection import talk
+from curtsy.cli.console.connection import open_api
 from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.output import say, say_json
-from curtsy.cli.console.progress import patience
+from curtsy.cli.console.output import echo, echo_json
+from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, minutes_of, moment, one_line, span
+from curtsy.cli.console.text import counted, minutes_of, one_line, span, to_minute
 
 HOURS_SHOWN = 10
 SENTENCES_SHOWN = 20
@@ -28,15 +28,17 @@ def show_plan(text: str, *, as_json: bool, url: str | None) -> None:
         raise WrongUsage(f"--next is {text!r}: give a span of at most {LONGEST_DAYS}d.")
     found = run(_asked(url, minutes / 60))
     if as_json:
-        say_json(found)
+        echo_json(found)
     else:
-        say("\n".join(page(found)))
+        echo("\n".join(page(found)))
 
 
 async def _asked(url: str | None, hours: float) -> dict[str, Any]:
-    async with talk(url) as api:
-        with patience("Planning what is scheduled"):
-            found = await api.ask("GET", "/scheduler/plan", query={"hours": hours, "limit": 1_000})
+    async with open_api(url) as api:
+        with spinner("Planning what is scheduled"):
+            found = await api.request(
+                "GET", "/scheduler/plan", query={"hours": hours, "limit": 1_000}
+            )
         data: dict[str, Any] = found["data"]
         return data
 
@@ -48,11 +50,11 @@ def page(found: dict[str, Any]) -> Iterator[str]:
     skipped = f", {found['skipped']} of them skipped" if found["skipped"] else ""
     slots, schedules = (counted(found[name], noun) for name, noun in
                         (("slots_total", "slot"), ("schedules", "schedule")))  # fmt: skip
-    yield f"Until {moment(found['until'])}: {slots} of {schedules}{skipped}; {_pages(found)}."
+    yield f"Until {to_minute(found['until'])}: {slots} of {schedules}{skipped}; {_pages(found)}."
     if found["capped"]:
         yield "  That is not all: there is too much to foretell, so ask for a shorter span."
     if found["busiest"]:
-        rows = [(one["source"], moment(one["hour"]), str(one["pages"]),
+        rows = [(one["source"], to_minute(one["hour"]), str(one["pages"]),
                  str(one["pages_at_most"])) for one in found["busiest"][:HOURS_SHOWN]]  # fmt: skip
         yield from ("", "The busiest hours")
         yield from table(("source", "hour", "pages", "at most"), rows, cut=("source",))
@@ -68,11 +70,11 @@ def clash(said: dict[str, Any]) -> str:
     ask = "ask" if said["certain"] else "may ask"
     often = "once" if said["times"] == 1 else f"{said['times']} times"
     return (f"{one} and {other} {ask} {said['source']} at the same time: {often}, "
-            f"first at {moment(said['first_at'])}.")  # fmt: skip
+            f"first at {to_minute(said['first_at'])}.")  # fmt: skip
 
 
 def overrun(said: dict[str, Any]) -> str:
-    takes, first = said["takes_seconds"], moment(said["first_at"])
+    takes, first = said["takes_seconds"], to_minute(said["first_at"])
     slots = counted(said["times"], "slot")
     if takes is None:
         return f"{said['schedule']} does not end: a source that it asks is paused ({slots})."

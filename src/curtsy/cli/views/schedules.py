@@ -5,7 +5,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, one_line, second, span
+from curtsy.cli.console.text import counted, one_line, span, to_second
 
 Schedule = dict[str, Any]
 STATES = {"waiting": "on", "paused": "paused", "done": "done"}
@@ -36,7 +36,7 @@ def page(schedule: Schedule) -> str:
         ("State", _state(schedule)),
         ("Next run", next_run(schedule)),
         ("Last run", _last_run(schedule)),
-        ("Not before", second(schedule["not_before"]) if schedule.get("not_before") else ""),
+        ("Not before", to_second(schedule["not_before"]) if schedule.get("not_before") else ""),
         ("Overlap", f"{schedule['overlap']}: {OVERLAPS[schedule['overlap']]}"),
         ("Catch-up", _catch_up(schedule)),
         ("Whose", schedule.get("user_id") or ""),
@@ -51,11 +51,11 @@ def page(schedule: Schedule) -> str:
 
 def local(instant: str, zone: str) -> str:
     """As a clock there shows it."""
-    moment = datetime.fromisoformat(instant)
+    to_minute = datetime.fromisoformat(instant)
     try:
-        there = moment.astimezone(ZoneInfo(zone))
+        there = to_minute.astimezone(ZoneInfo(zone))
     except (KeyError, OSError, ValueError):  # a zone that only the service knows
-        there = moment.astimezone(UTC)
+        there = to_minute.astimezone(UTC)
     return f"{there:%a %Y-%m-%d %H:%M %Z}"
 
 
@@ -120,7 +120,7 @@ def _catch_up(schedule: Schedule) -> str:
 def _coming(schedule: Schedule) -> list[str]:
     zone = schedule["timezone"]
     there = [zone] if zone != "UTC" else []
-    rows = [(*(local(one["utc"], zone) for _ in there), second(one["utc"]),
+    rows = [(*(local(one["utc"], zone) for _ in there), to_second(one["utc"]),
              "clocks change on this day" if one["clock_changes"] else "")
             for one in schedule.get("next_runs") or []]  # fmt: skip
     headings = (*(f"in {zone}" for zone in there), "in UTC", "")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, moment
+from curtsy.cli.console.text import counted, to_minute
 
 Source = dict[str, Any]
 SOON_SECONDS, LATER_SECONDS = 120, 7_200
@@ -13,7 +13,7 @@ HOSTS_IN_A_ROW = 2
 
 def listed(sources: list[Source]) -> list[str]:
     headings = ("source", "hosts", "limit/h", "delay", "waiting", "now")
-    rows = [(s["name"], _hosts_in_short(s), limit(s), delay(s), waiting(s), standing(s))
+    rows = [(s["name"], _hosts_in_short(s), limit(s), delay(s), waiting(s), state_text(s))
             for s in sources]  # fmt: skip
     return table(headings, rows, cut=("hosts", "now"))
 
@@ -23,7 +23,7 @@ def page(source: Source) -> str:
     said, policy = source["said"], source["policy"]
     facts = [
         ("Hosts", ", ".join(source["hosts"]) + ("" if source["hosts_are_all"] else ", …")),
-        ("Now", standing(source)),
+        ("Now", state_text(source)),
         ("Waiting", counted(source["waiting"], "page", capped=source["waiting_is_capped"])),
         ("Limit", _limit_in_words(source)),
         ("Delay", _or_default(delay(source), "min_delay_seconds" in said)),
@@ -42,7 +42,7 @@ def page(source: Source) -> str:
     return "\n".join([title, *(f"  {name:<{width}}  {said}" for name, said in facts if said)])
 
 
-def standing(source: Source) -> str:
+def state_text(source: Source) -> str:
     """In short: why nothing starts, or that something may."""
     if source["paused"]:
         by = source["paused_by"]
@@ -93,7 +93,7 @@ def next_start(source: Source) -> str:
     ahead = (datetime.fromisoformat(at) - datetime.now(UTC)).total_seconds()
     if ahead <= SOON_SECONDS:
         return f"in {max(1, round(ahead))} s"
-    return f"in {round(ahead / 60)} min" if ahead <= LATER_SECONDS else moment(at)
+    return f"in {round(ahead / 60)} min" if ahead <= LATER_SECONDS else to_minute(at)
 
 
 def seconds(number: float | None) -> str:
