@@ -20,7 +20,7 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 class AsyncClient:
     """`async with AsyncClient() as client: job = await client.submit([...])`.
 
-    `url` defaults to `CURTSY_URL`, then to a curtsy on this machine; `key` defaults to `CURTSY_KEY`.
+    `url` defaults to `CURTSY_URL`, or else to a curtsy on this machine; `key` to `CURTSY_KEY`.
     """
 
     def __init__(

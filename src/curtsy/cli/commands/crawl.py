@@ -1,4 +1,4 @@
-"""The command that follows links."""
+"""`curtsy crawl`: submits a job that follows links."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -29,30 +29,34 @@ def crawl(
     urls: Urls = None,
     file: File = None,
     depth: Annotated[
-        int, typer.Option(min=0, max=100, metavar="N", help="How many links away from a start.")
+        int, typer.Option(min=0, max=100, metavar="N", help="Links to follow from a start page.")
     ] = 1,
     scope: Annotated[
         Reach,
-        typer.Option(metavar="REACH", help="Where links may lead: page, prefix, host or domain."),
+        typer.Option(metavar="REACH", help="How far links may lead: page, prefix, host or domain."),
     ] = Reach.HOST,
     include: Annotated[
-        Patterns, typer.Option(metavar="PATTERN", help="Only such URLs, as */blog/*.")
+        Patterns, typer.Option(metavar="PATTERN", help="Follow only these URLs, such as */blog/*.")
     ] = None,
-    exclude: Annotated[Patterns, typer.Option(metavar="PATTERN", help="No such URLs.")] = None,
-    max_pages: Annotated[int, typer.Option(min=1, metavar="N", help="In all.")] = 10_000,
+    exclude: Annotated[
+        Patterns, typer.Option(metavar="PATTERN", help="Do not follow these URLs.")
+    ] = None,
+    max_pages: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Most pages to fetch.")
+    ] = 10_000,
     spider: Annotated[
-        str, typer.Option(metavar="NAME", help="What to make of a page: article, raw, or your own.")
+        str, typer.Option(metavar="NAME", help="Scraper: article, raw or your own.")
     ] = "article",
     ignore_cache: Annotated[
-        bool, typer.Option("--ignore-cache", help="Start anew, and fetch every page.")
+        bool, typer.Option("--ignore-cache", help="Create a new job and fetch every page again.")
     ] = False,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Follow links from start pages; a worker fetches them.
+    """Submit a crawl that follows links from start pages; a worker fetches them.
 
-    The same crawl asked for again within an hour is the same job, unless it failed.
+    Submitting the same crawl again within an hour returns the same job, unless that job failed.
     """
     params = {"scope": scope.value, "include": include or [], "exclude": exclude or [],
               "max_pages": max_pages}  # fmt: skip
@@ -67,9 +71,8 @@ async def _crawl(url: str | None, body: dict[str, Any], *, wait: bool, as_json: 
             created = await api.request("POST", "/crawl", body=body)
         if not as_json:
             known = f" (the same as at {created['cached_at']})" if created["cached"] else ""
-            echo(
-                f"{created['job_id']}: a crawl{known}; `curtsy logs -f {created['job_id']}` follows it."
-            )
+            job = created["job_id"]
+            echo(f"{job}: a crawl{known}; `curtsy logs -f {job}` follows it.")
         elif not wait:
             echo_json(created)
         if wait:

@@ -1,4 +1,4 @@
-"""`curtsy db`: the database's schema."""
+"""`curtsy db`: upgrades and checks the database's schema."""
 
 from typing import TYPE_CHECKING
 
@@ -17,21 +17,21 @@ DIFFERENCES_SHOWN = 5
 
 
 def upgrade(as_json: AsJson = False) -> None:
-    """Bring the schema up to date.
+    """Upgrade the schema to the version that this program needs.
 
-    Safe to run at any time, and by several at once.
+    Safe to run at any time, also by several processes at once.
     """
     before, after = run(_upgrade(settings_for()), doing="Upgrading the schema")
     if as_json:
         echo_json({"schema": after, "before": before, "upgraded": before != after})
     elif before == after:
-        echo(f"Schema {after}: it was current.")
+        echo(f"Schema {after}: nothing to do, it was current.")
     else:
         echo(f"Schema {after}: upgraded from {before or 'an empty database'}.")
 
 
 def check(as_json: AsJson = False) -> None:
-    """Exit code 1 unless the schema is the one this program needs."""
+    """Check the schema; exit code 1 unless it is the one that this program needs."""
     settings = settings_for()
     require_file(settings)
     wanted, found = run(_check(settings), doing="Comparing the schema")

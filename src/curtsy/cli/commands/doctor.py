@@ -1,4 +1,4 @@
-"""`curtsy doctor`: what the database, or an API elsewhere, says about the system."""
+"""`curtsy doctor`: the state of the system, from the database or an API elsewhere."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from curtsy.reports.diagnosis import Diagnosis
 
 OPEN = "queued"
-"""The API's word for jobs that have not ended."""
+"""The API's filter for jobs that have not ended."""
 
 
 def doctor(
@@ -27,13 +27,13 @@ def doctor(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """What waits, who works on it, what is wrong.
+    """Show what waits, which workers are up, and what is wrong.
 
-    It reads the database and changes nothing. With --url it asks an API instead, which tells
-    less: no workers by name, no sources. Exit code 1 if the database is away.
+    Reads the database and changes nothing. With --url it reads an API, which shows less: no
+    workers by name, no sources. Exit code 1 if the database does not answer.
     """
     if url:
-        _doctor_elsewhere(url, as_json=as_json)
+        _show_remote(url, as_json=as_json)
         return
     settings = settings_for()
     require_file(settings)
@@ -54,20 +54,20 @@ async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]
         return newest(), await store.read(lambda c: diagnose(c, sources=sources))
 
 
-def _doctor_elsewhere(url: str, *, as_json: bool) -> None:
-    found = run(_ask(url), doing="Asking")
+def _show_remote(url: str, *, as_json: bool) -> None:
+    found = run(_read_remote(url), doing="Reading the API")
     if as_json:
         echo_json(found)
     else:
         echo("\n".join(facts(found)))
     if found["store"] != "ok":
-        note("The API answers, but its database does not: look at its machine.")
+        note("The API answers, but its database does not: check the API's machine.")
         raise typer.Exit(FAILED)
     if not found["workers"]:
         note("No worker is up, so nothing is fetched: `curtsy worker` starts one.")
 
 
-async def _ask(url: str) -> dict[str, Any]:
+async def _read_remote(url: str) -> dict[str, Any]:
     async with open_api(url) as api:
         health = await api.health()
         found = {name: health[name] for name in ("status", "store", "workers", "version")}

@@ -1,4 +1,4 @@
-"""`curtsy health` and `curtsy metrics`: whether to worry, and the queue in figures."""
+"""`curtsy health` and `curtsy metrics`: whether the system works, and the queue in figures."""
 
 from typing import Annotated, Any
 
@@ -16,8 +16,8 @@ HEADINGS = ("band", "waiting", "retries due", "later", "oldest waits")
 
 
 def health(as_json: AsJson = False, url: Url = None) -> None:
-    """Whether to worry: `ok`, or `degraded` and exit code 1 where no worker or no database is."""
-    found = run(_health(url), doing="Asking")
+    """Show `ok`, or `degraded` with exit code 1 if no worker is up or the database is away."""
+    found = run(_health(url), doing="Reading the health")
     if as_json:
         echo_json(found)
     else:
@@ -40,19 +40,19 @@ async def _health(url: str | None) -> dict[str, Any]:
 def metrics(
     hours: Annotated[
         int | None,
-        typer.Option(min=1, max=8_760, metavar="N", help="Over so many hours; not built yet."),
+        typer.Option(min=1, max=8_760, metavar="N", help="Period in hours; not built yet."),
     ] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """The queue in figures: what waits in each band, who works, how fast, how long it takes."""
+    """Show the queue in figures: waiting pages by band, workers, pages per minute, latency."""
     found = run(_queue(url), doing="Counting")
     if as_json:
         echo_json(found)
     else:
         echo("\n".join(_page(found)))
     if hours is not None:
-        note(not_built(f"What came of the last {hours} hours", MONITORING))
+        note(not_built(f"A summary of the last {hours} hours", MONITORING))
 
 
 async def _queue(url: str | None) -> dict[str, Any]:

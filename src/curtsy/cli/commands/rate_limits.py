@@ -1,4 +1,4 @@
-"""`curtsy rate-limits`: how much of what each source allows is used, and when it goes on."""
+"""`curtsy rate-limits`: each source's limits, how much is used, and its next request."""
 
 from typing import Annotated, Any
 
@@ -19,14 +19,14 @@ SHOWN = ("used_this_hour", "utilisation", "crawl_delay_seconds", "in_respectful_
 def rate_limits(
     source: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Only this one.", autocompletion=source_names),
+        typer.Option(metavar="NAME", help="Only this source.", autocompletion=source_names),
     ] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """What each source allows, how much of it is used, and when the next request may start."""
-    found = run(_found(url, source, limit), doing="Looking at the limits")
+    """Show each source's limits, how much is used, and when the next request may start."""
+    found = run(_read(url, source, limit), doing="Reading the limits")
     if as_json:
         echo_json({"rate_limits": [_facts(one) for one in found["sources"]],
                   "next_cursor": found["next_cursor"]})  # fmt: skip
@@ -37,7 +37,7 @@ def rate_limits(
         echo("\n".join(_rows(found["sources"]) + more))
 
 
-async def _found(url: str | None, source: str | None, limit: int) -> dict[str, Any]:
+async def _read(url: str | None, source: str | None, limit: int) -> dict[str, Any]:
     async with open_api(url, list_command=LIST_COMMAND) as api:
         if source is not None:
             return {"sources": [await api.request("GET", path_of(source))], "next_cursor": None}

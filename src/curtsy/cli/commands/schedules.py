@@ -1,4 +1,4 @@
-"""`curtsy schedules`: jobs that come at their time."""
+"""`curtsy schedules`: creates, lists, changes and runs schedules."""
 
 import sys
 from typing import Annotated, Any
@@ -26,12 +26,12 @@ from curtsy.client import ApiConnection, AsyncJob
 NameArgument = Annotated[
     str,
     typer.Argument(
-        metavar="NAME", help="Its name or id, as `curtsy schedules list` has it.",
+        metavar="NAME", help="The schedule's name or id; `curtsy schedules list` shows them.",
         autocompletion=schedule_names,
     ),
 ]  # fmt: skip
-NewName = Annotated[str, typer.Argument(metavar="NAME", help="To know it by.")]
-Paused = Annotated[bool, typer.Option("--paused", help="Let its slots pass until it is resumed.")]
+NewName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the new schedule.")]
+Paused = Annotated[bool, typer.Option("--paused", help="Skip its slots until it is resumed.")]
 LIST_COMMAND = "curtsy schedules list"
 RUNS_SHOWN = 10
 
@@ -43,22 +43,24 @@ def list(  # noqa: A001 - the command's name
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Schedules: when, what comes next, and what the last run came to."""
-    found = run_loop(_ask(url, "GET", "/schedules", query={"limit": limit}), doing="Looking")
+    """List schedules: when they run, their next run, and how the last one ended."""
+    found = run_loop(
+        _request(url, "GET", "/schedules", query={"limit": limit}), doing="Reading schedules"
+    )
     if as_json:
         echo_json(found)
     elif not found["schedules"]:
         echo("There are no schedules yet: `curtsy schedules add NAME --every 2h --fetch URL` "
-            "makes one.")  # fmt: skip
+            "creates one.")  # fmt: skip
     else:
         more = ["  and more: --limit shows them"] if found.get("next_cursor") else []
         echo("\n".join(listed(found["schedules"]) + more))
 
 
 def show(name: NameArgument, as_json: AsJson = False, url: Url = None) -> None:
-    """One schedule: its next five slots, and what the last ten came to."""
-    found = run_loop(_with_runs(url, path_of(name)), doing="Looking for it")
-    _tell(found, "" if as_json else page(found), as_json=as_json)
+    """Show one schedule: its next five slots, and how the last ten ended."""
+    found = run_loop(_with_runs(url, path_of(name)), doing="Reading the schedule")
+    _show(found, "" if as_json else page(found), as_json=as_json)
 
 
 def add(
@@ -85,26 +87,28 @@ def add(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Make a schedule: say when, and what it does.
+    """Create a schedule: when it runs, and what it does.
 
     When: one of --cron, --every and --at. What: one of --fetch, --crawl, --articles, --duty and
-    --payload. A scheduler fires it, as `curtsy up` and `curtsy scheduler` have one.
+    --payload. A scheduler starts it: run `curtsy up` or `curtsy scheduler`.
     """
     body = options.rule_fields(
         cron=cron, every=every, at=at, timezone=timezone, overlap=overlap, catch_up=catch_up,
         catch_up_within=catch_up_within, not_before=not_before, after_end=after_end, jitter=jitter,
     )  # fmt: skip
     if not {"cron", "every_minutes", "at"} & body.keys():
-        raise WrongUsage("Say when: one of --cron, --every and --at.")
+        raise WrongUsage("Give one of --cron, --every and --at, to say when the schedule runs.")
     more = options.crawl_fields(spider, depth, max_pages)
-    does = options.payload(fetch=fetch, crawl=crawl, crawl_options=more, articles=articles, duty=duty,
-                         file=payload)  # fmt: skip
-    if does is None:
-        raise WrongUsage("Say what it does: --fetch, --crawl, --articles, --duty or --payload.")
+    action = options.payload(fetch=fetch, crawl=crawl, crawl_options=more, articles=articles,
+                           duty=duty, file=payload)  # fmt: skip
+    if action is None:
+        raise WrongUsage(
+            "Give one of --fetch, --crawl, --articles, --duty and --payload, to say what it does."
+        )
     _require_crawl(more, crawl)
-    body |= {"name": in_utf8(name), "payload": does} | ({"enabled": False} if paused else {})
-    created = run_loop(_make(url, body), doing="Making it")
-    _tell(created, "" if as_json else page(created), as_json=as_json)
+    body |= {"name": in_utf8(name), "payload": action} | ({"enabled": False} if paused else {})
+    created = run_loop(_create(url, body), doing="Creating the schedule")
+    _show(created, "" if as_json else page(created), as_json=as_json)
 
 
 def edit(
@@ -129,49 +133,51 @@ def edit(
     jitter: options.Jitter = None,
     paused: Paused = False,
     rename: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="What to call it from now on.")
+        str | None, typer.Option("--name", metavar="NAME", help="New name of the schedule.")
     ] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Change a schedule; what is left out stays as it is.
+    """Change a schedule; options that you leave out stay as they are.
 
-    Another rule begins anew: slots that passed are not made up for.
+    A new rule starts afresh: slots missed under the old rule are not caught up.
     """
     body = options.rule_fields(
         cron=cron, every=every, at=at, timezone=timezone, overlap=overlap, catch_up=catch_up,
         catch_up_within=catch_up_within, not_before=not_before, after_end=after_end, jitter=jitter,
     )  # fmt: skip
     more = options.crawl_fields(spider, depth, max_pages)
-    does = options.payload(fetch=fetch, crawl=crawl, crawl_options=more, articles=articles, duty=duty,
-                         file=payload)  # fmt: skip
+    action = options.payload(fetch=fetch, crawl=crawl, crawl_options=more, articles=articles,
+                           duty=duty, file=payload)  # fmt: skip
     body |= ({"name": in_utf8(rename)} if rename else {}) | ({"enabled": False} if paused else {})
-    body |= {} if does is None else {"payload": does}
+    body |= {} if action is None else {"payload": action}
     if not body and not more:
-        raise WrongUsage("Say what is to change: see `curtsy schedules edit --help`.")
-    if does is not None:
+        raise WrongUsage("Give at least one option to change: see `curtsy schedules edit --help`.")
+    if action is not None:
         _require_crawl(more, crawl)
-    changed = run_loop(_edit(url, path_of(name), body, more), doing="Changing it")
-    _tell(changed, "" if as_json else page(changed), as_json=as_json)
+    changed = run_loop(_edit(url, path_of(name), body, more), doing="Changing the schedule")
+    _show(changed, "" if as_json else page(changed), as_json=as_json)
 
 
 def pause(name: NameArgument, as_json: AsJson = False, url: Url = None) -> None:
-    """Let a schedule's slots pass until it is resumed; what runs goes on."""
-    found = run_loop(_ask(url, "POST", f"{path_of(name)}/pause"), doing="Pausing it")
-    _tell(found, f"{found['name']} is paused: its slots pass until `curtsy schedules resume`.",
-          as_json=as_json)  # fmt: skip
+    """Pause a schedule: its slots are skipped until it is resumed; a current run goes on."""
+    found = run_loop(_request(url, "POST", f"{path_of(name)}/pause"), doing="Pausing the schedule")
+    paused = f"{found['name']} is paused: its slots are skipped until `curtsy schedules resume`."
+    _show(found, paused, as_json=as_json)
 
 
 def resume(name: NameArgument, as_json: AsJson = False, url: Url = None) -> None:
-    """Go on with a paused schedule at its next slot."""
-    found = run_loop(_ask(url, "POST", f"{path_of(name)}/resume"), doing="Resuming it")
-    _tell(found, "" if as_json else page(found), as_json=as_json)
+    """Resume a paused schedule from its next slot."""
+    found = run_loop(
+        _request(url, "POST", f"{path_of(name)}/resume"), doing="Resuming the schedule"
+    )
+    _show(found, "" if as_json else page(found), as_json=as_json)
 
 
 def run(
     name: NameArgument, wait: Wait = False, as_json: AsJson = False, url: Url = None
 ) -> None:  # fmt: skip
-    """Run a schedule now, by hand; its slots stay as they are."""
+    """Run a schedule now; its slots stay as they are."""
     run_loop(_run(url, path_of(name), wait=wait, as_json=as_json))
 
 
@@ -181,29 +187,29 @@ def remove(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Remove a schedule and its history; the jobs that it made stay.
+    """Remove a schedule and its history; the jobs that it created stay.
 
-    On a terminal you are asked first.
+    On a terminal the command asks first.
     """
     if not yes and sys.stdin.isatty():
-        found = run_loop(_ask(url, "GET", path_of(name)), doing="Looking for it")
+        found = run_loop(_request(url, "GET", path_of(name)), doing="Reading the schedule")
         require_yes(f"Remove {one_line(found['name'])} ({one_line(found['when'])})?")
-    gone = run_loop(_ask(url, "DELETE", path_of(name)), doing="Removing it")
-    _tell(gone, gone["message"], as_json=as_json)
+    gone = run_loop(_request(url, "DELETE", path_of(name)), doing="Removing the schedule")
+    _show(gone, gone["message"], as_json=as_json)
 
 
 def path_of(name: str) -> str:
     return f"/schedules/{quote(in_utf8(name), safe='')}"
 
 
-async def _ask(
+async def _request(
     url: str | None, method: str, path: str, *, query: dict[str, Any] | None = None
 ) -> Any:
     async with open_api(url, list_command=LIST_COMMAND) as api:
         return await api.request(method, path, query=query)
 
 
-async def _make(url: str | None, body: dict[str, Any]) -> Any:
+async def _create(url: str | None, body: dict[str, Any]) -> Any:
     async with open_api(url, create=True, list_command=LIST_COMMAND) as api:
         created = await api.request("POST", "/schedules", body=body)
         await warn_without_scheduler(api)
@@ -234,10 +240,10 @@ async def _run(url: str | None, path: str, *, wait: bool, as_json: bool) -> None
         elif not (wait and job):
             echo_json(ran)
         if job:
-            await _followed(api, job, wait=wait, as_json=as_json)
+            await _follow(api, job, wait=wait, as_json=as_json)
 
 
-async def _followed(api: ApiConnection, job: str, *, wait: bool, as_json: bool) -> None:
+async def _follow(api: ApiConnection, job: str, *, wait: bool, as_json: bool) -> None:
     found = await AsyncJob(api, job).status() if wait else None
     if found is None:
         await warn_without_worker(api)
@@ -249,11 +255,11 @@ async def _followed(api: ApiConnection, job: str, *, wait: bool, as_json: bool) 
 
 def _require_crawl(more: dict[str, Any], crawl: object) -> None:
     if more and not crawl:
-        raise WrongUsage("--spider, --depth and --max-pages say more of --crawl: give it.")
+        raise WrongUsage("--spider, --depth and --max-pages need --crawl.")
 
 
-def _tell(found: dict[str, Any], sentence: str, *, as_json: bool) -> None:
+def _show(found: dict[str, Any], text: str, *, as_json: bool) -> None:
     if as_json:
         echo_json(found)
     else:
-        echo(sentence)
+        echo(text)

@@ -1,4 +1,4 @@
-"""`curtsy scrape`: the whole engine in one command. Needs no service, and leaves none behind."""
+"""`curtsy scrape`: runs the whole engine for one job. Needs no service and leaves none behind."""
 
 import asyncio
 from contextlib import suppress
@@ -27,7 +27,7 @@ from curtsy.cli.views.results import (
 )
 from curtsy.client import ApiConnection, AsyncJob, Declined
 
-ENDED_ALREADY = 400
+ALREADY_ENDED = 400
 
 
 class Stopping(Protocol):
@@ -43,11 +43,11 @@ def scrape(
         int | None,
         typer.Option(
             min=0, metavar="SECONDS",
-            help="A stored article no older than this will do; 0 fetches all anew.",
+            help="Use stored articles up to this age; 0 fetches all pages again.",
         ),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress, no summary.")
+        bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")
     ] = False,
     scrapers: Scrapers = None,
     as_lines: AsLines = False,
@@ -55,9 +55,9 @@ def scrape(
 ) -> None:  # fmt: skip
     """Fetch articles now and print them; no service is needed.
 
-    Results go to standard output, progress and failures to stderr. What was fetched before comes
-    from the store. Ctrl-C lets open requests finish; the same command goes on from there. Exit
-    code 0 if all were scraped, 3 if some failed, 4 if all did.
+    Results go to standard output, progress and failures to stderr. Articles that were fetched
+    before come from the store. After Ctrl-C open requests finish, and the same command continues
+    from there. Exit code 0 if all pages were scraped, 3 if some failed, 4 if all failed.
     """
     chosen = choose_form(form, out, as_lines=as_lines)
     body: dict[str, Any] = {"articles": [{"url": one} for one in read_urls(urls, file)]}
@@ -81,7 +81,7 @@ async def _scrape(
                 await warn_without_worker(ApiConnection(http))
             created, ended = await _fetch(ApiConnection(http), body, stop, quiet=quiet)
             if not (url or ended or quiet):
-                note("Stopping: open requests may finish; Ctrl-C again ends it at once.")
+                note("Stopping after the open requests; press Ctrl-C again to stop at once.")
         async with remote_api(url) if url else local_api(settings) as http:
             job, total = AsyncJob(ApiConnection(http), created["job_id"]), created["total_articles"]
             if not ended:
@@ -99,19 +99,19 @@ async def _scrape(
 async def _fetch(
     api: ApiConnection, body: Any, stop: Stopping, *, quiet: bool
 ) -> tuple[dict[str, Any], bool]:
-    """What was submitted, and whether it was waited for until its end."""
+    """Submits the job and waits for it; returns the API's answer and whether the job has ended."""
     with spinner(f"Submitting {counted(len(body['articles']), 'page')}"):
         created = await api.request("POST", "/jobs/submit", body=body)
-    return created, await _ended(api, created, stop, quiet=quiet)
+    return created, await _wait(api, created, stop, quiet=quiet)
 
 
-async def _ended(
+async def _wait(
     api: ApiConnection, created: dict[str, Any], stop: Stopping, *, quiet: bool
 ) -> bool:
-    """False if someone would not wait for it."""
+    """Waits for the job; False if a signal ended the wait."""
     job = AsyncJob(api, created["job_id"])
-    watching = wait_with_progress(job, created["total_articles"], quiet=quiet)
-    work, stopped = asyncio.create_task(watching), asyncio.create_task(stop.wait())
+    waiting = wait_with_progress(job, created["total_articles"], quiet=quiet)
+    work, stopped = asyncio.create_task(waiting), asyncio.create_task(stop.wait())
     await asyncio.wait([work, stopped], return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
     if work.done():
@@ -127,17 +127,17 @@ async def _cancel(job: AsyncJob) -> None:
     try:
         await job.cancel()
     except Declined as declined:
-        if declined.status != ENDED_ALREADY:  # its last page was open, and has finished
+        if declined.status != ALREADY_ENDED:  # the last page was open and has finished
             raise
 
 
 def _summary(created: dict[str, Any], written: Written, *, ended: bool) -> str:
     cached = f" ({created['cached_articles']} from the store)" if created["cached_articles"] else ""
-    words = f"{written.done} of {counted(created['total_articles'], 'page')}{cached}"
+    text = f"{written.done} of {counted(created['total_articles'], 'page')}{cached}"
     if written.failed:
-        words += f", {written.failed} failed"
+        text += f", {written.failed} failed"
     if not ended and not written.done:
-        return f"Stopped after {words}: the same command begins again."
+        return f"Stopped after {text}: run the same command again to start over."
     if not ended:
-        return f"Stopped after {words}. They are kept: the same command goes on from there."
-    return f"{words}, {written.cancelled} cancelled." if written.cancelled else f"{words}."
+        return f"Stopped after {text}. They are stored: run the same command again to continue."
+    return f"{text}, {written.cancelled} cancelled." if written.cancelled else f"{text}."

@@ -1,4 +1,4 @@
-"""Commands that follow what happens: a job's log, and the events of one job or of all."""
+"""`curtsy logs` and `curtsy watch`: a job's log, and the events of one job or of all."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -13,13 +13,15 @@ from curtsy.cli.console.startup import run
 from curtsy.cli.console.text import one_line
 from curtsy.client import AsyncJob, Patience, poll_pages
 
-Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")]
+Follow = Annotated[
+    bool, typer.Option("--follow", "-f", help="Print new lines until the job has ended.")
+]
 
 
 def logs(
     job: JobArgument, follow: Follow = False, as_json: AsJson = False, url: Url = None
 ) -> None:
-    """A job's log: what was fetched, what failed and why, what is tried again.
+    """Print a job's log: fetched pages, failures with their reasons, retries.
 
     With --json each line is an object with ts, level and msg.
     """
@@ -38,14 +40,14 @@ def _show_line(line: dict[str, str]) -> None:
 
 def watch(
     job: Annotated[
-        str | None, typer.Argument(metavar="[JOB]", help="Only this one.", callback=job_id)
+        str | None, typer.Argument(metavar="[JOB]", help="Only this job.", callback=job_id)
     ] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """What happens from now on, to one job or to all; Ctrl-C ends it.
+    """Print events of one job or of all jobs as they happen; Ctrl-C ends it.
 
-    With --json each line is an event, as the WebSocket of the API has it.
+    With --json each line is an event as the API's WebSocket sends it.
     """
     run(_watch(url, job, show=echo_json if as_json else _show_event))
 
@@ -64,9 +66,9 @@ async def _watch_one(
     job: AsyncJob, found: AsyncGenerator[dict[str, Any]], patience: Patience,
     show: Callable[[Any], None],
 ) -> None:  # fmt: skip
-    await anext(found)  # from here on nothing is missed, so now it counts how the job stands
+    await anext(found)  # no later event is missed, so the status can be read now
     if (status := await patience.call(job.status)).is_over:
-        note(f"{job.id} has ended: {status.state}. `curtsy logs {job.id}` tells what happened.")
+        note(f"{job.id} has ended: {status.state}. See `curtsy logs {job.id}`.")
         return
     async for page in found:
         for event in page["events"]:
@@ -75,11 +77,11 @@ async def _watch_one(
                 if event["event"] == "job_finished":
                     return
         if not page["events"]:
-            await patience.call(job.status)  # of one that was purged nothing is told any more
+            await patience.call(job.status)  # raises for a purged job, which has no more events
 
 
 def _show_event(event: dict[str, Any]) -> None:
     ended = event["completed"] + event["failed"]
-    words = [event["at"][11:19], event["job_id"], f"{ended}/{event['total']}", event["event"]]
-    words += [one_line(str(event[known])) for known in ("url", "error") if event.get(known)]
-    echo("  ".join(words))
+    parts = [event["at"][11:19], event["job_id"], f"{ended}/{event['total']}", event["event"]]
+    parts += [one_line(str(event[known])) for known in ("url", "error") if event.get(known)]
+    echo("  ".join(parts))

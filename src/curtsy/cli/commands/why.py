@@ -1,4 +1,4 @@
-"""`curtsy why`: what a job, a page or a source waits for."""
+"""`curtsy why`: explains what a job, a page or a source waits for."""
 
 import re
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ What = Annotated[
     str,
     typer.Argument(
         metavar="WHAT", autocompletion=job_ids,
-        help="A job's id (job_…), a page's (art_…), or the name of a source (example.com).",
+        help="A job's id (job_…), a page's id (art_…), or a source's name (example.com).",
     ),
 ]  # fmt: skip
 
 
 def why(what: What, as_json: AsJson = False, url: Url = None) -> None:
-    """Why it waits, when it will start or end, and what would free it."""
-    found = run(_asked(url, _path(what)), doing="Looking what it waits for")
+    """Explain why a job, page or source waits, when it will start or end, and what frees it."""
+    found = run(_read(url, _path(what)), doing="Reading the reasons")
     if as_json:
         echo_json(found)
     else:
@@ -43,11 +43,14 @@ def _path(what: str) -> str:
         return f"/pages/{what}/why"
     if _SOURCE.fullmatch(what.lower()):
         return f"/sources/{quote(what.lower(), safe='')}/why"
-    raise WrongUsage(f"{one_line(what)[:80]!r} is neither a job's nor a page's id, nor a source.")
+    raise WrongUsage(
+        f"{one_line(what)[:80]!r} is not the id of a job or a page, nor the name of a source."
+    )
 
 
-async def _asked(url: str | None, path: str) -> dict[str, Any]:
-    async with open_api(url) as api:
+async def _read(url: str | None, path: str) -> dict[str, Any]:
+    list_command = "curtsy sources list" if path.startswith("/sources/") else "curtsy jobs"
+    async with open_api(url, list_command=list_command) as api:
         found: dict[str, Any] = await api.request("GET", path)
         return found
 
@@ -59,14 +62,14 @@ def _explain_one(found: dict[str, Any]) -> Iterator[str]:
     yield f"{found['name']}: {state}" + (f"; starts at {to_second(starts)}" if is_waiting else "")
     yield from _reasons(found["reasons"], "  ")
     if found["state"] == "ready":
-        yield "  Nothing holds it: a worker takes it within a moment."
+        yield "  Nothing holds it back: a worker starts it within a moment."
 
 
 def _explain_job(found: dict[str, Any]) -> Iterator[str]:
     eta, deadline = found["eta"], found["finish_by"]
     yield f"{found['job_id']}: {found['state']}" + (f"; ends at {to_second(eta)}" if eta else "")
     if deadline is not None:
-        yield f"  Wished by {to_second(deadline)}: {_VERDICT[found['in_time']]}"
+        yield f"  To finish by {to_second(deadline)}: {_IN_TIME[found['in_time']]}"
     yield from _reasons(found["reasons"], "  ")
     for source in found["sources"]:
         ahead = f", {counted(source['ahead'], 'visit')} before the first" if source["ahead"] else ""
@@ -75,14 +78,18 @@ def _explain_job(found: dict[str, Any]) -> Iterator[str]:
         yield f"  {source['source']}: {counted(source['pages'], 'page')}{ahead}{times}"
         yield from _reasons(source["reasons"], "    ")
     if found["more_sources"]:
-        yield f"  and {counted(found['more_sources'], 'source')} more that end sooner"
+        yield f"  and {found['more_sources']} more sources, which end sooner"
     spent = [f"{what.replace('_', ' ')} {_span(hours)}" for what, hours in found["ledger"].items()
              if hours]  # fmt: skip
     if spent:
         yield f"  Its pages' time so far: {', '.join(spent)}"
 
 
-_VERDICT = {True: "it will be in time.", False: "it will be late.", None: "nobody can tell."}
+_IN_TIME = {
+    True: "it will be in time.",
+    False: "it will be late.",
+    None: "the end cannot be predicted.",
+}
 
 
 def _reasons(reasons: list[dict[str, Any]], indent: str) -> Iterator[str]:

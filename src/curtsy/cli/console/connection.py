@@ -1,4 +1,4 @@
-"""Where a command's questions go: to an API elsewhere, or to the local database."""
+"""Connects a command to the API of --url, or to one in this process on the local database."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,10 +17,10 @@ Url = Annotated[
     str | None,
     typer.Option(
         "--url", envvar="CURTSY_URL", show_default=False, metavar="ADDRESS",
-        help="The API to talk to, as http://host:8000. Without it: the local database.",
+        help="Use the API there, for example http://host:8000; without it, the local database.",
     ),
 ]  # fmt: skip
-AsJson = Annotated[bool, typer.Option("--json", help="For programs: JSON and nothing else.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else, for programs.")]
 
 ANSWER_SECONDS = 60.0
 NO_KEY, NOT_FOUND = 401, 404
@@ -30,7 +30,7 @@ class ApiKeyNeeded(CurtsyError):
     code = "key_needed"
 
     def __init__(self) -> None:
-        super().__init__("The API wants a key: put one that holds into CURTSY_KEY.")
+        super().__init__("The API needs a valid key: put one into CURTSY_KEY.")
 
 
 class ApiNotFound(CurtsyError):
@@ -41,8 +41,11 @@ class ApiNotFound(CurtsyError):
 async def open_api(
     url: str | None, *, create: bool = False, list_command: str = "curtsy jobs"
 ) -> AsyncIterator[ApiConnection]:
-    """A local database that is not there yet is made only where that makes sense. `lists` names
-    what is there, for one who asks for what is not."""
+    """Yields a connection to the API at `url`, or to one on the local database.
+
+    `create` allows to create a local database that does not exist. `list_command` is the command
+    that an error about an unknown name refers to.
+    """
     async with remote_api(url) if url else _local(create=create) as http:
         try:
             yield ApiConnection(http)
@@ -51,8 +54,8 @@ async def open_api(
                 raise ApiKeyNeeded from None
             if declined.status != NOT_FOUND:
                 raise
-            said = str(declined).rstrip(".")
-            raise ApiNotFound(f"{said}: `{list_command}` lists those that are there.") from None
+            sentence = str(declined).rstrip(".")
+            raise ApiNotFound(f"{sentence}: see `{list_command}`.") from None
 
 
 @asynccontextmanager
@@ -76,7 +79,7 @@ def remote_api(url: str) -> httpx.AsyncClient:
 async def list_jobs(url: str | None, query: dict[str, Any]) -> dict[str, Any]:
     async with open_api(url) as api:
         found: dict[str, Any] = await api.request("GET", "/jobs", query=query)
-        while not found["jobs"] and "next_cursor" in found:  # none among those looked through yet
-            on = query | {"cursor": found["next_cursor"]}
-            found = await api.request("GET", "/jobs", query=on)
+        while not found["jobs"] and "next_cursor" in found:  # no match on this page
+            further = query | {"cursor": found["next_cursor"]}
+            found = await api.request("GET", "/jobs", query=further)
         return found

@@ -1,4 +1,4 @@
-"""How far a command is, on stderr: something that moves on a terminal, a line elsewhere."""
+"""Shows progress on stderr: a bar or a spinner on a terminal, else a line now and then."""
 
 import sys
 import threading
@@ -26,12 +26,12 @@ SPINNER_AFTER_SECONDS = 1.0
 
 class ProgressUpdate(Protocol):
     def __call__(self, done: int, failed: int, total: int | None = None) -> None:
-        """`total` where there are more by now: a crawl finds them as it goes."""
+        """`total` replaces the first total: a crawl finds more pages as it goes."""
 
 
 @contextmanager
 def progress(total: int, *, quiet: bool = False) -> Iterator[ProgressUpdate]:
-    """Of pages: how many of all have ended."""
+    """Yields a function that shows how many of `total` pages have ended."""
     if quiet:
         yield lambda *_: None
     elif sys.stderr.isatty():
@@ -43,7 +43,7 @@ def progress(total: int, *, quiet: bool = False) -> Iterator[ProgressUpdate]:
 
 @contextmanager
 def spinner(doing: str | None) -> Iterator[None]:
-    """Says what takes so long, and for how long already; a moment needs no word."""
+    """Shows `doing` once it takes longer than a second, or than five without a terminal."""
     if doing is None:
         yield
         return
@@ -71,27 +71,27 @@ def _bar(total: int) -> Iterator[ProgressUpdate]:
         task = bar.add_task("pages", total=total)
 
         def update(done: int, failed: int, total: int | None = None) -> None:
-            words = f"pages ({failed} failed)" if failed else "pages"
-            bar.update(task, completed=done + failed, description=words, total=total)
+            text = f"pages ({failed} failed)" if failed else "pages"
+            bar.update(task, completed=done + failed, description=text, total=total)
 
         yield update
 
 
 def _transient(*columns: ProgressColumn) -> Progress:
-    """Gone when it ends; what goes to standard output meanwhile stays there."""
+    """A progress display that vanishes at its end and leaves standard output alone."""
     return Progress(
         *columns, console=Console(stderr=True), transient=True, redirect_stdout=False,
         redirect_stderr=False,
     )  # fmt: skip
 
 
-def _lines(at_first: int) -> ProgressUpdate:
-    said_at = time.monotonic()
+def _lines(first_total: int) -> ProgressUpdate:
+    printed_at = time.monotonic()
 
     def update(done: int, failed: int, total: int | None = None) -> None:
-        nonlocal said_at
-        if time.monotonic() - said_at >= LINE_EVERY_SECONDS:
-            said_at = time.monotonic()
-            note(f"{done + failed} of {total or at_first} pages, {failed} failed")
+        nonlocal printed_at
+        if time.monotonic() - printed_at >= LINE_EVERY_SECONDS:
+            printed_at = time.monotonic()
+            note(f"{done + failed} of {total or first_total} pages, {failed} failed")
 
     return update
