@@ -29,7 +29,7 @@ def crawl(
     urls: Urls = None,
     file: File = None,
     depth: Annotated[
-        int, typer.Option(min=0, max=100, metavar="N", help="Links to follow from a start page.")
+        int, typer.Option(min=0, max=100, metavar="N", help="How many links deep to follow.")
     ] = 1,
     scope: Annotated[
         Reach,
@@ -42,7 +42,7 @@ def crawl(
         Patterns, typer.Option(metavar="PATTERN", help="Do not follow these URLs.")
     ] = None,
     max_pages: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Most pages to fetch.")
+        int, typer.Option(min=1, metavar="N", help="Maximum number of pages.")
     ] = 10_000,
     spider: Annotated[
         str, typer.Option(metavar="NAME", help="Scraper: article, raw or your own.")

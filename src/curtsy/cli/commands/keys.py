@@ -54,10 +54,10 @@ def add(
     ] = None,
     pages_per_hour: Annotated[
         int | None,
-        typer.Option(min=1, max=LARGEST, metavar="N", help="Most pages submitted per hour."),
+        typer.Option(min=1, max=LARGEST, metavar="N", help="Maximum of pages submitted per hour."),
     ] = None,
     open_jobs: Annotated[
-        int | None, typer.Option(min=1, max=LARGEST, metavar="N", help="Most open jobs at once.")
+        int | None, typer.Option(min=1, max=LARGEST, metavar="N", help="Maximum of open jobs.")
     ] = None,
     days: Annotated[
         int | None, typer.Option(min=1, max=36_500, metavar="N", help="Days until the key expires.")

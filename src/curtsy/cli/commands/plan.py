@@ -28,7 +28,7 @@ def plan(
         str | None,
         typer.Option(
             metavar="MOMENT",
-            help="Check whether the job would end by then; such as 2030-01-01T12:00:00Z.",
+            help="Check this deadline, such as 2030-01-01T12:00:00Z.",
         ),
     ] = None,
     ignore_cache: Annotated[
@@ -47,7 +47,7 @@ def plan(
 ) -> None:
     """Preview a job without submitting it: what it would fetch and when it would end.
 
-    No site is contacted. Shows how many pages are in the store, wait for other jobs already, or are
+    No site is contacted. Shows how many pages are in the store, are queued by other jobs, or are
     forbidden by robots.txt as far as it is known, and predicts the end from the sources' limits.
 
     With --next, preview the schedules: the busiest hours, schedules that use one source at the same

@@ -1,6 +1,6 @@
 """`curtsy schedule`: runs schedules now."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any
 
@@ -46,9 +46,9 @@ def schedule(
     """
     named = in_utf8(source) if source else ""
     if country is not None:
-        running = _each(url, partial(_sites, source=named), partial(_scrape, country=country))
+        running = _run_each(url, partial(_sites, source=named), partial(_scrape, country=country))
     else:
-        running = _each(url, partial(_enabled, source=named), _run_one)
+        running = _run_each(url, partial(_enabled, source=named), _run_one)
     found = run(running, doing="Running schedules")
     if as_json:
         echo_json(found)
@@ -63,7 +63,7 @@ def schedule(
         raise typer.Exit(FAILED)
 
 
-async def _each(
+async def _run_each(
     url: str | None,
     select: Callable[[ApiConnection], Awaitable[list[dict[str, Any]]]],
     run_one: Callable[[ApiConnection, dict[str, Any]], Awaitable[str]],
@@ -122,7 +122,7 @@ async def _enabled(api: ApiConnection, *, source: str) -> list[dict[str, Any]]:
     return selected
 
 
-async def _all(api: ApiConnection) -> Any:
+async def _all(api: ApiConnection) -> AsyncGenerator[dict[str, Any]]:
     cursor = None
     while True:
         found = await api.request("GET", "/schedules", query={"limit": AT_A_TIME, "cursor": cursor})

@@ -139,5 +139,5 @@ def _summary(created: dict[str, Any], written: Written, *, ended: bool) -> str:
     if not ended and not written.done:
         return f"Stopped after {text}: run the same command again to start over."
     if not ended:
-        return f"Stopped after {text}. They are stored: run the same command again to continue."
+        return f"Stopped after {text}. Run the same command again to continue from there."
     return f"{text}, {written.cancelled} cancelled." if written.cancelled else f"{text}."

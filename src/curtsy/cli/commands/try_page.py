@@ -30,7 +30,7 @@ def try_(
     ],
     scraper: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Built in or your own; not needed with one of your own."),
+        typer.Option(metavar="NAME", help="Built in or your own; not needed if you have just one."),
     ] = None,
     scrapers: Scrapers = None,
     params: Annotated[

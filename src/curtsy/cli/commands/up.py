@@ -27,7 +27,7 @@ Port = Annotated[
     typer.Option(metavar="N", help="Port to listen on (CURTSY_API_PORT); 0 picks a free one."),
 ]
 Slots = Annotated[
-    int | None, typer.Option(metavar="N", help="Most requests open at once (CURTSY_WORKER_SLOTS).")
+    int | None, typer.Option(metavar="N", help="Maximum of open requests (CURTSY_WORKER_SLOTS).")
 ]
 Scrapers = Annotated[
     list[str] | None,

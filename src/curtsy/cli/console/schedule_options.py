@@ -81,9 +81,11 @@ Spider = Annotated[
 ]
 Depth = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Links that --crawl follows from a start page; 1 by default."),
+    typer.Option(metavar="N", help="How many links deep --crawl follows; 1 by default."),
 ]
-MaxPages = Annotated[int | None, typer.Option(metavar="N", help="Most pages that --crawl fetches.")]
+MaxPages = Annotated[
+    int | None, typer.Option(metavar="N", help="Maximum number of pages of --crawl.")
+]
 Articles = Annotated[
     Path | None,
     typer.Option(

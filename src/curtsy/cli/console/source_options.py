@@ -14,20 +14,22 @@ Hosts = Annotated[
         metavar="LIST", help="Hosts that share the budget, such as a.com,b.com; replaces the list."
     ),
 ]
-PerHour = Annotated[int | None, typer.Option(metavar="N", help="Most requests in any 60 minutes.")]
+PerHour = Annotated[
+    int | None, typer.Option(metavar="N", help="Maximum of requests in any 60 minutes.")
+]
 Burst = Annotated[
     int | None,
     typer.Option(metavar="N", help="Requests in a row before the rest is spread over the hour."),
 ]
 MinDelay = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="Least time between the starts of two requests."),
+    typer.Option(metavar="SECONDS", help="Minimum time between the starts of two requests."),
 ]
 MaxDelay = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", help="Each delay is random between --min-delay and this."),
 ]
-Concurrency = Annotated[int | None, typer.Option(metavar="N", help="Most requests open at once.")]
+Concurrency = Annotated[int | None, typer.Option(metavar="N", help="Maximum of open requests.")]
 HoursOption = Annotated[
     str | None,
     typer.Option("--hours", metavar="FROM-TO", help="Respectful hours, such as 9-17 or 22:30-6."),
@@ -47,11 +49,11 @@ Retries = Annotated[
     int | None, typer.Option("--max-retries", metavar="N", help="Retries of a failed page.")
 ]
 Timeout = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Longest time of one attempt.")
+    float | None, typer.Option(metavar="SECONDS", help="Time limit of one attempt.")
 ]
 Robots = Annotated[
     Literal["obey", "ignore"] | None,
-    typer.Option(metavar="WORD", help="obey or ignore robots.txt."),
+    typer.Option(metavar="WORD", help="Whether to obey or ignore robots.txt."),
 ]
 UserAgent = Annotated[
     str | None,
