@@ -12,7 +12,7 @@ from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.startup import run
-from curtsy.cli.console.text import counted, one_line, to_second
+from curtsy.cli.console.text import HOUR, counted, one_line, span, to_second
 
 _PAGE = re.compile(r"art_[0-9a-f]{1,15}")
 _JOB = re.compile(r"(job|manual|sched)_[A-Za-z0-9_-]+")
@@ -78,9 +78,9 @@ def _explain_job(found: dict[str, Any]) -> Iterator[str]:
         yield f"  {source['source']}: {counted(source['pages'], 'page')}{ahead}{times}"
         yield from _reasons(source["reasons"], "    ")
     if found["more_sources"]:
-        yield f"  and {found['more_sources']} more sources, which end sooner"
-    spent = [f"{what.replace('_', ' ')} {_span(hours)}" for what, hours in found["ledger"].items()
-             if hours]  # fmt: skip
+        yield f"  and {counted(found['more_sources'], 'more source')}, which end sooner"
+    ledger = found["ledger"].items()
+    spent = [f"{on.replace('_', ' ')} {span(hours * HOUR)}" for on, hours in ledger if hours]
     if spent:
         yield f"  Its pages' time so far: {', '.join(spent)}"
 
@@ -97,10 +97,3 @@ def _reasons(reasons: list[dict[str, Any]], indent: str) -> Iterator[str]:
         yield f"{indent}{one_line(reason['because'])}"
         if reason["frees"]:
             yield f"{indent}  what frees it: {one_line(reason['frees'])}"
-
-
-def _span(hours: float) -> str:
-    seconds = hours * 3600
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{hours:.1f} h"

@@ -43,7 +43,7 @@ async def open_api(
 ) -> AsyncIterator[ApiConnection]:
     """Yields a connection to the API at `url`, or to one on the local database.
 
-    `create` allows to create a local database that does not exist. `list_command` is the command
+    With `create`, a local database that does not exist is created. `list_command` is the command
     that an error about an unknown name refers to.
     """
     async with remote_api(url) if url else _local(create=create) as http:

@@ -29,7 +29,7 @@ def start_detached(settings: "Settings") -> dict[str, Any]:
     Options of this command reach the process as environment variables.
     """
     options = {"API_HOST": settings.api_host, "API_PORT": settings.api_port,
-            "WORKER_SLOTS": settings.worker_slots, "SCRAPERS": settings.scrapers}  # fmt: skip
+               "WORKER_SLOTS": settings.worker_slots, "SCRAPERS": settings.scrapers}  # fmt: skip
     environment = os.environ | {f"CURTSY_{name}": str(value) for name, value in options.items()}
     try:
         log = LOG.open("ab")

@@ -20,19 +20,19 @@ def listed(sources: list[Source]) -> list[str]:
 
 def page(source: Source) -> str:
     """The page of one source; values that nobody set are marked as default."""
-    said, policy = source["said"], source["policy"]
+    described, policy = source["said"], source["policy"]
     facts = [
         ("Hosts", ", ".join(source["hosts"]) + ("" if source["hosts_are_all"] else ", …")),
         ("Now", state_text(source)),
         ("Waiting", counted(source["waiting"], "page", capped=source["waiting_is_capped"])),
         ("Limit", _limit_in_words(source)),
-        ("Delay", _or_default(delay(source), "min_delay_seconds" in said)),
-        ("Concurrency", _or_default(str(policy["concurrency"]), "concurrency" in said)),
+        ("Delay", _or_default(delay(source), "min_delay_seconds" in described)),
+        ("Concurrency", _or_default(str(policy["concurrency"]), "concurrency" in described)),
         ("Respectful hours", _hours_in_words(policy["respectful_hours"])),
-        ("Retries", _or_default(str(policy["max_retries"]), "max_retries" in said)),
-        ("Timeout", _or_default(seconds(policy["timeout"]), "timeout" in said)),
-        ("robots.txt", _or_default(policy["robots"], "robots" in said)),
-        ("User agent", _or_default(policy["user_agent"] or "", "user_agent" in said)),
+        ("Retries", _or_default(str(policy["max_retries"]), "max_retries" in described)),
+        ("Timeout", _or_default(seconds(policy["timeout"]), "timeout" in described)),
+        ("robots.txt", _or_default(policy["robots"], "robots" in described)),
+        ("User agent", _or_default(policy["user_agent"] or "", "user_agent" in described)),
         ("Headers", ", ".join(f"{n}: {v}" for n, v in (policy["headers"] or {}).items())),
         ("Proxy", policy["proxy"] or ""),
         ("Today", _today(source["today"])),
