@@ -205,7 +205,7 @@ async def test_the_address_and_the_key_are_read_as_the_command_line_reads_them(
         await client.close()
     with pytest.raises(BadSetting, match="must begin with http"):
         AsyncClient("ftp://a.example")
-    with pytest.raises(BadSetting, match="which is none"):
+    with pytest.raises(BadSetting, match="is not a URL"):
         AsyncClient("http://a.example:port")
 
 
