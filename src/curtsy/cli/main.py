@@ -1,4 +1,4 @@
-"""The commands."""
+"""The program `curtsy`: its commands, their groups and the headings of its help."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -30,9 +30,9 @@ from curtsy.cli.commands import (
     up,
     why,
 )
-from curtsy.cli.console.errors import told
+from curtsy.cli.console.errors import run_command_line
 from curtsy.cli.console.help import Command, Group
-from curtsy.cli.console.output import say
+from curtsy.cli.console.output import echo
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 Functions = tuple[Callable[..., None], ...]
@@ -47,22 +47,22 @@ COMMANDS: dict[str, Functions] = {
                   processes.api, processes.worker, processes.scheduler),
 }  # fmt: skip
 GROUPS: dict[str, tuple[str, Functions]] = {
-    "schedules": ("Jobs that come at their time: make them, see what came of them.",
+    "schedules": ("Create, list, change and run schedules: jobs that start at set times.",
                   (schedules.list, schedules.show, schedules.add, schedules.edit,
                    schedules.pause, schedules.resume, schedules.run, schedules.remove)),
-    "sources": ("What each site allows: say it, see how it stands, pause it.",
+    "sources": ("Describe what each site allows, show its state, pause it.",
                 (sources.list, sources.show, sources.set, sources.pause, sources.resume,
                  sources.remove, sources.apply, sources.receipt)),
-    "keys": ("Who may use the API: make keys, list, rotate and revoke them.",
+    "keys": ("Create, list, rotate and revoke the keys of API users.",
              (keys.add, keys.list, keys.rotate, keys.revoke)),
-    "db": ("The database's schema: upgrade it, check it.", (db.upgrade, db.check)),
-    "config": ("The settings: check them.", (config.check,)),
+    "db": ("Upgrade or check the database's schema.", (db.upgrade, db.check)),
+    "config": ("Check the settings.", (config.check,)),
 }  # fmt: skip
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
-        say(f"curtsy {__version__}")
+def _show_version(requested: bool) -> None:
+    if requested:
+        echo(f"curtsy {__version__}")
         raise typer.Exit
 
 
@@ -74,32 +74,32 @@ def _options(
 ) -> None:
     """Fetches web pages as fast as each site allows, never faster, and loses none.
 
-    `curtsy COMMAND --help` tells more of each. Commands about jobs work on the local database, or
-    on a service elsewhere with --url.
+    `curtsy COMMAND --help` explains a command and shows examples. Commands about jobs, schedules
+    and sources work on the local database, or with --url on an API elsewhere.
     """
 
 
-def _made() -> typer.Typer:
-    made = typer.Typer(
+def _build() -> typer.Typer:
+    program = typer.Typer(
         name="curtsy", cls=Group, rich_markup_mode=None, pretty_exceptions_enable=False,
         context_settings=HELP_NAMES,
     )  # fmt: skip
-    made.callback()(_options)
+    program.callback()(_options)
     for heading, functions in COMMANDS.items():
         for function in functions:
-            name = function.__name__.rstrip("_").replace("_", "-")  # `try` is a word of Python's
-            made.command(name, cls=Command, rich_help_panel=heading)(function)
+            name = function.__name__.rstrip("_").replace("_", "-")  # `try` is a keyword
+            program.command(name, cls=Command, rich_help_panel=heading)(function)
     for name, (purpose, functions) in GROUPS.items():
         group = typer.Typer(cls=Group, help=purpose, rich_markup_mode=None)
         for function in functions:
             group.command(cls=Command)(function)
         panel = "Schedules" if name == "schedules" else "Operation"
-        made.add_typer(group, name=name, rich_help_panel=panel)
-    return made
+        program.add_typer(group, name=name, rich_help_panel=panel)
+    return program
 
 
-commands = _made()
+commands = _build()
 
 
 def main() -> None:
-    told(commands)
+    run_command_line(commands)

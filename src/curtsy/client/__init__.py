@@ -1,8 +1,8 @@
-"""Talking to a curtsy API, wherever it runs."""
+"""The Python client of a curtsy API, on this machine or elsewhere."""
 
-from curtsy.client.address import way_to
+from curtsy.client.address import open_http
 from curtsy.client.async_client import AsyncClient
-from curtsy.client.event_stream import pages
+from curtsy.client.event_stream import poll_pages
 from curtsy.client.http import ApiConnection, Declined, Unanswered
 from curtsy.client.job import AsyncJob, Status
 from curtsy.client.retries import NotInTime, Patience
@@ -19,6 +19,6 @@ __all__ = [
     "Patience",
     "Status",
     "Unanswered",
-    "pages",
-    "way_to",
+    "open_http",
+    "poll_pages",
 ]

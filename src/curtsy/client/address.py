@@ -1,4 +1,4 @@
-"""Where the API is and who asks it, as a program or the environment says."""
+"""The API's address and key, as the program or the environment gives them."""
 
 import os
 import re
@@ -8,9 +8,12 @@ import httpx
 from curtsy.errors import BadSetting
 
 
-def way_to(url: str, *, key: str | None, timeout: float) -> httpx.AsyncClient:
-    """The key is that of `CURTSY_KEY`, if none is given. Raises `BadSetting`, which never says the
-    key."""
+def open_http(url: str, *, key: str | None, timeout: float) -> httpx.AsyncClient:
+    """Returns an HTTP client for the API at `url`.
+
+    Without a `key` it sends the one in `CURTSY_KEY`. Raises `BadSetting` for a wrong address or
+    key; the sentence never contains the key.
+    """
     address = url.strip()
     if "://" not in address:
         address = f"http://{address}"
@@ -20,11 +23,11 @@ def way_to(url: str, *, key: str | None, timeout: float) -> httpx.AsyncClient:
     try:
         return httpx.AsyncClient(base_url=address, timeout=timeout, headers=headers)
     except httpx.InvalidURL as error:
-        raise BadSetting(f"The API's address is '{url}', which is none ({error}).") from None
+        raise BadSetting(f"The API's address '{url}' is not a URL ({error}).") from None
 
 
 def _headers(key: str) -> dict[str, str]:
     key = key.strip()
     if not re.fullmatch("[!-~]*", key):
-        raise BadSetting("CURTSY_KEY holds no key: one begins with curtsy_ and is plain ASCII.")
+        raise BadSetting("CURTSY_KEY is not a key: a key begins with curtsy_ and is plain ASCII.")
     return {"Authorization": f"Bearer {key}"} if key else {}

@@ -1,4 +1,4 @@
-"""An event loop for programs that have none: their calls wait for its answers."""
+"""Runs coroutines for programs without an event loop: each call blocks until its result."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class BackgroundLoop:
-    """An event loop in a thread of its own, for as long as the client lives."""
+    """An event loop in its own thread, for the lifetime of the client."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -23,7 +23,7 @@ class BackgroundLoop:
         return self._loop.is_closed()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Who is interrupted meanwhile leaves nothing of the work behind."""
+        """Runs `work` to its end. An interrupted caller cancels it and waits until it is gone."""
         ended: Future[asyncio.Task[T]] = Future()
         begun: list[asyncio.Task[T]] = []
 
@@ -41,7 +41,8 @@ class BackgroundLoop:
                 ended.result()
             raise
 
-    def each(self, found: AsyncGenerator[T]) -> Generator[T]:
+    def iterate(self, found: AsyncGenerator[T]) -> Generator[T]:
+        """Yields what `found` yields, and closes it."""
         self._open.add(found)
         try:
             while True:
@@ -50,18 +51,18 @@ class BackgroundLoop:
                 except StopAsyncIteration:
                     return
         finally:
-            if found in self._open:  # the client may have been closed before its reader
+            if found in self._open:  # closing the client has closed it already
                 self._open.discard(found)
                 self.run(found.aclose())
 
     def close(self) -> None:
-        """Whatever is still waited for ends, in whichever thread that is."""
-        self.run(self._end_all())
+        """Cancels what still runs, whichever thread waits for it, and ends the thread."""
+        self.run(self._cancel_all())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
-    async def _end_all(self) -> None:
+    async def _cancel_all(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()

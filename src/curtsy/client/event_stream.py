@@ -1,4 +1,7 @@
-"""Events as they come, on a WebSocket that is opened again where it was whenever it is cut."""
+"""Follows events on a WebSocket, and pages of events or log lines by polling.
+
+A connection that is cut is opened again after the last message that arrived.
+"""
 
 import asyncio
 import json
@@ -11,48 +14,49 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from curtsy.client.http import ApiConnection, Declined, Unanswered
 from curtsy.client.retries import Patience
 
-OURS = range(4000, 5000)
-"""Close codes that say what the status of an answer would, and that coming back does not mend."""
+APP_CLOSE_CODES = range(4000, 5000)
+"""Close codes that mean an HTTP status (4404 is 404); connecting again does not help."""
+POLL_SECONDS = 0.5
 Message = dict[str, Any]
 
 
 async def follow(
-    talk: ApiConnection, path: str, after: int | str | None, patience: Patience
+    api: ApiConnection, path: str, after: int | str | None, patience: Patience
 ) -> AsyncGenerator[Message]:
-    """Every message behind `after`, for ever; each time it is opened, first how things stand."""
+    """Yields every message after `after`, without end.
+
+    The first message after each connect is the current state.
+    """
     last = after
     while True:
         place = f"?after={last}" if last is not None else ""
-        trouble: Declined | Unanswered | None = None
+        error: Declined | Unanswered | None = None
         try:
-            async with connect(talk.stream_url(path + place), **talk.stream_options()) as stream:
+            async with connect(api.stream_url(path + place), **api.stream_options()) as stream:
                 async for message in stream:
-                    patience.answered()
-                    told = json.loads(message)
-                    last = told["seq"]
-                    yield told
+                    patience.reset()
+                    event = json.loads(message)
+                    last = event["seq"]
+                    yield event
         except ConnectionClosed as closed:
-            if closed.rcvd is not None and closed.rcvd.code in OURS:
-                status = closed.rcvd.code - OURS.start
+            if closed.rcvd is not None and closed.rcvd.code in APP_CLOSE_CODES:
+                status = closed.rcvd.code - APP_CLOSE_CODES.start
                 raise Declined(status, "refused", closed.rcvd.reason) from None
         except InvalidStatus as refused:
-            answer = refused.response
-            trouble = talk.declined(answer.status_code, answer.headers, bytes(answer.body or b""))
-        except (WebSocketException, OSError) as error:
-            trouble = Unanswered(talk.place, str(error))
-        await (patience.bear(trouble) if trouble is not None else patience.pause())
+            reply = refused.response
+            error = api.error_from(reply.status_code, reply.headers, bytes(reply.body or b""))
+        except (WebSocketException, OSError) as failure:
+            error = Unanswered(api.place, str(failure))
+        await (patience.wait_or_raise(error) if error is not None else patience.pause())
 
 
-LOOK_EVERY_SECONDS = 0.5
-
-
-async def pages(talk: ApiConnection, path: str) -> AsyncGenerator[dict[str, Any]]:
-    """Page after page, for ever; none is missed."""
-    patience, last = Patience(talk), None
+async def poll_pages(api: ApiConnection, path: str) -> AsyncGenerator[dict[str, Any]]:
+    """Yields page after page of the stream at `path`, without end and without a gap."""
+    patience, last = Patience(api), None
     while True:
         since = {"Accept": "application/json"} | ({"Last-Event-ID": last} if last else {})
-        page = await patience.ask(lambda: talk.ask("GET", path, headers=since))  # noqa: B023
+        page = await patience.call(lambda: api.request("GET", path, headers=since))  # noqa: B023
         yield page
         if page["last"] == last:
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
         last = page["last"]

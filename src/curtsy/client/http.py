@@ -1,4 +1,4 @@
-"""Questions to the API and its answers; what goes wrong is an error of ours, in a sentence."""
+"""Requests to the API and its responses. Failures are `CurtsyError`s with a sentence."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,19 @@ STORE_AWAY = 503
 
 
 class Unanswered(CurtsyError):
+    """Nothing answered at the API's address, or something that is not curtsy did."""
+
     code = "unanswered"
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(
-            f"No curtsy answers at {url} ({reason}): start one there with `curtsy up`, or leave "
-            "--url and CURTSY_URL out to work on the local database."
+            f"No curtsy answers at {url} ({reason}): start one there with `curtsy up`, or work on "
+            "the local database without --url and CURTSY_URL."
         )
 
 
 class Declined(CurtsyError):
-    """The API said no: `status`, `code`, `errors` and `part` as in its problem document."""
+    """The API refused: `status`, `code`, `errors` and `part` as in its problem document."""
 
     def __init__(
         self, status: int, code: str, detail: str, *, errors: Sequence[dict[str, Any]] = (),
@@ -30,16 +32,16 @@ class Declined(CurtsyError):
     ) -> None:  # fmt: skip
         self.status, self.code = status, code
         self.errors = errors
-        """Each problem with where it is."""
+        """Each problem with its location."""
         self.part = part
-        """Of a 501: what brings it."""
+        """With a 501: the part of curtsy that will bring the feature."""
         self.retry_after = retry_after
-        """Seconds after which to ask again, where the API said so."""
+        """Seconds after which to retry, where the API named them."""
         super().__init__(detail)
 
     @property
     def store_is_away(self) -> bool:
-        """Then the same question is answered once it is back."""
+        """True if the API cannot reach its database: retry the same request later."""
         return self.status == STORE_AWAY
 
 
@@ -47,9 +49,9 @@ class ApiConnection:
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
         self.was_answered = False
-        """There is somebody at that place, or was."""
+        """True once a curtsy has answered at this address."""
 
-    async def ask(
+    async def request(
         self,
         method: str,
         path: str,
@@ -58,22 +60,22 @@ class ApiConnection:
         query: dict[str, Any] | None = None,
         headers: dict[str, str] | None = None,
     ) -> Any:
-        """The answer's JSON."""
+        """Returns the JSON of the response. Raises `Declined` or `Unanswered`."""
         given = {name: value for name, value in (query or {}).items() if value is not None}
         reply = await self._reply(method, path, body, given, headers)
         if reply.is_error:
-            raise self.declined(reply.status_code, reply.headers, reply.content)
-        said = self._read(reply)
+            raise self.error_from(reply.status_code, reply.headers, reply.content)
+        body = self._read(reply)
         self.was_answered = True
-        return said
+        return body
 
     async def health(self) -> dict[str, Any]:
-        """What it says of itself, also while its store is away."""
+        """Returns the API's health, also while its database is away."""
         reply = await self._reply("GET", "/health", None, {})
-        said = self._read(reply)
-        if not isinstance(said, dict) or "workers" not in said:
-            raise self._stranger(reply.status_code)
-        return said
+        found = self._read(reply)
+        if not isinstance(found, dict) or "workers" not in found:
+            raise self._not_curtsy(reply.status_code)
+        return found
 
     async def _reply(
         self,
@@ -86,35 +88,35 @@ class ApiConnection:
         try:
             return await self._http.request(method, path, json=body, params=query, headers=headers)
         except httpx.TimeoutException:
-            raise Unanswered(self.place, "it takes too long") from None
+            raise Unanswered(self.place, "it took too long") from None
         except httpx.TransportError as error:
             raise Unanswered(self.place, str(error) or type(error).__name__) from None
 
     @property
     def place(self) -> str:
-        """Its URL, without a password."""
+        """The API's URL, without a password."""
         base = self._http.base_url
         return f"{base.scheme}://{base.netloc.decode()}{base.path.rstrip('/')}"
 
     def stream_url(self, path: str) -> str:
-        """Of a WebSocket at the same place."""
+        """The URL of a WebSocket of this API."""
         return self.place.replace("http", "ws", 1) + path
 
     def stream_options(self) -> dict[str, Any]:
-        """For it: who asks."""
-        known = self._http.headers.get("Authorization")
-        return {"additional_headers": {"Authorization": known}} if known else {}
+        """Options of the WebSocket: the same key."""
+        authorization = self._http.headers.get("Authorization")
+        return {"additional_headers": {"Authorization": authorization}} if authorization else {}
 
     def _read(self, reply: httpx.Response) -> Any:
         try:
             return reply.json()
         except ValueError:
-            raise self._stranger(reply.status_code) from None
+            raise self._not_curtsy(reply.status_code) from None
 
-    def declined(
+    def error_from(
         self, status: int, headers: Mapping[str, str], body: bytes
     ) -> Declined | Unanswered:
-        """What an answer that says no comes to."""
+        """Turns an error response into an exception."""
         after = headers.get("Retry-After", "")
         try:
             problem = json.loads(body)
@@ -123,7 +125,7 @@ class ApiConnection:
                 part=problem.get("part"), retry_after=int(after) if after.isdigit() else None,
             )  # fmt: skip
         except (ValueError, KeyError, TypeError):
-            return self._stranger(status)
+            return self._not_curtsy(status)
 
-    def _stranger(self, status: int) -> Unanswered:
-        return Unanswered(self.place, f"what answers is no curtsy: {status}")
+    def _not_curtsy(self, status: int) -> Unanswered:
+        return Unanswered(self.place, f"the server there is not curtsy: it answered {status}")

@@ -1,4 +1,4 @@
-"""What is sent to the doors that make jobs, from what a program says."""
+"""Builds the bodies of requests that create jobs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -6,11 +6,11 @@ from typing import Any
 
 Page = str | Mapping[str, Any]
 """A URL, or an article with `url` and perhaps `source`, `category` and `priority`."""
-OF_A_CRAWL = frozenset({
+CRAWL_FIELDS = frozenset({
     "user_id", "schedule_at", "interval", "cron", "timezone", "ignore_cache", "webhook_url",
     "finish_by", "dry_run", "name", "tags",
 })  # fmt: skip
-"""Fields of `POST /crawl`; all others are its `params`."""
+"""Fields of `POST /crawl`; all other keywords go into its `params`."""
 
 
 def articles(pages: Iterable[Page], job: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,15 +21,15 @@ def articles(pages: Iterable[Page], job: Mapping[str, Any]) -> dict[str, Any]:
 def crawl(
     start_urls: Sequence[str], *, spider: str, depth: int, more: Mapping[str, Any]
 ) -> dict[str, Any]:
-    fields = {name: value for name, value in more.items() if name in OF_A_CRAWL}
-    params = {name: value for name, value in more.items() if name not in OF_A_CRAWL}
+    fields = {name: value for name, value in more.items() if name in CRAWL_FIELDS}
+    params = {name: value for name, value in more.items() if name not in CRAWL_FIELDS}
     body = {"spider": spider, "start_urls": list(start_urls), "depth": depth, "params": params}
     return body | _as_json(fields)
 
 
-def _as_json(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Moments as the API reads them."""
+def _as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Writes datetimes as the API reads them."""
     return {
         name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in said.items()
+        for name, value in fields.items()
     }

@@ -1,7 +1,7 @@
-"""What may pass is waited for: a store that is away, a server that starts again.
+"""Retries while a failure may pass: a database that is away, a server that restarts.
 
-But not by one who was never answered there: it may be that there is nobody, however long one
-waits. Who says how long to wait, waits so long either way.
+A server that never answered this client is not waited for, since there may be none at that address.
+A caller with a timeout retries until the timeout either way.
 """
 
 import asyncio
@@ -14,27 +14,32 @@ from curtsy.errors import CurtsyError
 T = TypeVar("T")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-"""Seconds until the same is asked again."""
+"""Seconds between two tries; the pause doubles."""
 
 
 class NotInTime(CurtsyError):
+    """The job did not end within the caller's timeout."""
+
     code = "not_in_time"
 
 
 class Patience:
-    def __init__(self, talk: ApiConnection, *, timeout: float | None = None) -> None:
-        self._talk, self._is_bounded = talk, timeout is not None
+    """Decides which failures to wait out, and how long to pause between tries."""
+
+    def __init__(self, api: ApiConnection, *, timeout: float | None = None) -> None:
+        self._api, self._is_bounded = api, timeout is not None
         self._pause = FIRST_PAUSE
 
-    def answered(self) -> None:
-        self._talk.was_answered, self._pause = True, FIRST_PAUSE
+    def reset(self) -> None:
+        """Notes that the API answered: the next pause is the shortest."""
+        self._api.was_answered, self._pause = True, FIRST_PAUSE
 
-    async def bear(self, error: Declined | Unanswered) -> None:
-        """Waits a while; raises the error where that does not help."""
+    async def wait_or_raise(self, error: Declined | Unanswered) -> None:
+        """Pauses if the error may pass; else raises it."""
         if isinstance(error, Declined):
             if not error.store_is_away:
                 raise error
-        elif not (self._talk.was_answered or self._is_bounded):
+        elif not (self._api.was_answered or self._is_bounded):
             raise error
         await self.pause()
 
@@ -42,28 +47,28 @@ class Patience:
         await asyncio.sleep(self._pause)
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
-    async def ask(self, question: Callable[[], Awaitable[T]]) -> T:
-        """Again and again, until there is an answer."""
+    async def call(self, request: Callable[[], Awaitable[T]]) -> T:
+        """Repeats the request until it succeeds or its error does not pass."""
         while True:
             try:
-                answer = await question()
+                answer = await request()
             except (Declined, Unanswered) as error:
-                await self.bear(error)
+                await self.wait_or_raise(error)
             else:
-                self.answered()
+                self.reset()
                 return answer
 
 
-class Until:
-    """So many seconds from now; None: whenever it comes."""
+class Deadline:
+    """A deadline `timeout` seconds from now; None: no deadline."""
 
     def __init__(self, timeout: float | None, job: str) -> None:
         self._timeout, self._job = timeout, job
         now = asyncio.get_running_loop().time()
         self._at = None if timeout is None else now + timeout
 
-    async def comes(self, what: Awaitable[T]) -> T:
-        """Raises `NotInTime`."""
+    async def wait_for(self, what: Awaitable[T]) -> T:
+        """Awaits `what`; raises `NotInTime` at the deadline."""
         try:
             async with asyncio.timeout_at(self._at):
                 return await what

@@ -1,4 +1,4 @@
-"""The same client for programs without an event loop: each call waits for its answer."""
+"""The same client for programs without an event loop: each call blocks until its result."""
 
 import atexit
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
@@ -14,6 +14,8 @@ from curtsy.client.request_bodies import Page
 
 
 class Job:
+    """A job on an API; `AsyncJob` describes its methods."""
+
     def __init__(self, loop: BackgroundLoop, job: AsyncJob) -> None:
         self._loop, self._job = loop, job
         self.id = job.id
@@ -29,25 +31,25 @@ class Job:
         return self._loop.run(self._job.why())
 
     def wait(self, timeout: float | None = None, *, progress: Progress | None = None) -> Status:
-        """Until it has ended; `progress` is told how it stands whenever that was looked at."""
-        with closing(self._loop.each(self._job.looks(timeout))) as looks:
-            for status in looks:
+        """Waits until the job has ended; calls `progress` with every status that it polls."""
+        with closing(self._loop.iterate(self._job.poll(timeout))) as statuses:
+            for status in statuses:
                 if progress is not None:
                     progress(status)
         return status
 
     def get(self, timeout: float | None = None) -> list[dict[str, Any]]:
-        """Wait for its end, then all results and failures."""
+        """Waits until the job has ended, then returns all results and failures."""
         return self._loop.run(self._job.get(timeout))
 
     def results(self) -> Iterator[dict[str, Any]]:
-        return self._loop.each(self._job.results())
+        return self._loop.iterate(self._job.results())
 
     def events(self, after: int = 0, *, timeout: float | None = None) -> Iterator[Message]:
-        return self._loop.each(self._job.events(after, timeout=timeout))
+        return self._loop.iterate(self._job.events(after, timeout=timeout))
 
     def logs(self, *, follow: bool = False) -> Iterator[dict[str, str]]:
-        return self._loop.each(self._job.logs(follow=follow))
+        return self._loop.iterate(self._job.logs(follow=follow))
 
     def cancel(self) -> str:
         return self._loop.run(self._job.cancel())
@@ -73,7 +75,7 @@ class Client:
     ) -> None:
         self._client = AsyncClient(url, key=key, timeout=timeout)
         self._loop = BackgroundLoop()
-        atexit.register(self.close)  # later, nobody would end what its thread still waits for
+        atexit.register(self.close)  # later, nothing could cancel what its thread waits for
 
     def __enter__(self) -> Self:
         return self
@@ -87,50 +89,50 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Once or more often."""
+        """May be called more than once."""
         atexit.unregister(self.close)
         if not self._loop.is_closed:
             self._loop.run(self._client.close())
             self._loop.close()
 
     def submit(self, pages: Iterable[Page], **job: Any) -> Job:
-        """A batch of articles. `job` may have the fields of `POST /jobs/submit`."""
+        """Submits a batch of articles. `job` takes the other fields of `POST /jobs/submit`."""
         return self._handle(self._client.submit(pages, **job))
 
     def plan(self, pages: Iterable[Page], **job: Any) -> dict[str, Any]:
-        """What the same would come to; nothing is submitted."""
+        """Previews the same job without submitting it."""
         return self._loop.run(self._client.plan(pages, **job))
 
     def crawl(self, start_urls: Sequence[str], **options: Any) -> Job:
-        """Follow links from the start pages; options as of `AsyncClient.crawl`."""
+        """Submits a crawl that follows links; takes the options of `AsyncClient.crawl`."""
         return self._handle(self._client.crawl(start_urls, **options))
 
     def plan_crawl(self, start_urls: Sequence[str], **options: Any) -> dict[str, Any]:
-        """What its start pages would come to; nothing is submitted."""
+        """Previews the start pages of a crawl without submitting it."""
         return self._loop.run(self._client.plan_crawl(start_urls, **options))
 
     def fetch(self, url: str, **job: Any) -> Job:
-        """One page as it comes."""
+        """Submits one page; its result is the body as the host sent it."""
         return self._handle(self._client.fetch(url, **job))
 
     def scrape_source(self, name: str, **search: Any) -> Job:
-        """A site that was declared, by its name."""
+        """Starts a run of the declared site `name`."""
         return self._handle(self._client.scrape_source(name, **search))
 
     def job(self, job_id: str) -> Job:
         return Job(self._loop, self._client.job(job_id))
 
     def jobs(self, **filters: Any) -> Iterator[dict[str, Any]]:
-        """All jobs, newest first; `filters` as of `GET /jobs`."""
-        return self._loop.each(self._client.jobs(**filters))
+        """Yields all jobs, newest first. `filters` takes the query fields of `GET /jobs`."""
+        return self._loop.iterate(self._client.jobs(**filters))
 
     def events(self, after: str | None = None) -> Iterator[Message]:
-        """What happens to all jobs from now on, or behind that place, for ever."""
-        return self._loop.each(self._client.events(after))
+        """Yields events of all jobs without end: from now on, or those after `after`."""
+        return self._loop.iterate(self._client.events(after))
 
     def ask(self, method: str, path: str, *, body: Any = None, **query: Any) -> Any:
-        """Anything else that the API can do."""
+        """Sends any other request to the API and returns the JSON of its response."""
         return self._loop.run(self._client.ask(method, path, body=body, **query))
 
-    def _handle(self, made: Coroutine[Any, Any, AsyncJob]) -> Job:
-        return Job(self._loop, self._loop.run(made))
+    def _handle(self, created: Coroutine[Any, Any, AsyncJob]) -> Job:
+        return Job(self._loop, self._loop.run(created))

@@ -1,6 +1,6 @@
 """The practice site: a small web of many hosts on loopback, the same on every run.
 
-Tests, the demonstration and the benchmarks crawl it, and its access log is the truth that they are
-held against. `site.py` runs it inside a program, `process.py` as a process of its own; `pages.py`
-has the table of what it serves, `truth.py` reads the log.
+Tests, `curtsy demo` and the benchmarks scrape the site, and its access log shows what they really
+requested. `site.py` runs the site inside a program, `process.py` in its own process; `pages.py`
+lists the pages that it serves, `truth.py` reads the log.
 """

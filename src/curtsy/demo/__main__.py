@@ -1,6 +1,6 @@
-"""`python -m curtsy.demo`: the practice site as a process of its own.
+"""`python -m curtsy.demo`: runs the practice site in its own process.
 
-When it listens it prints one line of JSON with `port`, `hosts` and `pid`; SIGTERM or SIGINT end it.
+Prints one line of JSON with `port`, `hosts` and `pid` once it listens; SIGTERM or SIGINT ends it.
 """
 
 import argparse
@@ -18,25 +18,31 @@ from curtsy.demo.addresses import MOST_HOSTS
 from curtsy.demo.site import IDLE_SECONDS, PracticeSite
 
 
-def options(words: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m curtsy.demo", description="A practice site.")
-    parser.add_argument("--hosts", type=int, default=20, help=f"1 to {MOST_HOSTS}")
-    parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
-    parser.add_argument("--log", type=Path, help="where the access log goes; nowhere if not given")
-    parser.add_argument("--idle-seconds", type=float, default=IDLE_SECONDS)
+def options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m curtsy.demo", description="Runs a practice site."
+    )
+    parser.add_argument("--hosts", type=int, default=20, help=f"number of hosts, 1 to {MOST_HOSTS}")
+    parser.add_argument("--port", type=int, default=0, help="port of all hosts; 0 picks a free one")
+    parser.add_argument(
+        "--log", type=Path, help="file for the access log; without it there is no log"
+    )
+    parser.add_argument(
+        "--idle-seconds", type=float, default=IDLE_SECONDS, help="close idle connections after this"
+    )
     parser.add_argument(
         "--until-stdin-closes", action="store_true", help="end with the program that started it"
     )
-    return parser.parse_args(words)
+    return parser.parse_args(arguments)
 
 
 async def serve(chosen: argparse.Namespace) -> None:
-    over = asyncio.Event()
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(name, over.set)
+        loop.add_signal_handler(name, stopped.set)
     if chosen.until_stdin_closes:
-        loop.add_reader(0, watch_stdin, over)
+        loop.add_reader(0, watch_stdin, stopped)
     site = PracticeSite(
         hosts=chosen.hosts,
         port=chosen.port,
@@ -46,12 +52,12 @@ async def serve(chosen: argparse.Namespace) -> None:
     async with site:
         ready = {"port": site.port, "hosts": site.hosts, "pid": os.getpid()}
         print(json.dumps(ready), flush=True)
-        await over.wait()
+        await stopped.wait()
 
 
-def watch_stdin(over: asyncio.Event) -> None:
+def watch_stdin(stopped: asyncio.Event) -> None:
     if not os.read(0, 4_096):
-        over.set()
+        stopped.set()
         asyncio.get_running_loop().remove_reader(0)
 
 

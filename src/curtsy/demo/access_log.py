@@ -1,4 +1,4 @@
-"""Writing the access log; `truth.py` says what is in it."""
+"""Writes the access log; `truth.py` describes its format."""
 
 import asyncio
 import os
@@ -12,14 +12,14 @@ import orjson
 from curtsy.demo import truth
 from curtsy.demo.truth import End, Entry, Start
 
-WRITTEN_AFTER_SECONDS = 0.01
-"""A record waits this long for others. Short, because writing many of them delays the answers."""
+BATCH_SECONDS = 0.01
+"""How long records are batched before a write. Short, because large writes delay responses."""
 
 
 _UNTIL_LAST_DATA = 56  # bytes of Linux's tcp_info, whose last four are tcpi_last_data_recv
 _LAST_DATA = struct.Struct("52xI")
 TICK_MS = 4
-"""The kernel counts in these, so what it says is up to one more or one less."""
+"""The kernel's clock tick: its times are up to one tick too large or too small."""
 
 
 def monotonic_ns() -> int:
@@ -27,10 +27,10 @@ def monotonic_ns() -> int:
 
 
 def arrived_ns(connection: socket.socket) -> int:
-    """When the last bytes reached this machine, however long this process was held up since.
+    """Returns when the last bytes reached this machine, by the kernel's account.
 
-    Later than the truth by less than two ticks; earlier only where the kernel's ticks came late,
-    as they do on a machine whose processor is taken away for a while.
+    The result does not depend on delays of this process. It is late by less than two ticks; it is
+    early only if the kernel's ticks came late, as on a machine whose processor was taken away.
     """
     if not hasattr(socket, "TCP_INFO"):
         return monotonic_ns()
@@ -40,11 +40,11 @@ def arrived_ns(connection: socket.socket) -> int:
 
 
 class AccessLog:
-    """Kept in a file, or in memory where none is given."""
+    """Records requests in a file, or in memory without one."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._asked = 0
+        self._requests = 0
         self._starts: list[Start] = []
         self._ends: list[End] = []
         self._file: int | None = None
@@ -56,14 +56,15 @@ class AccessLog:
             self._file = os.open(self._path, flags, 0o644)
 
     def began(self, at: int, host: str, path: str, port: int) -> int:
-        self._asked += 1
-        self._starts.append(Start(self._asked, at, monotonic_ns(), host, path, port))
+        """Records the start of a request and returns its number."""
+        self._requests += 1
+        self._starts.append(Start(self._requests, at, monotonic_ns(), host, path, port))
         if self._due is None:
             self._flush_soon()
-        return self._asked
+        return self._requests
 
     def ended(self, n: int, status: int | None) -> int:
-        """Returns the instant that was noted."""
+        """Records the end of request `n` and returns its instant."""
         at = monotonic_ns()
         self._ends.append(End(n, at, status))
         if self._due is None:
@@ -85,7 +86,7 @@ class AccessLog:
 
     def _flush_soon(self) -> None:
         if self._file is not None:
-            self._due = asyncio.get_running_loop().call_later(WRITTEN_AFTER_SECONDS, self.flush)
+            self._due = asyncio.get_running_loop().call_later(BATCH_SECONDS, self.flush)
 
     def close(self) -> None:
         self.flush()

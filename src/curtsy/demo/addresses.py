@@ -1,4 +1,4 @@
-"""Which loopback addresses play the hosts: 127.0.1.1, 127.0.1.2, … with 250 to an octet."""
+"""The loopback addresses of the hosts: 127.0.1.1, 127.0.1.2, … with 250 per octet."""
 
 MOST_HOSTS = 5_000
 _PER_OCTET = 250

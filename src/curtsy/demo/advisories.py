@@ -3,9 +3,9 @@
 /advisories/us/                a table: country, level, day
 /advisories/uk/                a list under the letters of the alphabet
 /advisories/ca/                a table, and a choice of regions: `?region=europe`
-/advisories/{office}/{slug}    what the office says about one country, as /advisories/uk/france
+/advisories/{office}/{slug}    an office's advice on one country, such as /advisories/uk/france
 
-The countries exist, and nothing else does: offices, levels, days and texts are invented.
+The countries exist; offices, levels, days and texts are invented.
 """
 
 import html
@@ -27,15 +27,15 @@ _NAMES = {
 
 
 def plan(path: str, query: str) -> Plan | None:
-    """None: there is no such page."""
+    """Returns the plan of a page; None if there is no such page."""
     match path.removeprefix("/advisories/").split("/"):
         case [word, ""] if word in _NAMES:
             office = Office(word)
-            return _whole(office, "All countries", _index(office, query))
+            return _page_of(office, "All countries", _index(office, query))
         case [word, slug] if word in _NAMES and slug in BY_SLUG:
             office = Office(word)
             one = advisory(office, BY_SLUG[slug])
-            return _whole(office, one.country.name, _OWN_PAGES[office](one))
+            return _page_of(office, one.country.name, _COUNTRY_PAGES[office](one))
         case _:
             return None
 
@@ -52,7 +52,7 @@ def _index(office: Office, query: str) -> str:
             assert_never(office)
 
 
-def _whole(office: Office, title: str, body: str) -> Plan:
+def _page_of(office: Office, title: str, body: str) -> Plan:
     return Plan(answer(200, f"""<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>{_escaped(title)} - {_NAMES[office]}</title></head>
@@ -74,7 +74,7 @@ def _paragraphs(one: Advisory) -> str:
     return "\n".join(f"<p>{_escaped(sentence)}</p>" for sentence in one.text)
 
 
-# The first: a table with everything in cells, the level a number and its words.
+# US: a table; the level is a number and a text.
 
 
 def _us_index() -> str:
@@ -112,12 +112,12 @@ def _us_page(one: Advisory) -> str:
 </main>"""
 
 
-# The second: letters, and under each of them a list.
+# UK: a list under each letter.
 
 
 def _uk_index() -> str:
     by_letter = groupby(advisories(Office.UK), lambda one: one.country.slug[0].upper())
-    sections = "\n".join(_uk_letter(letter, list(of_it)) for letter, of_it in by_letter)
+    sections = "\n".join(_uk_letter(letter, list(group)) for letter, group in by_letter)
     return f"""<main id="content">
 <h1>Where are you going?</h1>
 <p class="count">{len(BY_SLUG)} countries</p>
@@ -127,8 +127,8 @@ def _uk_index() -> str:
 </main>"""
 
 
-def _uk_letter(letter: str, of_it: list[Advisory]) -> str:
-    rows = "\n".join(_uk_row(one) for one in of_it)
+def _uk_letter(letter: str, group: list[Advisory]) -> str:
+    rows = "\n".join(_uk_row(one) for one in group)
     return f"""<section aria-labelledby="{letter}">
 <h2 id="{letter}">{letter}</h2>
 <ul>
@@ -159,7 +159,7 @@ def _uk_page(one: Advisory) -> str:
 </main>"""
 
 
-# The third: a table again, with regions to choose from and links that are relative.
+# Canada: a table with a choice of regions and relative links.
 
 
 def _ca_index(query: str) -> str:
@@ -215,7 +215,7 @@ def _ca_page(one: Advisory) -> str:
 </main>"""
 
 
-_OWN_PAGES: dict[Office, Callable[[Advisory], str]] = {
+_COUNTRY_PAGES: dict[Office, Callable[[Advisory], str]] = {
     Office.US: _us_page,
     Office.UK: _uk_page,
     Office.CA: _ca_page,

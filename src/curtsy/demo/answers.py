@@ -1,7 +1,6 @@
-"""Answers as values: what the site says, and in which manner it says it.
+"""HTTP responses as values, and how the site delivers them.
 
-There is no `Date` header: the site has no clock, so that the same question always gets the same
-bytes.
+Responses have no `Date` header: the same request always gets the same bytes.
 """
 
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ class Delivery(Enum):
     TRUNCATED = auto()
     """Fewer bytes than promised, then the connection closes."""
     DROPPED = auto()
-    """Not a byte: the connection closes."""
+    """The connection closes without a response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +34,14 @@ class Answer:
     etag: bytes | None = None
     delivery: Delivery = Delivery.WHOLE
     wait_ms: int = 0
-    """How long the site keeps quiet before the first byte."""
+    """Milliseconds before the first byte."""
     span_ms: int = 0
 
 
 def answer(
     status: int, body: bytes, content_type: str = HTML, *headers: tuple[str, str], extra: int = 0
 ) -> Answer:
-    """`extra` is how many bytes more than it sends the answer promises."""
+    """Builds a response; `extra` is how much Content-Length exceeds the body."""
     lines = [*headers]
     if status not in _BODYLESS:
         lines = [("Content-Type", content_type), ("Content-Length", f"{len(body) + extra}"), *lines]
@@ -53,17 +52,17 @@ def answer(
 
 
 def tagged(body: bytes, etag: str, last_modified: str) -> Answer:
-    made = answer(200, body, HTML, ("ETag", etag), ("Last-Modified", last_modified))
-    return Answer(200, made.head, body, etag=etag.encode())
+    response = answer(200, body, HTML, ("ETag", etag), ("Last-Modified", last_modified))
+    return Answer(200, response.head, body, etag=etag.encode())
 
 
 def truncated(body: bytes) -> Answer:
-    made = answer(200, body, HTML, extra=_MISSING_BYTES)
-    return Answer(200, made.head, body, delivery=Delivery.TRUNCATED)
+    response = answer(200, body, HTML, extra=_MISSING_BYTES)
+    return Answer(200, response.head, body, delivery=Delivery.TRUNCATED)
 
 
 def plain(status: int, *headers: tuple[str, str]) -> Answer:
-    """A short answer that only says its status."""
+    """A short text response with the status and its phrase."""
     return answer(status, f"{status} {_phrase(status)}\n".encode(), PLAIN, *headers)
 
 
@@ -73,7 +72,7 @@ def not_modified(unchanged: Answer) -> Answer:
 
 
 def matches(etag: bytes, if_none_match: bytes) -> bool:
-    """Whether the client already holds this version (weak comparison, as RFC 9110 wants)."""
+    """True if the client already has this version (weak comparison, as RFC 9110 requires)."""
     if if_none_match.strip() == b"*":
         return True
     return any(tag.strip().removeprefix(b"W/") == etag for tag in if_none_match.split(b","))

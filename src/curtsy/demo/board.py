@@ -2,14 +2,14 @@
 
 /board/                        the front page, with a form
 /board/search                  the postings that match, ten a page; `?q=…&l=…&remote=…&page=…`
-/board/{edition}/search        the same in another edition: `postings.py` says what is different
-/board/broken/search           edition 0 after a redesign: nothing is called what it was
+/board/{edition}/search        the same in another edition; `postings.py` explains editions
+/board/broken/search           edition 0 after a redesign: all classes and elements changed
 /board/half/search             edition 0, where most cards have a title without a link
-/board/flaky/search            edition 0, whose page 2 is always answered 500
+/board/flaky/search            edition 0, whose page 2 always answers 500
 /board/jobs/{id}               a posting by itself, as it was when it first appeared
 
-`remote=true` leaves out what is not remote; anything else leaves out nothing. What a query lacks,
-or has in a form that makes no sense, is as if it had not been asked for.
+`remote=true` shows only remote postings; any other value shows all. A query parameter that is
+missing or makes no sense is ignored.
 """
 
 import html
@@ -24,9 +24,9 @@ from curtsy.demo.plans import Plan
 from curtsy.demo.postings import LAST_EDITION, Posting
 
 PER_PAGE = 10
-_LONGEST_WORDS = 200
+_LONGEST_TEXT = 200
 _MOST_DIGITS = 9
-_FAR_BEHIND = 1_000_000_000
+_PAST_THE_END = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One page of what was found."""
+    """One page of search results."""
 
     path: str
     search: Search
@@ -47,24 +47,24 @@ class Found:
     shown: Sequence[Posting]
 
 
-Look = Callable[[Found], str]
+Renderer = Callable[[Found], str]
 
 
 def plan(path: str, query: str) -> Plan | None:
-    """None: there is no such page."""
+    """Returns the plan of a page; None if there is no such page."""
     match path.removeprefix("/board/").split("/"):
         case [""]:
-            return _whole("Lantern Jobs", f"<h1>Lantern Jobs</h1>\n{_form(Search())}")
+            return _page_of("Lantern Jobs", f"<h1>Lantern Jobs</h1>\n{_form(Search())}")
         case ["jobs", id_]:
             posting = postings.by_id(id_)
-            return None if posting is None else _whole(posting.title, _own_page(posting))
+            return None if posting is None else _page_of(posting.title, _posting_page(posting))
         case ["search"]:
             return _listing(path, query, 0, _usual)
         case ["broken", "search"]:
             return _listing(path, query, 0, _redesigned)
         case ["half", "search"]:
             return _listing(path, query, 0, _half)
-        case ["flaky", "search"] if asked(query).page == 2:
+        case ["flaky", "search"] if parse_search(query).page == 2:
             return Plan(plain(500))
         case ["flaky", "search"]:
             return _listing(path, query, 0, _usual)
@@ -74,21 +74,21 @@ def plan(path: str, query: str) -> Plan | None:
             return None
 
 
-def asked(query: str) -> Search:
-    """Takes any text for a query; of parameters that are given twice it takes the last."""
+def parse_search(query: str) -> Search:
+    """Parses any text as a query; the last of repeated parameters counts."""
     given = parse_qs(query, keep_blank_values=True, errors="replace")
 
     def last(name: str) -> str:
-        return " ".join(given.get(name, [""])[-1].split())[:_LONGEST_WORDS]
+        return " ".join(given.get(name, [""])[-1].split())[:_LONGEST_TEXT]
 
     remote = last("remote").lower() in ("true", "1", "yes")
     return Search(last("q"), last("l"), remote, _page(last("page")))
 
 
-def found(path: str, search: Search, n: int) -> Found:
-    of_it = postings.matching(postings.edition(n), search.words, search.place, search.remote)
+def search_page(path: str, search: Search, n: int) -> Found:
+    matches = postings.matching(postings.edition(n), search.words, search.place, search.remote)
     before = (search.page - 1) * PER_PAGE
-    return Found(path, search, len(of_it), of_it[before : before + PER_PAGE])
+    return Found(path, search, len(matches), matches[before : before + PER_PAGE])
 
 
 def _number(text: str) -> int | None:
@@ -96,18 +96,18 @@ def _number(text: str) -> int | None:
 
 
 def _page(text: str) -> int:
-    """The first where the text names none; a page too far to count is behind the end."""
+    """The page number, 1 by default; a number with too many digits is past the end."""
     if text.isdecimal() and len(text) > _MOST_DIGITS:
-        return _FAR_BEHIND
+        return _PAST_THE_END
     return _number(text) or 1
 
 
-def _listing(path: str, query: str, n: int, look: Look) -> Plan:
-    listed = found(path, asked(query), n)
-    return _whole(_in_words(listed.total), look(listed))
+def _listing(path: str, query: str, n: int, render: Renderer) -> Plan:
+    listed = search_page(path, parse_search(query), n)
+    return _page_of(_total_text(listed.total), render(listed))
 
 
-def _whole(title: str, body: str) -> Plan:
+def _page_of(title: str, body: str) -> Plan:
     return Plan(answer(200, f"""<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>{html.escape(title)} | Lantern Jobs</title></head>
@@ -120,7 +120,7 @@ def _whole(title: str, body: str) -> Plan:
 """.encode("utf-8", "replace")))  # fmt: skip
 
 
-# The pages as they are meant to be.
+# The usual pages.
 
 
 def _usual(listed: Found) -> str:
@@ -128,7 +128,7 @@ def _usual(listed: Found) -> str:
 
 
 def _half(listed: Found) -> str:
-    """Of three cards two lack the link, and of fewer all do: more than half on every page."""
+    """Two of three cards lack the link, and the first two always do: more than half per page."""
     cards = [_card(p, linked=at % 3 == 2) for at, p in enumerate(listed.shown)]
     return _with_cards(listed, cards)
 
@@ -136,7 +136,7 @@ def _half(listed: Found) -> str:
 def _with_cards(listed: Found, cards: list[str]) -> str:
     inside = "<ol>\n" + "\n".join(cards) + "\n</ol>" if cards else _nothing(listed)
     return f"""{_form(listed.search)}
-<p class="total">{_in_words(listed.total)}</p>
+<p class="total">{_total_text(listed.total)}</p>
 <section id="results">
 {inside}
 </section>
@@ -167,7 +167,7 @@ def _nothing(listed: Found) -> str:
     return '<p class="no-results">Nothing of that kind today. Try fewer words.</p>'
 
 
-def _own_page(posting: Posting) -> str:
+def _posting_page(posting: Posting) -> str:
     text = "\n".join(f"<p>{p}</p>" for p in prose.paragraphs("board", posting.number, 3))
     return f"""<main id="job" data-id="{posting.id}">
 <h1>{html.escape(posting.title)}</h1>
@@ -190,7 +190,7 @@ def _form(search: Search) -> str:
 
 
 def _link(listed: Found, step: int, name: str, relation: str) -> str:
-    """To the page before or behind, where that one has something to show."""
+    """A link to the previous or next page, if that page has results."""
     page = listed.search.page + step
     if page < 1 or (page - 1) * PER_PAGE >= listed.total:
         return ""
@@ -201,11 +201,11 @@ def _link(listed: Found, step: int, name: str, relation: str) -> str:
 def _address(listed: Found, page: int) -> str:
     search = listed.search
     remote = "true" if search.remote else "false"
-    asked_for = {"q": search.words, "l": search.place, "remote": remote, "page": page}
-    return f"{listed.path}?{urlencode(asked_for, errors='replace')}"
+    parameters = {"q": search.words, "l": search.place, "remote": remote, "page": page}
+    return f"{listed.path}?{urlencode(parameters, errors='replace')}"
 
 
-def _in_words(total: int) -> str:
+def _total_text(total: int) -> str:
     match total:
         case 0:
             return "No jobs match"
@@ -215,13 +215,13 @@ def _in_words(total: int) -> str:
             return f"{total} jobs match"
 
 
-# The redesign: no selector that was written for the pages above finds anything.
+# The redesign: no selector for the pages above matches anything.
 
 
 def _redesigned(listed: Found) -> str:
     tiles = "\n".join(_tile(posting) for posting in listed.shown)
     forward = _link(listed, 1, "onward", "next")
-    return f"""<div class="summary">{_in_words(listed.total)}</div>
+    return f"""<div class="summary">{_total_text(listed.total)}</div>
 <div class="stream">
 {tiles or '<div class="void">Nothing to see.</div>'}
 </div>

@@ -1,4 +1,4 @@
-"""What three invented offices say about travel to real countries. Nobody should act on it. Pure."""
+"""Invented travel advice of three invented offices about real countries. Pure."""
 
 import re
 import unicodedata
@@ -25,7 +25,7 @@ class Country:
 
     @property
     def slug(self) -> str:
-        """In ASCII, and hyphens between the words."""
+        """The name in ASCII, with hyphens between the words."""
         plain = unicodedata.normalize("NFKD", self.name).encode("ascii", "ignore").decode()
         return re.sub(r"[^a-z]+", "-", plain.lower()).strip("-")
 
@@ -34,9 +34,9 @@ class Country:
 class Advisory:
     country: Country
     level: int
-    """From 1, where all is well, to 4."""
+    """From 1 (safe) to 4 (do not travel)."""
     words: str
-    """The level as the office puts it."""
+    """The office's text for the level."""
     updated_on: date
     text: tuple[str, ...]
 
@@ -98,5 +98,5 @@ def advisory(office: Office, country: Country) -> Advisory:
 
 
 def advisories(office: Office) -> list[Advisory]:
-    """By the country's name."""
+    """An office's advice on all countries, by name."""
     return [advisory(office, country) for country in COUNTRIES]

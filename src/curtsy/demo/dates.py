@@ -1,4 +1,4 @@
-"""A day as people write it, whatever language the machine speaks. Pure."""
+"""Formats days in English, whatever the machine's locale. Pure."""
 
 from datetime import date
 

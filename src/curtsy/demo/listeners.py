@@ -1,4 +1,4 @@
-"""Sockets that listen on many addresses and one port number, each bound by itself."""
+"""Opens one listening socket per address, all on one port number."""
 
 import errno
 import socket
@@ -12,7 +12,7 @@ class PortTaken(OSError):
 
 
 def listen(addresses: list[str], port: int) -> list[socket.socket]:
-    """Port 0 stands for any number that is free on every address."""
+    """Returns the sockets; port 0 picks a number that is free on every address."""
     for _ in range(_TRIES if port == 0 else 1):
         opened: list[socket.socket] = []
         try:
@@ -31,7 +31,7 @@ def listen(addresses: list[str], port: int) -> list[socket.socket]:
 
 
 def _listening(address: str, port: int) -> socket.socket:
-    """Listens at once: two sockets may bind the same address, only one may listen on it."""
+    """Binds and listens in one step: two sockets may bind an address, but only one may listen."""
     one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

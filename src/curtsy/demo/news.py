@@ -1,9 +1,9 @@
-"""A small newspaper on every host of the practice site, for the demonstration. Pure.
+"""A small newspaper on every host of the practice site, for `curtsy demo`. Pure.
 
 /news/                         the front page: sections, and the newest stories
 /news/{section}/               a section's stories
 /news/{section}/{slug}         a story; some are slow, missing, flaky, limited or oddly encoded
-/news/private/{slug}           what robots.txt does not allow
+/news/private/{slug}           a page that robots.txt forbids
 /news/sitemap.xml, /news/feed.xml
 """
 
@@ -67,12 +67,12 @@ GONE = "/news/harbour/a-story-that-was-withdrawn"
 
 
 def article_paths() -> list[str]:
-    """What the demonstration submits: every story, and two that must fail."""
+    """The pages that `curtsy demo` submits: every story, and two that must fail."""
     return [*BY_PATH, GONE, PRIVATE]
 
 
 def plan(place: Place, path: str) -> Plan | None:
-    """None: there is no such page."""
+    """Returns the plan of a page; None if there is no such page."""
     if (story := BY_PATH.get(path)) is not None:
         return _ODD.get(story.number, _usual)(place, story)
     if path == PRIVATE:
@@ -85,12 +85,12 @@ def plan(place: Place, path: str) -> Plan | None:
         return Plan(answer(200, _feed(place), _XML))
     section = path.removeprefix("/news/").removesuffix("/")
     if section in SECTIONS and path.endswith("/"):
-        of_it = [story for story in STORIES if story.section == section]
-        return Plan(answer(200, _index(section.title(), of_it)))
+        stories = [story for story in STORIES if story.section == section]
+        return Plan(answer(200, _index(section.title(), stories)))
     return None
 
 
-# A story in one of four layouts.
+# Stories, in one of four layouts.
 
 _HEAD = """<!doctype html><html lang=en>
 <head><meta charset=utf-8><title>{title} | The Harbour Post</title>"""
@@ -142,7 +142,7 @@ def _limited(place: Place, story: Story) -> Plan:
 
 
 def _windows(place: Place, story: Story) -> Plan:
-    """In a charset that nothing declares."""
+    """A page in Windows-1252 that declares no charset."""
     text = _body(place.host, story.number).replace("<meta charset=utf-8>", "")
     text = text.replace("<p>", "<p>Café Zoë – naïve façade. ", 1)
     return Plan(answer(200, text.encode("cp1252", "replace"), "text/html"))

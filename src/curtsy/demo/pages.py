@@ -1,22 +1,22 @@
-"""What the site serves: from a place and a target to a plan of answers. Pure.
+"""The pages of the site: maps a place and a target to a plan of responses. Pure.
 
-A target is what the request line asks for, path and query. Numbers are decimal. A target that is
-not in this table, or has a number out of range, is answered 404.
+A target is the path and query of the request line. Numbers are decimal. A target that is not in
+this table, or has a number out of range, gets a 404.
 
 /page/{n}                      a page of about 2 KB; `?size=BYTES` makes it that long
 /slow/{ms}/{n}                 the page, after `ms`
 /drip/{ms}/{n}                 a short page, a byte at a time over `ms`
 /flaky/{k}/{n}                 500 the first `k` times, then the page
 /flaky503/{k}/{n}              503 the first `k` times, then the page
-/reset/{k}/{n}                 the connection closes without an answer `k` times, then the page
+/reset/{k}/{n}                 closes the connection without a response `k` times, then the page
 /limited/{seconds}/{k}/{n}     429 with Retry-After the first `k` times, then the page
 /busy/{seconds}/{k}/{n}        503 with Retry-After the first `k` times, then the page
 /status/{code}/{n}             that status, 200 to 599
 /missing/{n}                   404
-/redirect/{hops}/{n}           that many times 302, then the page at /page/{n}
+/redirect/{hops}/{n}           `hops` times 302, then the page at /page/{n}
 /elsewhere/{i}/{n}             302 to /page/{n} of host number `i`
 /circle/{n}                    302 to itself
-/truncated/{n}                 promises more than it sends, then closes
+/truncated/{n}                 sends less than its Content-Length, then closes
 /gzip/{n}                      the page, gzip-encoded whatever the client accepts
 /bytes/{n}                     1 KB of application/octet-stream
 /latin1/{n}                    a page in ISO-8859-1
@@ -57,14 +57,14 @@ def plan(place: Place, target: str) -> Plan:
         return board.plan(path, query) or NOT_FOUND
     if path.startswith("/advisories/"):
         return advisories.plan(path, query) or NOT_FOUND
-    _, name, *words = path.split("/")
-    if any(not (word.isdecimal() and len(word) <= _MOST_DIGITS) for word in words):
+    _, name, *parts = path.split("/")
+    if any(not (part.isdecimal() and len(part) <= _MOST_DIGITS) for part in parts):
         return NOT_FOUND
-    numbers = [int(word) for word in words]
+    numbers = [int(part) for part in parts]
     if name == "page" and len(numbers) == 1 and "size" in query:
         return _sized_page(place, numbers[0], query)
-    made_by = _TABLE.get((name, len(numbers)))
-    return NOT_FOUND if made_by is None else made_by(place, *numbers)
+    build = _TABLE.get((name, len(numbers)))
+    return NOT_FOUND if build is None else build(place, *numbers)
 
 
 def _sized_page(place: Place, n: int, query: str) -> Plan:

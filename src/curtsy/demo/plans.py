@@ -1,4 +1,4 @@
-"""A plan: what one target of one host is answered, the first times and then."""
+"""A plan: the responses to one target of one host, the first times and afterwards."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from curtsy.demo.answers import Answer
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a request arrived."""
+    """The host and port that a request reached, and the number of hosts."""
 
     host: str
     port: int
@@ -16,14 +16,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`refusal` the first `times`, then `answer`."""
+    """Responds with `refusal` the first `times`, then with `answer`."""
 
     answer: Answer
     times: int = 0
     refusal: Answer | None = None
 
     def turn(self, earlier: int) -> Answer:
-        """The answer to a request before which there were `earlier` ones."""
+        """The response to a request after `earlier` others."""
         if self.refusal is not None and earlier < self.times:
             return self.refusal
         return self.answer

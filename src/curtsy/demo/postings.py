@@ -1,8 +1,8 @@
-"""The jobs on the practice job board, and how they come and go. Pure, and without a clock.
+"""The postings of the practice job board, and how they change. Pure, and without a clock.
 
-The board appears in editions, 0, 1, 2, …: from one to the next a few postings vanish, a few are
-new, a few pay more than before, and the rest stay as they are. `difference` says which. A posting
-is called that here because a job is something else in this project.
+The board has editions 0, 1, 2, …: from one to the next a few postings vanish, a few are new, a few
+pay more, and the rest stay as they are. `difference` returns which. They are called postings
+because a job is something else in this project.
 """
 
 import re
@@ -19,8 +19,8 @@ FIRST_DAY = date(2026, 11, 1)
 """The day of edition 0; each edition appears a day after the one before."""
 
 _NEW_PER_EDITION = 5
-_GONE_PER_EDITION = 4  # of the first ones
-_STRIDE = 61  # sends the first ones away in no visible order: 137 is prime
+_GONE_PER_EDITION = 4  # of those of edition 0
+_STRIDE = 61  # removes them in no visible order: 137 is prime
 _SHORTEST_LIFE = 15
 _LIVES = 25
 _RAISED_EVERY = 29
@@ -69,7 +69,7 @@ class Posting:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Ids of what one edition has otherwise than another."""
+    """Ids of the postings that differ between two editions."""
 
     new: frozenset[str]
     changed: frozenset[str]
@@ -78,16 +78,16 @@ class Difference:
 
 @lru_cache(maxsize=64)
 def edition(n: int) -> tuple[Posting, ...]:
-    """What the board shows in that edition, the newest first."""
+    """The postings of an edition, newest first."""
     by_now = AT_FIRST + n * _NEW_PER_EDITION
     of_late = by_now - (_SHORTEST_LIFE + _LIVES) * _NEW_PER_EDITION
-    earliest = of_late if of_late > AT_FIRST else 0  # the first ones are gone long before
+    earliest = of_late if of_late > AT_FIRST else 0  # those of edition 0 are gone long before
     numbers = reversed(range(earliest, by_now))
     return tuple(_posting(number, n) for number in numbers if n < _gone(number))
 
 
 def difference(earlier: int, later: int) -> Difference:
-    """What a reader of edition `earlier` finds new, changed and removed in edition `later`."""
+    """New, changed and removed postings of edition `later` compared with `earlier`."""
     before = {posting.id: posting for posting in edition(earlier)}
     after = {posting.id: posting for posting in edition(later)}
     return Difference(
@@ -98,7 +98,7 @@ def difference(earlier: int, later: int) -> Difference:
 
 
 def by_id(id_: str) -> Posting | None:
-    """The posting as it was when it first appeared, in whichever edition that was."""
+    """The posting as of the first edition that has it; None if there is none."""
     found = _ID.fullmatch(id_)
     if found is None:
         return None
@@ -108,7 +108,7 @@ def by_id(id_: str) -> Posting | None:
 
 
 def matching(postings: tuple[Posting, ...], words: str, place: str, remote: bool) -> list[Posting]:
-    """Those that have every word, in any case; `remote` leaves out those that are not."""
+    """Postings that contain every word, in any case; with `remote` only remote ones."""
     wanted, where = _folded(words).split(), _folded(place).split()
     return [
         posting
@@ -134,7 +134,7 @@ def _born(number: int) -> int:
 
 
 def _gone(number: int) -> int:
-    """The first edition that has it no more."""
+    """The first edition that no longer has it."""
     if number < AT_FIRST:
         return 1 + number * _STRIDE % AT_FIRST // _GONE_PER_EDITION
     return _born(number) + _SHORTEST_LIFE + number * 7 % _LIVES

@@ -1,4 +1,4 @@
-"""The practice site as a process of its own, which ends with the program that started it.
+"""Runs the practice site in its own process, which ends with the program that started it.
 
 `with PracticeProcess(hosts=20) as site: …`, or `async with`, which does not block the loop.
 """
@@ -31,7 +31,10 @@ class PracticeSiteFailed(CurtsyError):
 
 
 class PracticeProcess:
-    """Without `log_path` the access log is a temporary file that lasts as long as this object."""
+    """The practice site in a process.
+
+    Without `log_path` the access log is a temporary file that lasts as long as this object.
+    """
 
     def __init__(
         self,
@@ -84,11 +87,11 @@ class PracticeProcess:
                 pipe.close()
 
     def url(self, host_index: int, path: str) -> str:
-        """The address of a page of the host with this number, from 0."""
+        """The URL of a page of the host with this number, from 0."""
         return addresses.url(host_index, self.port, path)
 
     def entries(self) -> list[Entry]:
-        """What was asked: while the site runs without the last 50 ms, afterwards all of it."""
+        """The requests so far: without the last 50 ms while the site runs, afterwards all."""
         return truth.parse(self.log_path.read_bytes()) if self.log_path.exists() else []
 
     def __enter__(self) -> Self:
@@ -128,7 +131,7 @@ class PracticeProcess:
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             if not selector.select(_START_SECONDS):
-                raise PracticeSiteFailed(f"it was silent for {_START_SECONDS} seconds")
+                raise PracticeSiteFailed(f"it printed nothing for {_START_SECONDS} seconds")
         line = process.stdout.readline()
         if not line:
             raise PracticeSiteFailed(f"it ended with status {process.wait()}")

@@ -1,4 +1,4 @@
-"""The text of a page: a title, a few paragraphs and two links, made from its host and number."""
+"""Builds the text of a page from its host and number: a title, paragraphs and two links."""
 
 import hashlib
 from zlib import crc32
@@ -51,7 +51,7 @@ def page(host: str, n: int) -> bytes:
 
 
 def paragraphs(host: str, n: int, number: int) -> list[str]:
-    """Several that no other host or story has in this order."""
+    """Paragraphs in an order that no other host or story has."""
     mixed = crc32(f"{host}/{n}/story".encode())
     return [_PARAGRAPHS[(mixed >> (3 * i)) & 15] for i in range(number)]
 
@@ -68,12 +68,12 @@ def sized(host: str, n: int, size: int) -> bytes:
 
 
 def short(host: str, n: int) -> bytes:
-    """A page of some sixty bytes, for those that are sent slowly."""
+    """A page of some sixty bytes, for slow delivery."""
     return f"<!doctype html><title>Drip {n}</title><p>{host} says {n}.</p>\n".encode()
 
 
 def latin1(host: str, n: int) -> bytes:
-    """Bytes that are no valid UTF-8, and no `meta` that says so."""
+    """A page that is not valid UTF-8 and has no `meta` charset."""
     title = f"Café {n} à {host}"
     text = f"<!doctype html><html><head><title>{title}</title></head><body><p>{_LATIN}</p></body>"
     return f"{text}</html>\n".encode("iso-8859-1")
@@ -88,7 +88,7 @@ def etag(body: bytes) -> str:
 
 
 def last_modified(n: int) -> str:
-    """Some second of January 2024, by the page's number; the first of that month was a Monday."""
+    """A second of January 2024 by the page's number; 1 January 2024 was a Monday."""
     day, second = divmod(n * 61 % (31 * 86_400), 86_400)
     hour, minute = second // 3_600, second // 60 % 60
     return f"{_DAYS[day % 7]}, {day + 1:02} Jan 2024 {hour:02}:{minute:02}:{second % 60:02} GMT"

@@ -1,4 +1,4 @@
-"""The head of an HTTP/1.1 request: from its bytes to the few facts that the site acts on. Pure."""
+"""Parses the head of an HTTP/1.1 request into the few facts that the site needs. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _ABSOLUTE = re.compile(r"[Hh][Tt][Tt][Pp]://[^/?#]+")
 
 
 class BadHead(ValueError):
-    """Not a request that the site understands; it is answered with `status`, then closed."""
+    """A malformed request; the site responds with `status` and closes the connection."""
 
     def __init__(self, status: int) -> None:
         self.status = status
@@ -38,7 +38,7 @@ class Request:
 
 
 def parse(head: bytes) -> Request:
-    """`head` ends before the empty line. Raises BadHead."""
+    """Parses a head without its final empty line. Raises `BadHead`."""
     line, _, rest = head.partition(b"\r\n")
     found = _REQUEST_LINE.fullmatch(line)
     if found is None:
@@ -66,7 +66,7 @@ def _target(raw: bytes) -> str:
 
 @lru_cache(maxsize=256)
 def _headers(block: bytes) -> Headers:
-    """Remembered, because a client sends the same headers again and again."""
+    """Cached, because a client sends the same headers with every request."""
     values: dict[bytes, list[bytes]] = {}
     for line in block.split(b"\r\n") if block else ():
         found = _HEADER_LINE.fullmatch(line)

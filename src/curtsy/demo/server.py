@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection: requests in, one after the other, answers out in their order."""
+"""One HTTP/1.1 connection: reads requests one after the other and responds in their order."""
 
 import asyncio
 import socket
@@ -8,7 +8,7 @@ from curtsy.demo.access_log import arrived_ns, monotonic_ns
 from curtsy.demo.answers import Answer, Delivery, matches, not_modified, plain
 from curtsy.demo.pages import Place
 from curtsy.demo.request_head import LARGEST_HEAD, BadHead, Request, parse
-from curtsy.demo.shared_state import Reception
+from curtsy.demo.shared_state import SharedState
 
 _METHODS = (b"GET", b"HEAD")
 _NOT_ALLOWED = plain(405, ("Allow", "GET, HEAD"))
@@ -16,43 +16,43 @@ _CLOSE = b"Connection: close\r\n"
 
 
 class Connection(asyncio.Protocol):
-    """Holds at most one unfinished answer; what is asked behind it waits unread."""
+    """Handles one request at a time; later requests wait unread."""
 
-    def __init__(self, place: Place, reception: Reception) -> None:
+    def __init__(self, place: Place, shared: SharedState) -> None:
         self._place = place
-        self._reception = reception
-        self._log = reception.log
+        self._shared = shared
+        self._log = shared.log
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport = cast("asyncio.Transport", None)
         self._socket: socket.socket = cast("socket.socket", None)
         self._peer_port = 0
         self._unread = b""
-        self._arrived_at = 0  # when the bytes that are being read came
-        self._quiet_since = monotonic_ns()
-        self._body_left = 0  # of a request's body, which is thrown away
-        self._asked: int | None = None  # number of the request that is being answered
-        self._last = False  # nothing is read after this answer
+        self._arrived_at = 0  # when the bytes being read arrived
+        self._idle_since = monotonic_ns()
+        self._body_left = 0  # bytes of a request's body, which is discarded
+        self._request_number: int | None = None  # number of the open request
+        self._last = False  # read nothing after this response
         self._full = False  # the client reads too slowly
         self._timer: asyncio.TimerHandle | None = None
 
-    # What the event loop calls
+    # Called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._socket = transport.get_extra_info("socket")
         peer = transport.get_extra_info("peername")
         self._peer_port = peer[1] if peer else 0
-        self._reception.arrived(self)
+        self._shared.connected(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio names it
         if self._timer is not None:
             self._timer.cancel()
-        if self._asked is not None:
-            self._log.ended(self._asked, None)
-            self._asked = None
+        if self._request_number is not None:
+            self._log.ended(self._request_number, None)
+            self._request_number = None
         self._last = True
         self._unread = b""
-        self._reception.left(self)
+        self._shared.disconnected(self)
 
     def data_received(self, data: bytes) -> None:
         if self._last:
@@ -62,14 +62,14 @@ class Connection(asyncio.Protocol):
             self._arrived_at = arrived_ns(self._socket)
         else:
             self._unread += data
-            if self._asked is None:
+            if self._request_number is None:
                 self._arrived_at = arrived_ns(self._socket)
         self._read()
         if len(self._unread) > LARGEST_HEAD and not self._last:
             self._transport.pause_reading()
 
     def eof_received(self) -> None:
-        """A client that hangs up does not get the rest: it was killed, or gave up."""
+        """Drops the rest of the response: the client was killed or gave up."""
         self._last = True
         if self._timer is not None:
             self._timer.cancel()
@@ -79,13 +79,13 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._full = False
-        self._go_on()
+        self._continue_reading()
 
-    # What the site calls
+    # Called by the site
 
-    def leave_if_quiet(self, since: int) -> None:
-        """Close, where nothing is being answered and nothing was since that instant."""
-        if self._asked is None and self._quiet_since < since:
+    def close_if_idle(self, since: int) -> None:
+        """Closes the connection if it has been idle since that instant."""
+        if self._request_number is None and self._idle_since < since:
             self.abort()
 
     def abort(self) -> None:
@@ -94,18 +94,18 @@ class Connection(asyncio.Protocol):
 
     # Reading
 
-    def _go_on(self) -> None:
+    def _continue_reading(self) -> None:
         if not self._last:
             self._transport.resume_reading()
             self._read()
 
     def _read(self) -> None:
-        """Answer what has arrived whole, as long as the answer before has left."""
-        while self._unread and self._asked is None and not (self._last or self._full):
+        """Handles complete requests, one after the response to the other."""
+        while self._unread and self._request_number is None and not (self._last or self._full):
             if self._body_left:
-                thrown = min(self._body_left, len(self._unread))
-                self._unread = self._unread[thrown:]
-                self._body_left -= thrown
+                discarded = min(self._body_left, len(self._unread))
+                self._unread = self._unread[discarded:]
+                self._body_left -= discarded
                 continue
             end = self._unread.find(b"\r\n\r\n")
             if end > LARGEST_HEAD or (end < 0 and len(self._unread) > LARGEST_HEAD):
@@ -130,28 +130,30 @@ class Connection(asyncio.Protocol):
     # Answering
 
     def _answer(self, request: Request) -> None:
-        self._asked = self._log.began(
+        self._request_number = self._log.began(
             self._arrived_at, self._place.host, request.target, self._peer_port
         )
         self._body_left = request.body_length
         answer = self._choose(request)
         if answer.wait_ms:
-            self._timer = self._loop.call_later(answer.wait_ms / 1000, self._wake, answer, request)
+            self._timer = self._loop.call_later(
+                answer.wait_ms / 1000, self._send_delayed, answer, request
+            )
         else:
             self._send(answer, request)
 
     def _choose(self, request: Request) -> Answer:
         if request.method not in _METHODS:
             return _NOT_ALLOWED
-        answer = self._reception.answer(self._place, request.target)
+        answer = self._shared.answer(self._place, request.target)
         tags = request.if_none_match
         if tags is not None and answer.etag is not None and matches(answer.etag, tags):
             return not_modified(answer)
         return answer
 
-    def _wake(self, answer: Answer, request: Request) -> None:
+    def _send_delayed(self, answer: Answer, request: Request) -> None:
         self._send(answer, request)
-        self._go_on()
+        self._continue_reading()
 
     def _send(self, answer: Answer, request: Request) -> None:
         self._timer = None
@@ -176,21 +178,23 @@ class Connection(asyncio.Protocol):
         return None
 
     def _drip(self, answer: Answer, keep_alive: bool, began: float, sent: int) -> None:
-        """Send the byte numbered `sent`, then wait for the turn of the next one."""
+        """Sends the byte numbered `sent` and schedules the next one."""
         self._transport.write(answer.body[sent : sent + 1])
         sent += 1
         if sent == len(answer.body):
             self._timer = None
             self._done(answer, keep_alive)
-            return self._go_on()
-        due = began + answer.span_ms / 1000 * sent / (len(answer.body) - 1)  # the last: at the end
+            return self._continue_reading()
+        due = began + answer.span_ms / 1000 * sent / (
+            len(answer.body) - 1
+        )  # the last byte is sent at the end
         self._timer = self._loop.call_at(due, self._drip, answer, keep_alive, began, sent)
         return None
 
     def _done(self, answer: Answer, keep_alive: bool) -> None:
-        assert self._asked is not None
-        self._quiet_since = self._log.ended(self._asked, answer.status)
-        self._asked = None
+        assert self._request_number is not None
+        self._idle_since = self._log.ended(self._request_number, answer.status)
+        self._request_number = None
         if not keep_alive:
             self._last = True
             self._transport.close()

@@ -1,4 +1,4 @@
-"""What all connections of a site share: its plans, its counters, its log and who is connected."""
+"""State that all connections of a site share: plans, counters, the log and open connections."""
 
 import asyncio
 from typing import Protocol
@@ -9,66 +9,66 @@ from curtsy.demo.answers import Answer
 from curtsy.demo.pages import Place, Plan
 
 _MOST_PLANS = 4_096
-_LARGEST_KEPT = 16 * 1024
+_LARGEST_CACHED = 16 * 1024
 
 
-class Guest(Protocol):
-    """A connection, as the site sees it."""
+class OpenConnection(Protocol):
+    """The methods of a connection that the site calls."""
 
-    def leave_if_quiet(self, since: int) -> None: ...
+    def close_if_idle(self, since: int) -> None: ...
 
     def abort(self) -> None: ...
 
 
-class Reception:
+class SharedState:
     def __init__(self, log: AccessLog) -> None:
         self.log = log
-        self._guests: set[Guest] = set()
+        self._connections: set[OpenConnection] = set()
         self._empty = asyncio.Event()
         self._empty.set()
         self._closed = False
         self._plans: dict[tuple[str, str], Plan] = {}
-        self._asked: dict[tuple[str, str], int] = {}
+        self._requests: dict[tuple[str, str], int] = {}
 
-    def arrived(self, guest: Guest) -> None:
-        self._guests.add(guest)
+    def connected(self, connection: OpenConnection) -> None:
+        self._connections.add(connection)
         self._empty.clear()
         if self._closed:
-            guest.abort()
+            connection.abort()
 
-    def left(self, guest: Guest) -> None:
-        self._guests.discard(guest)
-        if not self._guests:
+    def disconnected(self, connection: OpenConnection) -> None:
+        self._connections.discard(connection)
+        if not self._connections:
             self._empty.set()
 
-    def close_quiet(self, since: int) -> None:
-        for guest in tuple(self._guests):
-            guest.leave_if_quiet(since)
+    def close_idle(self, since: int) -> None:
+        for connection in tuple(self._connections):
+            connection.close_if_idle(since)
 
     async def close_all(self) -> None:
-        self._closed = True  # for those that were accepted a moment ago and are not here yet
-        for guest in tuple(self._guests):
-            guest.abort()
+        self._closed = True  # for connections that were accepted but are not registered yet
+        for connection in tuple(self._connections):
+            connection.abort()
         await self._empty.wait()
 
     def answer(self, place: Place, target: str) -> Answer:
-        """Counts only targets that refuse at first: the others answer everyone alike."""
+        """Returns the response; counts requests only for targets that refuse at first."""
         key = (place.host, target)
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._planned(key, place)
+            plan = self._build_plan(key, place)
         if plan.refusal is None:
             return plan.answer
-        earlier = self._asked.get(key, 0)
-        self._asked[key] = earlier + 1
+        earlier = self._requests.get(key, 0)
+        self._requests[key] = earlier + 1
         return plan.turn(earlier)
 
-    def forget_counts(self) -> None:
-        self._asked.clear()
+    def reset_counts(self) -> None:
+        self._requests.clear()
 
-    def _planned(self, key: tuple[str, str], place: Place) -> Plan:
+    def _build_plan(self, key: tuple[str, str], place: Place) -> Plan:
         plan = pages.plan(place, key[1])
-        if len(plan.answer.body) <= _LARGEST_KEPT:
+        if len(plan.answer.body) <= _LARGEST_CACHED:
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()
             self._plans[key] = plan

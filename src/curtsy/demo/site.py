@@ -1,4 +1,4 @@
-"""The practice site inside a program: `async with PracticeSite(hosts=20) as site: …`."""
+"""Runs the practice site inside a program: `async with PracticeSite(hosts=20) as site: …`."""
 
 import asyncio
 from functools import partial
@@ -11,18 +11,18 @@ from curtsy.demo.access_log import AccessLog, monotonic_ns
 from curtsy.demo.listeners import BACKLOG, listen
 from curtsy.demo.pages import Place
 from curtsy.demo.server import Connection
-from curtsy.demo.shared_state import Reception
+from curtsy.demo.shared_state import SharedState
 from curtsy.demo.truth import NANOSECONDS, Entry
 
 IDLE_SECONDS = 75.0
-_LOOKS_PER_IDLE = 5
+_CHECKS_PER_IDLE = 5
 
 
 class PracticeSite:
     """Hosts on loopback that share one port number, one log and one set of counters.
 
-    `port` 0 picks a free one. Without `log` the access log is kept in memory, whole. Each host
-    takes one open file and so does each connection: mind the program's limit.
+    `port` 0 picks a free one. Without `log` the whole access log stays in memory. Each host and
+    each connection takes one open file: mind the program's limit.
     """
 
     def __init__(
@@ -34,14 +34,14 @@ class PracticeSite:
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         if not 1 <= hosts <= addresses.MOST_HOSTS:
-            raise ValueError(f"{hosts} hosts: from 1 to {addresses.MOST_HOSTS} can be played")
+            raise ValueError(f"{hosts} hosts: the number must be from 1 to {addresses.MOST_HOSTS}")
         self.hosts = hosts
         self.port = port
         self._idle_seconds = idle_seconds
         self._log = AccessLog(log)
-        self._reception = Reception(self._log)
+        self._shared = SharedState(self._log)
         self._servers: list[asyncio.Server] = []
-        self._next_look: asyncio.TimerHandle | None = None
+        self._next_check: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
         try:
@@ -60,16 +60,16 @@ class PracticeSite:
         await self._close()
 
     def url(self, host_index: int, path: str) -> str:
-        """The address of a page of the host with this number, from 0."""
+        """The URL of a page of the host with this number, from 0."""
         return addresses.url(host_index, self.port, path)
 
     def entries(self) -> list[Entry]:
-        """What was asked until now, in the order in which it began."""
+        """The requests so far, in the order of their start."""
         return self._log.entries()
 
     def reset(self) -> None:
-        """Flaky and limited pages begin again; the log goes on."""
-        self._reception.forget_counts()
+        """Resets the counters of flaky and limited pages; the log goes on."""
+        self._shared.reset_counts()
 
     async def _open(self) -> None:
         self._log.open()
@@ -78,22 +78,22 @@ class PracticeSite:
         self.port = sockets[0].getsockname()[1]
         loop = asyncio.get_running_loop()
         for name, one in zip(names, sockets, strict=True):
-            guest = partial(Connection, Place(name, self.port, self.hosts), self._reception)
-            self._servers.append(await loop.create_server(guest, sock=one, backlog=BACKLOG))
-        self._look_for_idle()
+            connection = partial(Connection, Place(name, self.port, self.hosts), self._shared)
+            self._servers.append(await loop.create_server(connection, sock=one, backlog=BACKLOG))
+        self._close_idle()
 
     async def _close(self) -> None:
-        if self._next_look is not None:
-            self._next_look.cancel()
+        if self._next_check is not None:
+            self._next_check.cancel()
         for server in self._servers:
             server.close()
-        await self._reception.close_all()
+        await self._shared.close_all()
         for server in self._servers:
             await server.wait_closed()
         self._servers.clear()
         self._log.close()
 
-    def _look_for_idle(self) -> None:
-        self._reception.close_quiet(monotonic_ns() - int(self._idle_seconds * NANOSECONDS))
+    def _close_idle(self) -> None:
+        self._shared.close_idle(monotonic_ns() - int(self._idle_seconds * NANOSECONDS))
         loop = asyncio.get_running_loop()
-        self._next_look = loop.call_later(self._idle_seconds / _LOOKS_PER_IDLE, self._look_for_idle)
+        self._next_check = loop.call_later(self._idle_seconds / _CHECKS_PER_IDLE, self._close_idle)

@@ -1,22 +1,21 @@
-"""What really happened, as the site saw it: the access log and questions to it. Pure.
+"""The access log of the site: its format, its parser and functions on its entries. Pure.
 
 The log is JSON, one record to a line, of two kinds. When the head of a request is complete:
 
     {"n": 7, "at": 81236549871234, "seen_at": 81236549971234, "host": "127.0.1.3",
      "path": "/page/1", "port": 51234}
 
-and when its answer has ended:
+and when its response has ended:
 
     {"end": 7, "at": 81236549990001, "status": 200}
 
 `n` counts the requests of one site from 1, over all its hosts. Instants are CLOCK_MONOTONIC in
 nanoseconds: one clock for all hosts and for every process of the machine. `at` is when the request
-reached the machine by the kernel's account, late by less than 8 ms (and early where the kernel's
-own ticks came late); `seen_at` is when the site came to read it, which is never early. `path` is
-the target as asked, with its query; `port` is the client's. An answer has ended when its last byte
-is given to the system; `status` is null when the connection ended first: dropped by the site
-(`/reset/`), or left by a client that hung up or was killed. What is no request at all (answered 400
-or 431) is not in the log.
+reached the machine by the kernel's account, late by less than 8 ms (and early if the kernel's own
+ticks came late); `seen_at` is when the site read it, which is never early. `path` is the target of
+the request with its query; `port` is the client's. A response has ended when the system has its
+last byte; `status` is null if the connection ended first: dropped by the site (`/reset/`), or by a
+client that hung up or was killed. Malformed requests (answered 400 or 431) are not in the log.
 """
 
 from collections import Counter, defaultdict
@@ -57,13 +56,13 @@ class Entry:
     path: str
     port: int
     ended_at: int | None
-    """None while it is being answered."""
+    """None while the request is open."""
     status: int | None
-    """None until it has ended, and when the connection ended before the answer did."""
+    """None until the response has ended, and if the connection ended first."""
 
 
 def parse(log: bytes) -> list[Entry]:
-    """The entries of a log; a last line that is still being written is left out."""
+    """Returns the entries of a log, without an incomplete last line."""
     starts: list[Start] = []
     ends: list[End] = []
     for line in log.split(b"\n")[:-1]:
@@ -76,7 +75,7 @@ def parse(log: bytes) -> list[Entry]:
 
 
 def joined(starts: Iterable[Start], ends: Iterable[End]) -> list[Entry]:
-    """Starts with their ends, in the order of their start."""
+    """Joins starts with their ends, in the order of their start."""
     end_of = {end.end: end for end in ends}
     entries = []
     for start in starts:
@@ -88,17 +87,17 @@ def joined(starts: Iterable[Start], ends: Iterable[End]) -> list[Entry]:
 
 
 def smallest_gap(entries: Iterable[Entry], host: str) -> float | None:
-    """The shortest time between two starts at this host, in seconds; None below two requests."""
+    """The shortest time between two starts at this host in seconds; None below two requests."""
     return smallest_gaps(entries).get(host)
 
 
 def gap(before: Entry, after: Entry) -> float:
-    """The seconds between two starts, or a little more: never less than they really were."""
+    """Seconds between two starts, or slightly more, but never less than they really were."""
     return (after.seen_at - before.at) / NANOSECONDS
 
 
 def smallest_gaps(entries: Iterable[Entry]) -> dict[str, float]:
-    """The smallest gap of every host that was asked at least twice."""
+    """The smallest gap of every host with at least two requests."""
     by_host: dict[str, list[Entry]] = defaultdict(list)
     for entry in sorted(entries, key=lambda entry: (entry.at, entry.n)):
         by_host[entry.host].append(entry)
@@ -110,14 +109,14 @@ def smallest_gaps(entries: Iterable[Entry]) -> dict[str, float]:
 
 
 def counts(entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
-    """How often each path of each host was asked."""
+    """Requests of each path of each host."""
     return Counter((entry.host, entry.path) for entry in entries)
 
 
 def most_at_once(entries: Iterable[Entry], host: str | None = None) -> int:
-    """The most requests that were in progress together, at one host or at all of them.
+    """The most requests that were open at the same time, at one host or at all.
 
-    One that has not ended counts as in progress from its start on.
+    A request without an end counts as open from its start on.
     """
     changes: list[tuple[int, int]] = []
     for entry in entries:

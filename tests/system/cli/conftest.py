@@ -16,7 +16,7 @@ from support.patience import the_api_has_time  # noqa: F401
 
 
 def complaints(stderr: str) -> list[str]:
-    """Its lines, but for the word that something takes long, as `Looking for jobs …`."""
+    """Its lines, but for the word that something takes long, such as `Reading jobs …`."""
     return [line for line in stderr.splitlines() if not line.endswith(" …")]
 
 

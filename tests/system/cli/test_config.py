@@ -41,7 +41,7 @@ def test_what_means_nothing_is_named(curtsy: Curtsy, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("CELERY_BROKER_URL", "x")
     out = curtsy("config", "check", colour="blue").out
     assert "CURTSY_COLOUR is set, but there is no such setting" in out
-    assert "MONGO_URL is set, but means nothing here. In its place: CURTSY_DATABASE_URL." in out
+    assert "MONGO_URL is set, but curtsy ignores it. Its replacement: CURTSY_DATABASE_URL." in out
     assert "CELERY_BROKER_URL is set" in out
 
 

@@ -13,7 +13,7 @@ def test_it_shows_articles_and_failures_and_ends_well(curtsy: Curtsy) -> None:
     assert time.monotonic() - began < 60
     assert "54 articles" in told.out
     assert "Seven Eggs Will Do, Says the Cook" in told.out
-    assert "12 that are no articles, and why" in told.out
+    assert "12 pages that are not articles, and why" in told.out
     for kind in ("gone", "robots_denied", "extract_failed"):
         assert kind in told.out
     [gap] = re.findall(r"closer than ([0-9.]+) s", told.err)

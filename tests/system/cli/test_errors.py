@@ -16,11 +16,11 @@ JOB = "job_000000000000"
     [
         (["--foo"], "No such option: --foo"),
         (["scrape", "--foo"], "see `curtsy scrape --help`."),
-        (["submi"], "No such command 'submi' (is 'submit' meant?): see `curtsy --help`."),
+        (["submi"], "No such command 'submi' (did you mean 'submit'?): see `curtsy --help`."),
         (["db", "chekc"], "see `curtsy db --help`."),
         (["status"], "Missing argument 'JOB'"),
-        (["status", "../x"], "'../x' is no job's id"),
-        (["status", ""], "'' is no job's id"),
+        (["status", "../x"], "'../x' is not a job id"),
+        (["status", ""], "'' is not a job id"),
         (["scrape"], "There are no URLs"),
         (["scrape", "http://a/", "--format", "xml"], "'xml' is not one of 'text', 'markdown'"),
         (["scrape", "http://a/", "--json", "--format", "text"], "exclude each other"),
@@ -41,7 +41,7 @@ def test_wrong_arguments_are_told_with_exit_code_2(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["status", JOB], f"There is no job '{JOB}': `curtsy jobs` lists those that are there."),
+        (["status", JOB], f"There is no job '{JOB}': see `curtsy jobs`."),
         (["results", JOB], f"There is no job '{JOB}'"),
         (["cancel", JOB], "There is no job"),
         (["retry", JOB], "There is no job"),
@@ -78,7 +78,7 @@ def test_a_question_in_the_wrong_folder_makes_no_database(
 def test_what_answers_but_is_no_curtsy_is_told(curtsy: Curtsy, pages: PracticeProcess) -> None:
     for command in (("jobs",), ("status", JOB), ("doctor",)):
         sentence = curtsy(*command, url=pages.url(0, "")).sentence()
-        assert "what answers is no curtsy" in sentence
+        assert "the server there is not curtsy" in sentence
 
 
 def test_a_password_in_an_address_is_not_shown(curtsy: Curtsy) -> None:

@@ -150,7 +150,7 @@ def test_results_of_a_job_that_goes_on_say_so(quick: Curtsy) -> None:
 def test_dead_letters_are_not_settled_without_a_word(quick: Curtsy, pages: PracticeProcess) -> None:
     assert quick("scrape", pages.url(0, "/missing/61"), "-q").exit_code == 4
     sentence = quick("dead-letters", "--retry").sentence(2)
-    assert "This would retry 1 dead letter, and nobody is there to ask: give --yes." in sentence
+    assert "This would retry 1 dead letter: without a terminal, confirm it with --yes." in sentence
     assert quick("dead-letters", "--resolve", "--yes", "--json").json["letters"] == 1
     assert (
         quick("dead-letters", "--retry").out == "0 dead letters retried, 0 pages to fetch again.\n"

@@ -27,7 +27,7 @@ def test_a_key_is_shown_once_and_never_again(curtsy: Curtsy) -> None:
     told = curtsy("keys", "add", "--user", "ann")
     assert told.exit_code == 0, told.err
     [key] = KEY.findall(told.out)
-    assert "shown this once" in told.out
+    assert "shown only this once" in told.out
     listed = curtsy("keys", "list")
     assert key.split("_")[1] in listed.out
     assert key.split("_")[2] not in listed.out + curtsy("keys", "list", "--json").out

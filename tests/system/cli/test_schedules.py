@@ -37,7 +37,7 @@ def test_a_span_is_typed_as_people_say_it(text: str, minutes: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "1x", "-5", "2h30", "1.5h", "٣", "9" * 5000])
 def test_what_is_no_span_is_said_to_be_none(text: str) -> None:
-    with pytest.raises(WrongUsage, match="give a span, as 90m"):
+    with pytest.raises(WrongUsage, match="give a span such as 90m"):
         minutes_of(text, "--every")
 
 
@@ -54,7 +54,7 @@ def test_a_moment_is_told_as_a_clock_in_its_zone_shows_it() -> None:
 
 def test_one_that_counts_from_an_end_says_so_while_it_runs() -> None:
     busy = {"state": "waiting", "after_end": True, "timezone": "UTC"}
-    assert next_run(busy) == "when the last has ended"
+    assert next_run(busy) == "after the current run"
     assert next_run(busy | {"next_run": "2020-01-01T00:00:00.000Z"}).endswith(", now")
 
 
@@ -64,8 +64,8 @@ def test_every_payload_is_told_in_words() -> None:
     )
     crawl = {"spider": "raw", "start_urls": [PAGE], "params": {"max_pages": 1}}
     assert does({"crawl": crawl}) == f"crawls {PAGE} to depth 0, 1 page at most (raw)"
-    assert does({"duty": "cleanup"}) == "the duty cleanup"
-    assert does({"run": {"site_name": "board"}}) == "a run of board"
+    assert does({"duty": "cleanup"}) == "runs the duty cleanup"
+    assert does({"run": {"site_name": "board"}}) == "scrapes the site board"
     assert does({"something": {}}) == "something"
 
 
@@ -104,12 +104,18 @@ def test_add_makes_what_was_said(curtsy: Curtsy, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--fetch", PAGE), "Say when: one of --cron, --every and --at."),
-        (("--every", "2h"), "Say what it does"),
-        (("--every", "2h", "--cron", "@daily", "--fetch", PAGE), "Of --cron, --every and --at"),
-        (("--every", "2h", "--duty", "cleanup", "--fetch", PAGE), "Of --fetch, --crawl"),
+        (("--fetch", PAGE), "Give one of --cron, --every and --at, to say when the schedule runs."),
+        (("--every", "2h"), "Give one of --fetch, --crawl, --articles, --duty and --payload"),
+        (
+            ("--every", "2h", "--cron", "@daily", "--fetch", PAGE),
+            "Give only one of --cron, --every and --at.",
+        ),
+        (
+            ("--every", "2h", "--duty", "cleanup", "--fetch", PAGE),
+            "Give only one of --fetch, --crawl",
+        ),
         (("--every", "often", "--fetch", PAGE), "--every is 'often': give a span"),
-        (("--every", "2h", "--fetch", PAGE, "--depth", "2"), "say more of --crawl: give it."),
+        (("--every", "2h", "--fetch", PAGE, "--depth", "2"), "need --crawl."),
         (("--every", "2h", "--fetch", PAGE, "--country", "x"), "No such option: --country"),
     ],
 )
@@ -132,9 +138,9 @@ def test_what_makes_no_sense_is_wrong_usage(
             "can only be used with every_minutes",
         ),
         (("--every", "2h", "--duty", "peace"), "'cleanup'"),
-        (("--every", "2h", "--fetch", "a.example"), "is https://a.example meant?"),
+        (("--every", "2h", "--fetch", "a.example"), "did you mean https://a.example?"),
         (("--every", "2h", "--payload", "nowhere.json"), "nowhere.json cannot be read"),
-        (("--every", "2h", "--payload", "list.json"), "list.json holds no payload in JSON"),
+        (("--every", "2h", "--payload", "list.json"), "list.json is not a JSON payload"),
     ],
 )
 def test_what_is_refused_is_told_in_the_apis_sentence(
@@ -153,8 +159,10 @@ def test_edit_changes_only_what_is_said(curtsy: Curtsy, news: Any) -> None:
                      "--paused", "--json").json  # fmt: skip
     assert (renamed["name"], renamed["state"], renamed["every_minutes"]) == ("old", "paused", 180)
     assert renamed["payload"] == {"fetch": {"url": "https://b.example/"}}
-    assert "Say what is to change" in curtsy("schedules", "edit", "old").sentence(2)
-    assert "this is none" in curtsy("schedules", "edit", "old", "--depth", "2").sentence(2)
+    assert "Give at least one option to change" in curtsy("schedules", "edit", "old").sentence(2)
+    assert "this schedule is not one" in curtsy(
+        "schedules", "edit", "old", "--depth", "2"
+    ).sentence(2)
     curtsy("schedules", "edit", "old", "--crawl", PAGE, "--max-pages", "9")
     deeper = curtsy("schedules", "edit", "old", "--depth", "4", "--json").json["payload"]["crawl"]
     assert (deeper["depth"], deeper["params"], deeper["start_urls"]) == (
@@ -177,18 +185,18 @@ def test_it_is_shown_to_read(curtsy: Curtsy) -> None:
     told = curtsy("schedules", "add", "night", "--cron", cron, "--timezone", "Europe/Berlin",
                   "--not-before", f"{friday}T00:00:00Z", "--fetch", PAGE)  # fmt: skip
     assert complaints(told.err) == [
-        "No scheduler is up, so nothing comes at its time: `curtsy up` starts one."
+        "No scheduler is up, so no schedule runs yet: `curtsy up` starts one."
     ]
     out = curtsy("schedules", "show", "night").out
     assert out.startswith(f"night\n  When        {cron} in Europe/Berlin\n")
     assert f"  Does        fetches {PAGE}\n" in out
     assert f"  Sat {saturday} 02:30 CET   {saturday} 01:30:00Z\n" in out
     assert f"  Sun {sunday} 03:00 CEST  {sunday} 01:00:00Z  clocks change on this day\n" in out
-    assert out.endswith("\nNo slot of it has come yet.\n")
+    assert out.endswith("\nNo slot has passed yet.\n")
     job = curtsy("schedules", "run", "night").out.strip()
     *_, ran, hint = curtsy("schedules", "show", "night").out.splitlines()
     assert ran.split()[4:] == ["by", "hand", "queued", job]
-    assert hint == f"`curtsy logs {job}` tells what happened in a run."
+    assert hint == f"`curtsy logs {job}` shows what happened in a run."
     head, row = curtsy("schedules", "list").out.splitlines()
     assert head.split() == ["schedule", "when", "next", "run", "last", "run", "state"]
     assert row.split()[0] == "night"
@@ -212,7 +220,7 @@ def test_it_is_paused_resumed_and_removed(curtsy: Curtsy, news: Any) -> None:
     assert curtsy("schedules", "remove", "news").out == "news is removed.\n"
     for command in ("show", "pause", "run", "remove"):
         said = curtsy("schedules", command, "news").sentence()
-        assert "no schedule 'news': `curtsy schedules list` lists those that are there" in said
+        assert "no schedule 'news': see `curtsy schedules list`." in said
 
 
 def test_on_a_terminal_it_asks_before_it_removes(curtsy: Curtsy, news: Any, tmp_path: Path) -> None:
@@ -242,8 +250,10 @@ def test_schedule_runs_what_is_on_now(curtsy: Curtsy, news: Any) -> None:
     both = curtsy("schedule", "--json").json
     assert [one["schedule"] for one in both["refused"]] == ["news", "newspaper"]
     for name in ("off", "tidy"):
-        assert f"Nothing of '{name}' is on" in curtsy("schedule", "--source", name).sentence()
-    assert "no schedule 'x': `curtsy schedules" in curtsy("schedule", "--source", "x").sentence()
+        assert f"No schedule of '{name}' can run" in curtsy("schedule", "--source", name).sentence()
+    assert (
+        "no schedule 'x': see `curtsy schedules" in curtsy("schedule", "--source", "x").sentence()
+    )
 
 
 def test_schedule_has_nothing_to_do_where_nothing_is_scheduled(curtsy: Curtsy) -> None:
@@ -264,7 +274,7 @@ def test_plan_tells_what_is_scheduled(curtsy: Curtsy, tmp_path: Path) -> None:
     assert table == "The busiest hours"
     assert headings.split() == ["source", "hour", "pages", "at", "most"]
     assert rows[0].split()[0] == "a.example"
-    assert "  one and other ask a.example at the same time: " in out
+    assert "  one and other use a.example at the same time: " in out
     assert "  one takes " in out
     assert "but its next slot comes after 60 s: the next slot runs beside it (" in out
     assert "the next slot is skipped (" in out
@@ -277,8 +287,8 @@ def test_plan_tells_what_is_scheduled(curtsy: Curtsy, tmp_path: Path) -> None:
     [
         (("--next", "32d"), "--next is '32d': give a span of at most 31d."),
         (("--next", "0"), "give a span of at most 31d"),
-        (("--next", "week"), "--next is 'week': give a span, as 90m"),
-        (("--next", "7d", PAGE), "--next is about the schedules: give it without articles."),
+        (("--next", "week"), "--next is 'week': give a span such as 90m"),
+        (("--next", "7d", PAGE), "--next previews the schedules: give it without articles."),
     ],
 )
 def test_a_plan_of_the_schedules_has_bounds(
@@ -291,7 +301,7 @@ def test_a_plan_is_told_in_sentences() -> None:
     late = {"schedule": "blog", "first_at": "2026-03-29T01:00:00.000Z", "times": 1,
             "takes_seconds": None, "next_after_seconds": 3600, "overlap": "skip",
             "certain": True}  # fmt: skip
-    assert overrun(late) == "blog does not end: a source that it asks is paused (1 slot)."
+    assert overrun(late) == "blog does not end: a source that it uses is paused (1 slot)."
     may = late | {"takes_seconds": 9_000, "certain": False, "times": 3}
     assert overrun(may) == (
         "blog may take 2.5 h, but its next slot comes after 60 min: the next slot is skipped "
@@ -300,7 +310,7 @@ def test_a_plan_is_told_in_sentences() -> None:
     both = {"source": "a.com", "schedules": ["a", "b"], "times": 1, "certain": False,
             "first_at": "2026-03-29T01:00:00.000Z"}  # fmt: skip
     assert (
-        clash(both) == "a and b may ask a.com at the same time: once, first at 2026-03-29 01:00Z."
+        clash(both) == "a and b may use a.com at the same time: once, first at 2026-03-29 01:00Z."
     )
     calm = {"schedules": 1, "skipped": 0, "slots_total": 1, "until": "2026-03-29T01:00:00.000Z",
             "capped": True, "pages": 1, "pages_at_most": 9, "busiest": [], "clashes": [both] * 21,
@@ -308,7 +318,7 @@ def test_a_plan_is_told_in_sentences() -> None:
     told = list(page(calm))
     assert told[0] == ("Until 2026-03-29 01:00Z: 1 slot of 1 schedule; 1 page, or up to 9 where "
                        "links are followed.")  # fmt: skip
-    assert "ask for a shorter span" in told[1]
+    assert "choose a shorter span" in told[1]
     assert told[-2:] == ["  and 1 more: --json has them",
                          "Every slot ends before the next one of its schedule."]  # fmt: skip
 

@@ -62,10 +62,13 @@ def test_ctrl_c_lets_open_requests_finish_and_says_what_is_kept(
     with terminal(tmp_path, *command, robots="ignore", min_delay_seconds=1) as shows:
         assert site.arrived.wait(PATIENCE)
         shows.press(CTRL_C)
-        shows.shows("Stopping: open requests may finish; Ctrl-C again ends it at once.")
+        shows.shows("Stopping after the open requests; press Ctrl-C again to stop at once.")
         site.let_go.set()
         assert shows.ended() == 130
-    assert "Stopped after 0 of 51 pages, 1 failed: the same command begins again." in shows.shown
+    assert (
+        "Stopped after 0 of 51 pages, 1 failed: run the same command again to start over."
+        in shows.shown
+    )
     assert "cancelled" not in shows.shown, "what was never tried is no failure"
     [line] = (tmp_path / "articles.jsonl").read_text().splitlines()
     assert json.loads(line)["url"] == f"{site.url}/slow", "its request was open and has finished"
@@ -77,7 +80,7 @@ def test_ctrl_c_at_the_last_page_is_no_interruption(site: Site, tmp_path: Path) 
     with terminal(tmp_path, "scrape", f"{site.url}/slow", robots="ignore") as shows:
         assert site.arrived.wait(PATIENCE)
         shows.press(CTRL_C)
-        shows.shows("Stopping: ")
+        shows.shows("Stopping ")
         site.let_go.set()
         assert shows.ended() == 4, "five letters are no article"
     assert "\n0 of 1 page, 1 failed.\n" in shows.shown
@@ -90,7 +93,7 @@ def test_who_stops_watching_is_told_that_the_job_goes_on(tmp_path: Path, curtsy:
         assert shows.ended() == 130
     [job] = curtsy("jobs", "--json").json["jobs"]
     assert job["status"] == "IN_PROGRESS"
-    watch = f"The job goes on; `curtsy status {job['job_id']} --wait` watches it again."
+    watch = f"The job goes on; `curtsy status {job['job_id']} --wait` shows its progress again."
     assert watch in shows.shown
 
 
@@ -113,7 +116,7 @@ def test_dead_letters_are_asked_about_first(
 
 def test_what_takes_longer_than_a_second_says_so(site: Site, tmp_path: Path) -> None:
     with terminal(tmp_path, "jobs", "--url", f"{site.url}/wait") as shows:
-        shows.shows("Looking for jobs")
+        shows.shows("Reading jobs")
         site.let_go.set()
         assert shows.ended() == 1
-        assert "what answers is no curtsy" in shows.shown
+        assert "the server there is not curtsy" in shows.shown

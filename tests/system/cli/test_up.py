@@ -20,8 +20,8 @@ def test_it_says_where_it_is_and_what_it_kept(tmp_path: Path) -> None:
         assert "Database   curtsy.db" in screen
         ask("POST", f"{url}/jobs", {"url": "http://127.0.0.1:9/"})
         assert up.stop() == 0
-    assert "Stopped in order: " in up.log.read_text()
-    assert "1 more wait and go on at the next start" in up.log.read_text()
+    assert "Stopped: " in up.log.read_text()
+    assert "1 more wait for the next start" in up.log.read_text()
 
 
 def test_a_second_one_on_the_same_file_is_refused(curtsy: Curtsy, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_it_goes_to_the_background_and_is_stopped_from_elsewhere(
     told = subprocess.run(detach, cwd=tmp_path, env=environment(api_port=0, lease_seconds=3),
                           capture_output=True, text=True, timeout=60)  # fmt: skip
     assert told.returncode == 0, told
-    assert "`curtsy stop` ends it; its log is curtsy.log." in told.stdout
+    assert "Run `curtsy stop` to stop it; its log is curtsy.log." in told.stdout
     [line] = [line for line in told.stdout.splitlines() if "API   " in line]
     url = line.split()[-1]
     try:

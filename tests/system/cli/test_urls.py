@@ -31,20 +31,21 @@ def test_standard_input_is_read_like_a_file(
 
 def test_a_file_of_another_encoding_is_told(curtsy: Curtsy) -> None:
     Path("urls.txt").write_text(f"{A}\n", encoding="utf-16")
-    assert "urls.txt is no text in UTF-8" in curtsy("submit", "-f", "urls.txt").sentence()
+    assert "urls.txt is not UTF-8 text" in curtsy("submit", "-f", "urls.txt").sentence()
 
 
 def test_what_is_no_url_is_told_with_its_line(curtsy: Curtsy) -> None:
     Path("urls.txt").write_text(f"# mine\n{A}\n\nexample.com/x\nftp://a/\n3\n4\n5\n")
     assert curtsy("submit", "-f", "urls.txt").sentence() == (
-        "curtsy: urls.txt line 4: 'example.com/x' is not a URL (is https://example.com/x meant?); "
+        "curtsy: urls.txt line 4: 'example.com/x' is not a URL "
+        "(did you mean https://example.com/x?); "
         "urls.txt line 5: 'ftp://a/' is neither http nor https; "
         "urls.txt line 6: '3' is not a URL; and 2 more."
     )
 
 
 def test_an_argument_that_is_no_utf8_is_told_or_made_readable(curtsy: Curtsy) -> None:
-    assert "is no text in UTF-8" in curtsy("submit", "http://a.example/\udcff").sentence()
+    assert "is not UTF-8 text" in curtsy("submit", "http://a.example/\udcff").sentence()
     curtsy("submit", A, "--name", "caf\udce9", "--tag", "t\udcff")
     [job] = curtsy("jobs", "--json").json["jobs"]
     assert (job["name"], job["tags"]) == ("caf\ufffd", ["t\ufffd"])

@@ -96,7 +96,7 @@ def test_what_the_readme_says_works_as_it_stands(
     try:
         assert up.stdout is not None
         lines = iter(up.stdout.readline, "")
-        assert any("Ctrl-C stops it in order" in line for line in lines)
+        assert any("Press Ctrl-C to stop it" in line for line in lines)
         answer = json.loads(do("curl").stdout)
         assert answer.keys() == json.loads(_shown_answer()).keys()
         deadline = time.monotonic() + 30

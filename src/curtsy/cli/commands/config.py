@@ -1,18 +1,18 @@
-"""`curtsy config`: what every setting is, and who said so."""
+"""`curtsy config check`: every setting, its value and its origin."""
 
 import os
 
 from curtsy.cli.console.connection import AsJson
-from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted
 
 
 def check(as_json: AsJson = False) -> None:
-    """Every setting with its value and where that came from.
+    """Check the settings and show each with its value and origin.
 
-    Exit code 1 if one is wrong, or the file of sources or a scraper of your own is, and a sentence
-    that says which.
+    Also checks the files of sources, sites and schedules and your own scrapers. Exit code 1 and a
+    sentence if one of them is wrong.
     """
     from curtsy.config import load, read_sources
     from curtsy.config.declared_files import read_schedules, read_sites
@@ -30,17 +30,17 @@ def check(as_json: AsJson = False) -> None:
     came_from = origins()
     rows = [(name.upper(), shown(name, value), came_from[name]) for name, value in settings]
     if as_json:
-        say_json([{"name": n, "value": getattr(settings, n.lower()) if n != "DATABASE_URL" else v,
+        echo_json([{"name": n, "value": getattr(settings, n.lower()) if n != "DATABASE_URL" else v,
                    "from": origin} for n, v, origin in rows])  # fmt: skip
     else:
-        say("\n".join(table(("setting", "value", "from"), rows, cut=("value", "from"))))
-    tell = note if as_json else say
+        echo("\n".join(table(("setting", "value", "from"), rows, cut=("value", "from"))))
+    print_line = note if as_json else echo
     for file, sections, what in files:
         if sections is not None:
-            tell(f"\n{file} describes {counted(len(sections), what)}.")
+            print_line(f"\n{file} describes {counted(len(sections), what)}.")
     if own.docs:
-        tell(f"\nScrapers of your own: {', '.join(sorted(own.docs))}.")
+        print_line(f"\nScrapers of your own: {', '.join(sorted(own.docs))}.")
     for name in unknown_variables(os.environ):
-        tell(f"\n{name} is set, but there is no such setting: it has no effect.")
+        print_line(f"\n{name} is set, but there is no such setting: it has no effect.")
     for name, instead in obsolete_variables(os.environ).items():
-        tell(f"\n{name} is set, but means nothing here. In its place: {instead}.")
+        print_line(f"\n{name} is set, but curtsy ignores it. Its replacement: {instead}.")

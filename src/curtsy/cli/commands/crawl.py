@@ -1,4 +1,4 @@
-"""The command that follows links."""
+"""`curtsy crawl`: submits a job that follows links."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -6,13 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from curtsy.cli.commands.jobs import Wait, show_status
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.exit_codes import exit_code
-from curtsy.cli.console.job_wait import warn_if_nobody_fetches, watched
-from curtsy.cli.console.output import say, say_json
-from curtsy.cli.console.progress import patience
+from curtsy.cli.console.job_wait import warn_without_worker, watch_job
+from curtsy.cli.console.output import echo, echo_json
+from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.startup import run
-from curtsy.cli.console.url_arguments import File, Urls, given
+from curtsy.cli.console.url_arguments import File, Urls, read_urls
 
 
 class Reach(StrEnum):
@@ -29,49 +29,54 @@ def crawl(
     urls: Urls = None,
     file: File = None,
     depth: Annotated[
-        int, typer.Option(min=0, max=100, metavar="N", help="How many links away from a start.")
+        int, typer.Option(min=0, max=100, metavar="N", help="How many links deep to follow.")
     ] = 1,
     scope: Annotated[
         Reach,
-        typer.Option(metavar="REACH", help="Where links may lead: page, prefix, host or domain."),
+        typer.Option(metavar="REACH", help="How far links may lead: page, prefix, host or domain."),
     ] = Reach.HOST,
     include: Annotated[
-        Patterns, typer.Option(metavar="PATTERN", help="Only such URLs, as */blog/*.")
+        Patterns, typer.Option(metavar="PATTERN", help="Follow only these URLs, such as */blog/*.")
     ] = None,
-    exclude: Annotated[Patterns, typer.Option(metavar="PATTERN", help="No such URLs.")] = None,
-    max_pages: Annotated[int, typer.Option(min=1, metavar="N", help="In all.")] = 10_000,
+    exclude: Annotated[
+        Patterns, typer.Option(metavar="PATTERN", help="Do not follow these URLs.")
+    ] = None,
+    max_pages: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Maximum number of pages.")
+    ] = 10_000,
     spider: Annotated[
-        str, typer.Option(metavar="NAME", help="What to make of a page: article, raw, or your own.")
+        str, typer.Option(metavar="NAME", help="Scraper: article, raw or your own.")
     ] = "article",
     ignore_cache: Annotated[
-        bool, typer.Option("--ignore-cache", help="Start anew, and fetch every page.")
+        bool, typer.Option("--ignore-cache", help="Create a new job and fetch every page again.")
     ] = False,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Follow links from start pages; a worker fetches them.
+    """Submit a crawl that follows links from start pages; a worker fetches them.
 
-    The same crawl asked for again within an hour is the same job, unless it failed.
+    Submitting the same crawl again within an hour returns the same job, unless that job failed.
     """
     params = {"scope": scope.value, "include": include or [], "exclude": exclude or [],
               "max_pages": max_pages}  # fmt: skip
-    body = {"spider": spider, "start_urls": given(urls, file), "depth": depth,
+    body = {"spider": spider, "start_urls": read_urls(urls, file), "depth": depth,
             "ignore_cache": ignore_cache, "params": params}  # fmt: skip
     run(_crawl(url, body, wait=wait, as_json=as_json))
 
 
 async def _crawl(url: str | None, body: dict[str, Any], *, wait: bool, as_json: bool) -> None:
-    async with talk(url, makes=True) as api:
-        with patience("Submitting the crawl"):
-            made = await api.ask("POST", "/crawl", body=body)
+    async with open_api(url, create=True) as api:
+        with spinner("Submitting the crawl"):
+            created = await api.request("POST", "/crawl", body=body)
         if not as_json:
-            known = f" (the same as at {made['cached_at']})" if made["cached"] else ""
-            say(f"{made['job_id']}: a crawl{known}; `curtsy logs -f {made['job_id']}` follows it.")
+            known = f" (the same as at {created['cached_at']})" if created["cached"] else ""
+            job = created["job_id"]
+            echo(f"{job}: a crawl{known}; `curtsy logs -f {job}` follows it.")
         elif not wait:
-            say_json(made)
+            echo_json(created)
         if wait:
-            ended = await watched(api, made["job_id"], len(body["start_urls"]))
+            ended = await watch_job(api, created["job_id"], len(body["start_urls"]))
             show_status(ended, as_json=as_json)
             raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
-        await warn_if_nobody_fetches(api)
+        await warn_without_worker(api)

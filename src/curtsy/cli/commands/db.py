@@ -1,4 +1,4 @@
-"""`curtsy db`: the database's schema."""
+"""`curtsy db`: upgrades and checks the database's schema."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ import typer
 from curtsy.cli.console.connection import AsJson
 from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.exit_codes import FAILED
-from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.startup import run, settings_for
 
 if TYPE_CHECKING:
@@ -17,28 +17,28 @@ DIFFERENCES_SHOWN = 5
 
 
 def upgrade(as_json: AsJson = False) -> None:
-    """Bring the schema up to date.
+    """Upgrade the schema to the version that this program needs.
 
-    Safe to run at any time, and by several at once.
+    Safe to run at any time, also by several processes at once.
     """
     before, after = run(_upgrade(settings_for()), doing="Upgrading the schema")
     if as_json:
-        say_json({"schema": after, "before": before, "upgraded": before != after})
+        echo_json({"schema": after, "before": before, "upgraded": before != after})
     elif before == after:
-        say(f"Schema {after}: it was current.")
+        echo(f"Schema {after}: nothing to do, it was current.")
     else:
-        say(f"Schema {after}: upgraded from {before or 'an empty database'}.")
+        echo(f"Schema {after}: upgraded from {before or 'an empty database'}.")
 
 
 def check(as_json: AsJson = False) -> None:
-    """Exit code 1 unless the schema is the one this program needs."""
+    """Check the schema; exit code 1 unless it is the one that this program needs."""
     settings = settings_for()
     require_file(settings)
     wanted, found = run(_check(settings), doing="Comparing the schema")
     if as_json:
-        say_json({"schema": wanted, "current": not found, "differences": found})
+        echo_json({"schema": wanted, "current": not found, "differences": found})
     elif not found:
-        say(f"Schema {wanted}: current.")
+        echo(f"Schema {wanted}: current.")
     else:
         left = len(found) - DIFFERENCES_SHOWN
         more = f" and {left} more" if left > 0 else ""

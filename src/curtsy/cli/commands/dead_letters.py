@@ -1,26 +1,29 @@
-"""`curtsy dead-letters`: pages that were given up, and what to do about them."""
+"""`curtsy dead-letters`: lists, retries and resolves pages that curtsy gave up on."""
 
 import sys
 from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.output import require_yes, say, say_json
+from curtsy.cli.console.output import echo, echo_json, require_yes
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, moment
+from curtsy.cli.console.text import counted, to_minute
 from curtsy.model.failure_kinds import Kind
 
 Cause = Annotated[
     Kind | None,
-    typer.Option(metavar="KIND", help="Only this cause, as timeout; the list names them."),
+    typer.Option(
+        metavar="KIND", help="Only this cause, such as timeout; the list shows the causes."
+    ),
 ]
 Source = Annotated[
-    str | None, typer.Option(metavar="HOST", help="Only this source, as example.com.")
+    str | None, typer.Option(metavar="HOST", help="Only this source, such as example.com.")
 ]
 PAST = {"retry": "retried", "resolve": "resolved"}
+GERUND = {"retry": "Retrying", "resolve": "Resolving"}
 
 
 def dead_letters(
@@ -29,34 +32,36 @@ def dead_letters(
     ] = 20,
     kind: Cause = None,
     source: Source = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try these again.")] = False,
-    resolve: Annotated[bool, typer.Option("--resolve", help="Lay these aside.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Fetch these pages again.")] = False,
+    resolve: Annotated[
+        bool, typer.Option("--resolve", help="Close these without fetching them again.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Pages that were given up, by cause.
+    """List pages that curtsy gave up on, by cause; retry or resolve them.
 
-    With --retry they are tried again, with --resolve laid aside: all of them, or those that --kind
-    and --source name. You are asked first; --yes answers that, and a program must give it.
+    --retry and --resolve apply to all dead letters, or to those that --kind and --source select.
+    The command asks first, unless --yes is given; without a terminal --yes is required.
     """
     if retry and resolve:
         raise WrongUsage("--retry and --resolve exclude each other.")
-    which = {"kind": kind, "source": source}
+    filters = {"kind": kind, "source": source}
     if not (retry or resolve):
-        found = run(_found(url, which | {"limit": limit}), doing="Looking for dead letters")
+        found = run(_list(url, filters | {"limit": limit}), doing="Reading dead letters")
         if as_json:
-            say_json(found)
+            echo_json(found)
         else:
-            say(_page(found))
+            echo(_page(found))
         return
-    chosen: dict[str, Any] = {name: value for name, value in which.items() if value}
+    chosen: dict[str, Any] = {name: value for name, value in filters.items() if value}
     _settle(url, "retry" if retry else "resolve", chosen or {"all": True}, yes=yes, as_json=as_json)
 
 
-async def _found(url: str | None, query: dict[str, Any]) -> dict[str, Any]:
-    async with talk(url) as api:
-        found: dict[str, Any] = await api.ask("GET", "/dead-letters", query=query)
+async def _list(url: str | None, query: dict[str, Any]) -> dict[str, Any]:
+    async with open_api(url) as api:
+        found: dict[str, Any] = await api.request("GET", "/dead-letters", query=query)
         return found
 
 
@@ -67,12 +72,12 @@ def _page(found: dict[str, Any]) -> str:
         (g["kind"], f"{g['count']}{'+' if g['count_is_capped'] else ''}", g["means"])
         for g in found["groups"]
     ]
-    rows = [(str(x["id"]), x["kind"], moment(x["created_at"]), x["url"], x["error"])
+    rows = [(str(x["id"]), x["kind"], to_minute(x["created_at"]), x["url"], x["error"])
             for x in found["letters"]]  # fmt: skip
     return "\n".join([
-        "By cause", *table(("kind", "pages", "it means that"), groups, cut=("it means that",)),
+        "By cause", *table(("kind", "pages", "meaning"), groups, cut=("meaning",)),
         "", "The newest",
-        *table(("id", "kind", "given up", "url", "because"), rows, cut=("url", "because")),
+        *table(("id", "kind", "given up", "url", "reason"), rows, cut=("url", "reason")),
     ])  # fmt: skip
 
 
@@ -82,27 +87,27 @@ def _settle(url: str | None, what: str, which: dict[str, Any], *, yes: bool, as_
     if preview["letters"] and not yes:
         _confirm(what, counted(preview["letters"], "dead letter",
                                capped=preview["letters_is_capped"]))  # fmt: skip
-    done = run(_do(url, path, which), doing=f"Dead letters are being {PAST[what]}")
+    done = run(_do(url, path, which), doing=f"{GERUND[what]} dead letters")
     if as_json:
-        say_json(done)
+        echo_json(done)
     else:
         again = f", {counted(done['pages'], 'page')} to fetch again" if what == "retry" else ""
-        say(f"{counted(done['letters'], 'dead letter')} {PAST[what]}{again}.")
+        echo(f"{counted(done['letters'], 'dead letter')} {PAST[what]}{again}.")
 
 
 async def _preview(url: str | None, path: str, which: dict[str, Any]) -> dict[str, Any]:
-    async with talk(url) as api:
-        preview: dict[str, Any] = await api.ask("POST", path, body=which)
+    async with open_api(url) as api:
+        preview: dict[str, Any] = await api.request("POST", path, body=which)
         return preview
 
 
 async def _do(url: str | None, path: str, which: dict[str, Any]) -> dict[str, int]:
-    """The API does so much at a time; asked until nothing is left."""
+    """Repeats the request until nothing is left: the API handles a limited number per request."""
     done = {"letters": 0, "pages": 0}
-    async with talk(url) as api:
+    async with open_api(url) as api:
         left = 1
         while left:
-            answer = await api.ask("POST", path, body=which | {"preview": False})
+            answer = await api.request("POST", path, body=which | {"preview": False})
             done = {name: done[name] + answer[name] for name in done}
             left = answer["left"] if answer["letters"] else 0
     return done
@@ -110,5 +115,5 @@ async def _do(url: str | None, path: str, which: dict[str, Any]) -> dict[str, in
 
 def _confirm(what: str, number: str) -> None:
     if not sys.stdin.isatty():
-        raise WrongUsage(f"This would {what} {number}, and nobody is there to ask: give --yes.")
+        raise WrongUsage(f"This would {what} {number}: without a terminal, confirm it with --yes.")
     require_yes(f"{what.capitalize()} {number}?")

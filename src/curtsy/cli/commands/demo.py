@@ -1,4 +1,4 @@
-"""`curtsy demo`: the whole engine on a practice newspaper, in well under a minute."""
+"""`curtsy demo`: scrapes practice newspapers with the whole engine, in well under a minute."""
 
 import asyncio
 import tempfile
@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from curtsy.cli.console.connection import AsJson
-from curtsy.cli.console.job_wait import until_ended
-from curtsy.cli.console.output import note, say_json
+from curtsy.cli.console.job_wait import wait_with_progress
+from curtsy.cli.console.output import echo_json, note
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.client import ApiConnection, AsyncJob
 
@@ -24,10 +24,10 @@ SHOWN = 12
 
 
 def demo(as_json: AsJson = False) -> None:
-    """See it work on practice newspapers, without the internet.
+    """Scrape three practice newspapers on this machine, without the internet.
 
-    They open on this machine for half a minute. Shows progress, articles, what failed and why,
-    and how far apart the requests came by the newspapers' own logs. Leaves nothing behind.
+    Takes half a minute. Shows progress, the articles, which pages failed and why, and how far apart
+    the requests were by the newspapers' own logs. Leaves nothing behind.
     """
     from curtsy.demo.access_log import TICK_MS
     from curtsy.demo.news import article_paths
@@ -42,18 +42,18 @@ def demo(as_json: AsJson = False) -> None:
         )  # fmt: skip
         with PracticeProcess(hosts=PAPERS) as site:
             urls = [site.url(n, path) for n in range(PAPERS) for path in article_paths()]
-            note(f"Three practice newspapers are open. Submitting {len(urls)} of their articles, "
-                 f"with one request each {DELAY_SECONDS:g} s to each paper at most.")  # fmt: skip
+            note(f"Three practice newspapers run on this machine. Fetching {len(urls)} of their "
+                 f"pages, at most one every {DELAY_SECONDS:g} s from each newspaper.")  # fmt: skip
             found = run(_scrape(settings, urls))
             closest = min(smallest_gaps(site.entries()).values())
     done = [one for one in found if "error" not in one]
     reasons = Counter((one["kind"], one["error"]) for one in found if "error" in one)
     if as_json:
-        say_json(_facts(done, reasons, closest))
+        echo_json(_facts(done, reasons, closest))
         return
     _show(done, reasons)
-    note(f"By the papers' own logs, no two requests to one of them came closer than {closest:.3f} "
-         f"s (their stamps may be {2 * TICK_MS / 1000:g} s late).")  # fmt: skip
+    note(f"The newspapers' own logs show that no two requests to one of them were closer than "
+         f"{closest:.3f} s (their timestamps may be {2 * TICK_MS / 1000:g} s late).")  # fmt: skip
 
 
 async def _scrape(settings: "Settings", urls: list[str]) -> list[dict[str, Any]]:
@@ -62,12 +62,12 @@ async def _scrape(settings: "Settings", urls: list[str]) -> list[dict[str, Any]]
     async with whole_engine(settings) as http:
         api = ApiConnection(http)
         body = {"articles": [{"url": url} for url in urls], "name": "demonstration"}
-        made = await api.ask("POST", "/jobs/submit", body=body)
-        job = AsyncJob(api, made["job_id"])
+        created = await api.request("POST", "/jobs/submit", body=body)
+        job = AsyncJob(api, created["job_id"])
         try:
-            await until_ended(job, made["total_articles"])
+            await wait_with_progress(job, created["total_articles"])
         except asyncio.CancelledError:
-            note("Stopped: the practice newspapers close, and nothing is left behind.")
+            note("Stopped: the practice newspapers are closed, and nothing is left behind.")
             raise
         return [found async for found in job.results()]
 
@@ -92,8 +92,10 @@ def _show(done: list[dict[str, Any]], reasons: Reasons) -> None:
         words = str(len(one["content"].split()))
         table.add_row(one["title"], one.get("date") or "", words, one.get("language") or "")
     console.print(table)
-    table = Table(title=f"{reasons.total()} that are no articles, and why", title_justify="left")
-    for heading in ("pages", "kind", "because"):
+    table = Table(
+        title=f"{reasons.total()} pages that are not articles, and why", title_justify="left"
+    )
+    for heading in ("pages", "kind", "reason"):
         table.add_column(heading)
     for (kind, error), number in reasons.most_common():
         table.add_row(str(number), kind, error)

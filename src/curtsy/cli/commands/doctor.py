@@ -1,13 +1,13 @@
-"""`curtsy doctor`: what the database, or an API elsewhere, says about the system."""
+"""`curtsy doctor`: the state of the system, from the database or an API elsewhere."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.exit_codes import FAILED
-from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.table import facts
 from curtsy.cli.views.doctor import page, plain
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from curtsy.reports.diagnosis import Diagnosis
 
 OPEN = "queued"
-"""The API's word for jobs that have not ended."""
+"""The API's filter for jobs that have not ended."""
 
 
 def doctor(
@@ -27,21 +27,21 @@ def doctor(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """What waits, who works on it, what is wrong.
+    """Show what waits, which workers are up, and what is wrong.
 
-    It reads the database and changes nothing. With --url it asks an API instead, which tells
-    less: no workers by name, no sources. Exit code 1 if the database is away.
+    Reads the database and changes nothing. With --url it reads an API, which shows less: no
+    workers by name, no sources. Exit code 1 if the database does not answer.
     """
     if url:
-        _doctor_elsewhere(url, as_json=as_json)
+        _show_remote(url, as_json=as_json)
         return
     settings = settings_for()
     require_file(settings)
     schema, found = run(_examine(settings, sources), doing="Examining the database")
     if as_json:
-        say_json({"schema": schema, **plain(found)})
+        echo_json({"schema": schema, **plain(found)})
     else:
-        say(page(schema, found))
+        echo(page(schema, found))
 
 
 async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]":
@@ -54,26 +54,26 @@ async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]
         return newest(), await store.read(lambda c: diagnose(c, sources=sources))
 
 
-def _doctor_elsewhere(url: str, *, as_json: bool) -> None:
-    found = run(_ask(url), doing="Asking")
+def _show_remote(url: str, *, as_json: bool) -> None:
+    found = run(_read_remote(url), doing="Reading the API")
     if as_json:
-        say_json(found)
+        echo_json(found)
     else:
-        say("\n".join(facts(found)))
+        echo("\n".join(facts(found)))
     if found["store"] != "ok":
-        note("The API answers, but its database does not: look at its machine.")
+        note("The API answers, but its database does not: check the API's machine.")
         raise typer.Exit(FAILED)
     if not found["workers"]:
         note("No worker is up, so nothing is fetched: `curtsy worker` starts one.")
 
 
-async def _ask(url: str) -> dict[str, Any]:
-    async with talk(url) as api:
+async def _read_remote(url: str) -> dict[str, Any]:
+    async with open_api(url) as api:
         health = await api.health()
         found = {name: health[name] for name in ("status", "store", "workers", "version")}
         if found["store"] == "ok":
-            jobs = await api.ask("GET", "/jobs", query={"limit": 1, "status_filter": OPEN})
-            letters = await api.ask("GET", "/dead-letters", query={"limit": 1})
+            jobs = await api.request("GET", "/jobs", query={"limit": 1, "status_filter": OPEN})
+            letters = await api.request("GET", "/dead-letters", query={"limit": 1})
             found["open_jobs"] = jobs["total"]
             found["dead_letters"] = sum(group["count"] for group in letters["groups"])
         return found

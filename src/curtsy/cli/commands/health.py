@@ -1,13 +1,13 @@
-"""`curtsy health` and `curtsy metrics`: whether to worry, and the queue in figures."""
+"""`curtsy health` and `curtsy metrics`: whether the system works, and the queue in figures."""
 
 from typing import Annotated, Any
 
 import typer
 
 from curtsy.cli.commands.not_built import MONITORING, not_built
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.exit_codes import FAILED
-from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.table import facts, table
 from curtsy.cli.console.text import span
@@ -16,22 +16,22 @@ HEADINGS = ("band", "waiting", "retries due", "later", "oldest waits")
 
 
 def health(as_json: AsJson = False, url: Url = None) -> None:
-    """Whether to worry: `ok`, or `degraded` and exit code 1 where no worker or no database is."""
-    found = run(_health(url), doing="Asking")
+    """Show `ok`, or `degraded` with exit code 1 if no worker is up or the database is away."""
+    found = run(_health(url), doing="Reading the health")
     if as_json:
-        say_json(found)
+        echo_json(found)
     else:
-        say("\n".join(facts(found)))
+        echo("\n".join(facts(found)))
     if found["status"] != "ok":
         raise typer.Exit(FAILED)
 
 
 async def _health(url: str | None) -> dict[str, Any]:
-    async with talk(url) as api:
+    async with open_api(url) as api:
         whole = await api.health()
         found = {name: whole[name] for name in ("status", "store", "workers", "version")}
         if found["store"] == "ok":
-            queue = (await api.ask("GET", "/jobs/health"))["data"]
+            queue = (await api.request("GET", "/jobs/health"))["data"]
             names = ("in_flight", "waiting", "oldest_wait_seconds", "success_rate")
             found |= {name: queue[name] for name in names}
         return found
@@ -40,24 +40,24 @@ async def _health(url: str | None) -> dict[str, Any]:
 def metrics(
     hours: Annotated[
         int | None,
-        typer.Option(min=1, max=8_760, metavar="N", help="Over so many hours; not built yet."),
+        typer.Option(min=1, max=8_760, metavar="N", help="Period in hours; not built yet."),
     ] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """The queue in figures: what waits in each band, who works, how fast, how long it takes."""
+    """Show the queue in figures: waiting pages by band, workers, pages per minute, latency."""
     found = run(_queue(url), doing="Counting")
     if as_json:
-        say_json(found)
+        echo_json(found)
     else:
-        say("\n".join(_page(found)))
+        echo("\n".join(_page(found)))
     if hours is not None:
-        note(not_built(f"What came of the last {hours} hours", MONITORING))
+        note(not_built(f"A summary of the last {hours} hours", MONITORING))
 
 
 async def _queue(url: str | None) -> dict[str, Any]:
-    async with talk(url) as api:
-        found: dict[str, Any] = (await api.ask("GET", "/jobs/queue/status"))["data"]
+    async with open_api(url) as api:
+        found: dict[str, Any] = (await api.request("GET", "/jobs/queue/status"))["data"]
         return found
 
 

@@ -1,4 +1,4 @@
-"""Commands about jobs: submit one, see how far it is, get what it brought, change its course."""
+"""Commands about jobs: submit, status, results, cancel, retry, pause, resume and the list."""
 
 import re
 from typing import Annotated, Any, Literal
@@ -6,17 +6,25 @@ from typing import Annotated, Any, Literal
 import typer
 
 from curtsy.cli.console.completion import job_ids
-from curtsy.cli.console.connection import AsJson, Url, found_jobs, talk
+from curtsy.cli.console.connection import AsJson, Url, list_jobs, open_api
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.exit_codes import exit_code
-from curtsy.cli.console.job_wait import warn_if_nobody_fetches, watched
-from curtsy.cli.console.output import note, say, say_json
-from curtsy.cli.console.progress import patience, progress
+from curtsy.cli.console.job_wait import warn_without_worker, watch_job
+from curtsy.cli.console.output import echo, echo_json, note
+from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, in_utf8, moment, second
-from curtsy.cli.console.url_arguments import File, Urls, given
-from curtsy.cli.views.results import AsLines, Format, Out, Writer, form_for, write_all, written_to
+from curtsy.cli.console.text import counted, in_utf8, to_minute, to_second
+from curtsy.cli.console.url_arguments import File, Urls, read_urls
+from curtsy.cli.views.results import (
+    AsLines,
+    Format,
+    Out,
+    Writer,
+    choose_form,
+    open_output,
+    write_all,
+)
 from curtsy.client import AsyncJob, Status
 
 _ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -25,19 +33,19 @@ _ID = re.compile(r"[A-Za-z0-9_-]+")
 def job_id(text: str | None) -> str | None:
     if text is None or _ID.fullmatch(text):
         return text
-    raise WrongUsage(
-        f"{text!r} is no job's id, as job_0d45a0376e21 would be: `curtsy jobs` lists them."
-    )
+    raise WrongUsage(f"{text!r} is not a job id such as job_0d45a0376e21: see `curtsy jobs`.")
 
 
 JobArgument = Annotated[
     str,
     typer.Argument(
-        metavar="JOB", help="Its id, as job_0d45a0376e21; `curtsy jobs` lists them.",
+        metavar="JOB", help="The job's id, such as job_0d45a0376e21; `curtsy jobs` lists the jobs.",
         callback=job_id, autocompletion=job_ids,
     ),
 ]  # fmt: skip
-Wait = Annotated[bool, typer.Option("--wait", help="Until the job has ended, with progress.")]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Wait until the job has ended, and show progress.")
+]
 
 
 def submit(
@@ -47,14 +55,14 @@ def submit(
         int, typer.Option(min=1, max=10, metavar="N", help="1 is fetched first, 10 last.")
     ] = 5,
     name: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="To know it by in `curtsy jobs`.")
+        str | None, typer.Option(metavar="TEXT", help="Name of the job in `curtsy jobs`.")
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option(metavar="WORD", help="For `curtsy jobs --tag`; may be repeated."),
+        typer.Option(metavar="WORD", help="Tag for `curtsy jobs --tag`; may be repeated."),
     ] = None,
     ignore_cache: Annotated[
-        bool, typer.Option("--ignore-cache", help="Fetch also what is in the store already.")
+        bool, typer.Option("--ignore-cache", help="Also fetch pages that are in the store already.")
     ] = False,
     wait: Wait = False,
     as_json: AsJson = False,
@@ -62,10 +70,10 @@ def submit(
 ) -> None:
     """Submit articles as a job; a worker fetches them.
 
-    The job is kept from the moment its id is printed, whatever happens to this command. A worker
-    runs where `curtsy up` or `curtsy worker` does. With --wait the exit code says how it went.
+    Once its id is printed the job is stored, whatever happens to this command. `curtsy up` and
+    `curtsy worker` run workers. With --wait the exit code shows the outcome.
     """
-    articles = [{"url": one, "priority": priority} for one in given(urls, file)]
+    articles = [{"url": one, "priority": priority} for one in read_urls(urls, file)]
     body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache,
                             "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
     named = {"name": in_utf8(name)} if name else {}
@@ -73,32 +81,32 @@ def submit(
 
 
 async def _submit(url: str | None, body: Any, *, wait: bool, as_json: bool) -> None:
-    async with talk(url, makes=True) as api:
-        with patience(f"Submitting {counted(len(body['articles']), 'page')}"):
-            made = await api.ask("POST", "/jobs/submit", body=body)
+    async with open_api(url, create=True) as api:
+        with spinner(f"Submitting {counted(len(body['articles']), 'page')}"):
+            created = await api.request("POST", "/jobs/submit", body=body)
         if not as_json:
-            say(f"{made['job_id']}: {made['new_articles']} to fetch, "
-                f"{made['cached_articles']} in the store already.")  # fmt: skip
+            echo(f"{created['job_id']}: {created['new_articles']} to fetch, "
+                f"{created['cached_articles']} in the store already.")  # fmt: skip
         elif not wait:
-            say_json(made)
+            echo_json(created)
         if wait:
-            ended = await watched(api, made["job_id"], made["total_articles"])
+            ended = await watch_job(api, created["job_id"], created["total_articles"])
             show_status(ended, as_json=as_json)
             raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
-        if made["new_articles"]:
-            await warn_if_nobody_fetches(api)
+        if created["new_articles"]:
+            await warn_without_worker(api)
 
 
 def status(job: JobArgument, wait: Wait = False, as_json: AsJson = False, url: Url = None) -> None:
-    """How far a job is."""
+    """Show the progress of a job."""
     show_status(run(_status(url, job, wait=wait)), as_json=as_json)
 
 
 async def _status(url: str | None, job: str, *, wait: bool) -> Status:
-    async with talk(url) as api:
+    async with open_api(url) as api:
         found = await AsyncJob(api, job).status()
         if wait and not found.is_over:
-            found = await watched(api, job, found.total)
+            found = await watch_job(api, job, found.total)
         return found
 
 
@@ -109,22 +117,22 @@ def results(
     as_lines: AsLines = False,
     url: Url = None,
 ) -> None:
-    """What a job brought so far.
+    """Print a job's results so far.
 
-    Failures go to stderr, or into the lines of JSON. A job's results never change once they are
-    there; ask again for those that come later.
+    Failures go to stderr, or with JSON into the output. A result never changes; run the command
+    again for pages that finish later.
     """
-    chosen = form_for(form, out, as_lines=as_lines)
-    with written_to(out) as to:
+    chosen = choose_form(form, out, as_lines=as_lines)
+    with open_output(out) as to:
         run(_results(url, job, Writer(chosen, to, out)))
 
 
 async def _results(url: str | None, job: str, writer: Writer) -> None:
-    async with talk(url) as api:
-        held = AsyncJob(api, job)
-        found = await held.status()
-        with progress(found.total, quiet=not writer.to_file) as tells:
-            written = await write_all(held, writer, tells)
+    async with open_api(url) as api:
+        handle = AsyncJob(api, job)
+        found = await handle.status()
+        with progress(found.total, quiet=not writer.to_file) as update:
+            written = await write_all(handle, writer, update)
     for failure in written.failures:
         note(failure)
     if not found.is_over:
@@ -135,72 +143,72 @@ async def _results(url: str | None, job: str, writer: Writer) -> None:
 def cancel(
     job: JobArgument,
     purge: Annotated[
-        bool, typer.Option("--purge", help="Also forget it and its data; nothing brings it back.")
+        bool, typer.Option("--purge", help="Also delete the job and its data for good.")
     ] = False,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Take a job back; what it brought is kept.
+    """Cancel a job; its results so far are kept.
 
     Pages that other jobs wait for stay queued. A job that has ended cannot be cancelled, but it
     can be purged.
     """
     query = {"purge": "true"} if purge else None
-    _tell(url, "DELETE", f"/jobs/{job}", as_json=as_json, query=query)
+    _act(url, "DELETE", f"/jobs/{job}", as_json=as_json, query=query)
 
 
 def retry(job: JobArgument, as_json: AsJson = False, url: Url = None) -> None:
-    """Try a job's failures again, and only those."""
-    _tell(url, "POST", f"/jobs/{job}/retry", as_json=as_json)
+    """Retry a job's failed pages, and only those."""
+    _act(url, "POST", f"/jobs/{job}/retry", as_json=as_json)
 
 
 def pause(job: JobArgument, as_json: AsJson = False, url: Url = None) -> None:
-    """Start none of a job's pages until it is resumed."""
-    _tell(url, "POST", f"/jobs/{job}/pause", as_json=as_json)
+    """Pause a job: none of its pages start until it is resumed."""
+    _act(url, "POST", f"/jobs/{job}/pause", as_json=as_json)
 
 
 def resume(job: JobArgument, as_json: AsJson = False, url: Url = None) -> None:
-    """Go on with a paused job."""
-    _tell(url, "POST", f"/jobs/{job}/resume", as_json=as_json)
+    """Resume a paused job."""
+    _act(url, "POST", f"/jobs/{job}/resume", as_json=as_json)
 
 
-def _tell(
+def _act(
     url: str | None, method: str, path: str, *, as_json: bool, query: dict[str, Any] | None = None
 ) -> None:
-    answer = run(_ask(url, method, path, query), doing="Telling the job")
+    answer = run(_request(url, method, path, query), doing="Changing the job")
     if as_json:
-        say_json(answer)
+        echo_json(answer)
     else:
-        say(answer["message"])
+        echo(answer["message"])
 
 
-async def _ask(url: str | None, method: str, path: str, query: dict[str, Any] | None) -> Any:
-    async with talk(url) as api:
-        return await api.ask(method, path, query=query)
+async def _request(url: str | None, method: str, path: str, query: dict[str, Any] | None) -> Any:
+    async with open_api(url) as api:
+        return await api.request(method, path, query=query)
 
 
 def show_status(status: Status, *, as_json: bool) -> None:
-    found = status.door_says
+    found = status.body
     if as_json:
-        say_json(found)
+        echo_json(found)
     elif found["door"] == "fetch":
-        say(f"{found['id']}: {found['status']} {found.get('error', '')}".rstrip())
+        echo(f"{found['id']}: {found['status']} {found.get('error', '')}".rstrip())
     else:
-        words = [f"{status.completed} of {counted(status.total, 'page')}"]
+        parts = [f"{status.completed} of {counted(status.total, 'page')}"]
         rest = {"failed": status.failed, "cancelled": found.get("cancelled", 0),
                 "pending": found.get("pending", 0)}  # fmt: skip
-        words += [f"{number} {what}" for what, number in rest.items() if number]
-        words += ["paused"] if found.get("paused") else []
-        words += [f"ends at {second(found['eta'])}"] if found.get("eta") else []
-        say(f"{found.get('job_id', found.get('run_id'))}: {found['status']}, {', '.join(words)}")
+        parts += [f"{number} {state}" for state, number in rest.items() if number]
+        parts += ["paused"] if found.get("paused") else []
+        parts += [f"ends at {to_second(found['eta'])}"] if found.get("eta") else []
+        echo(f"{found.get('job_id', found.get('run_id'))}: {found['status']}, {', '.join(parts)}")
 
 
-Word = Literal[
+StateWord = Literal[
     "scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled",
     "PENDING", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED",
     "completed", "error", "pending", "finished", "started", "success", "failure",
 ]  # fmt: skip
-"""What a state is called: by the engine, by the articles door, by the others."""
+"""Names of a job's state: the engine's, the articles door's, the other doors'."""
 
 
 def jobs(
@@ -208,43 +216,43 @@ def jobs(
         int, typer.Option(min=1, max=1000, metavar="N", help="How many to show.")
     ] = 50,
     status: Annotated[
-        Word | None,
+        StateWord | None,
         typer.Option(
             metavar="WORD",
-            help="Only these: queued, running, succeeded, partial, failed, cancelled, or as the "
-            "list itself calls them.",
+            help="Only jobs in this state: queued, running, succeeded, partial, failed, cancelled, "
+            "or a status as the list shows it.",
         ),
     ] = None,
     tag: Annotated[
-        str | None, typer.Option(metavar="WORD", help="Only those with this tag.")
+        str | None, typer.Option(metavar="WORD", help="Only jobs with this tag.")
     ] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Jobs, newest first."""
+    """List jobs, newest first."""
     query = {"limit": limit, "status_filter": status, "tag": tag}
-    found = run(found_jobs(url, query), doing="Looking for jobs")
+    found = run(list_jobs(url, query), doing="Reading jobs")
     if as_json:
-        say_json(found)
+        echo_json(found)
         return
     if not found["jobs"]:
-        say("There are no such jobs." if status or tag else
-            "There are no jobs yet: `curtsy submit URL` makes one.")  # fmt: skip
+        echo("No job matches." if status or tag else
+            "There are no jobs yet: `curtsy submit URL` creates one.")  # fmt: skip
         return
-    lines = table(("job", "status", "pages", "failed", "made", "what"),
-                  [_row(job) for job in found["jobs"]], cut=("what",))  # fmt: skip
+    lines = table(("job", "status", "pages", "failed", "created", "name or url"),
+                  [_row(job) for job in found["jobs"]], cut=("name or url",))  # fmt: skip
     if len(found["jobs"]) < found["total"]:
         more = "+" if found["total_is_capped"] else ""
         lines.append(f"  {len(found['jobs'])} of {found['total']}{more}: --limit shows more")
-    say("\n".join(lines))
+    echo("\n".join(lines))
 
 
 def _row(job: dict[str, Any]) -> tuple[str, ...]:
-    made = moment(job["created_at"])
+    created = to_minute(job["created_at"])
     if job["door"] == "fetch":
-        return job["id"], job["status"], "1", "", made, job["url"]
-    stands = Status(job["state"], job)
+        return job["id"], job["status"], "1", "", created, job["url"]
+    status = Status(job["state"], job)
     name = job.get("job_id") or job["run_id"]
-    done = f"{stands.completed} of {stands.total}"
-    what = job.get("name") or job.get("site_name") or ""
-    return name, job["status"], done, str(stands.failed or ""), made, what
+    done = f"{status.completed} of {status.total}"
+    title = job.get("name") or job.get("site_name") or ""
+    return name, job["status"], done, str(status.failed or ""), created, title

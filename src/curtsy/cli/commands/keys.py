@@ -1,4 +1,4 @@
-"""`curtsy keys`: who may use the API. They are made and taken back where its database is."""
+"""`curtsy keys`: creates, lists, rotates and revokes API keys, directly in the database."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -7,10 +7,10 @@ import typer
 
 from curtsy.cli.console.connection import AsJson
 from curtsy.cli.console.database_file import require_file
-from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import in_utf8, moment
+from curtsy.cli.console.text import in_utf8, to_minute
 from curtsy.clock import HOUR, rfc3339
 from curtsy.model.roles import ROLES
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Work = Callable[["Connection", int], T]
-"""What is done to the database, and when."""
+"""A transaction, given the connection and the time."""
 
 RoleWord = Literal["read", "submit", "operate", "admin"]
 KeyId = Annotated[
-    str, typer.Argument(metavar="KEY", help="Its id, as `curtsy keys list` shows it.")
+    str, typer.Argument(metavar="KEY", help="The key's id, as `curtsy keys list` shows it.")
 ]
 DAY = 24 * HOUR
 LARGEST = 2**31 - 1
@@ -33,95 +33,98 @@ Key {id} of {user} ({role}):
 
   {key}
 
-It is shown this once: keep it where only {user} finds it. It is sent as
-`Authorization: Bearer KEY`; `curtsy` sends it if CURTSY_KEY holds it."""
+It is shown only this once: store it where only {user} can read it. Send it as
+`Authorization: Bearer KEY`, or put it into CURTSY_KEY for `curtsy`."""
 
 
 def add(
     user: Annotated[
-        str, typer.Option(metavar="NAME", help="Whose the jobs are that come with the key.")
+        str, typer.Option(metavar="NAME", help="User who owns the jobs submitted with the key.")
     ],
     role: Annotated[
         RoleWord,
         typer.Option(
             metavar="ROLE",
-            help="read (look at one's own jobs), submit (and make them), operate (see all, and "
-            "settle what fails) or admin.",
+            help="read (see own jobs), submit (also submit jobs), operate (see all jobs, handle "
+            "failures) or admin (everything).",
         ),
     ] = "submit",
     name: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="To know it by in the list.")
+        str | None, typer.Option(metavar="TEXT", help="Name of the key in the list.")
     ] = None,
     pages_per_hour: Annotated[
-        int | None, typer.Option(min=1, max=LARGEST, metavar="N", help="That it may ask for.")
+        int | None,
+        typer.Option(min=1, max=LARGEST, metavar="N", help="Maximum of pages submitted per hour."),
     ] = None,
     open_jobs: Annotated[
-        int | None, typer.Option(min=1, max=LARGEST, metavar="N", help="That may be at once.")
+        int | None, typer.Option(min=1, max=LARGEST, metavar="N", help="Maximum of open jobs.")
     ] = None,
     days: Annotated[
-        int | None, typer.Option(min=1, max=36_500, metavar="N", help="After which it ends.")
+        int | None, typer.Option(min=1, max=36_500, metavar="N", help="Days until the key expires.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a key. It is shown once, and nobody can find it out afterwards.
+    """Create an API key and print it; it is shown only once.
 
-    From the first key on, the API lets nobody in without one.
+    As soon as one key exists, the API accepts no request without a key.
     """
     from curtsy.access.keys import NewKey, create_key
 
     def work(connection: "Connection", now: int) -> "tuple[Key, str]":
         until = now + days * DAY if days is not None else None
-        wish = NewKey(in_utf8(user), ROLES[role], in_utf8(name) if name else None, pages_per_hour,
-                      open_jobs, until)  # fmt: skip
-        return create_key(connection, wish, now=now)
+        key = NewKey(in_utf8(user), ROLES[role], in_utf8(name) if name else None, pages_per_hour,
+                     open_jobs, until)  # fmt: skip
+        return create_key(connection, key, now=now)
 
-    _show_once(*_done(work, makes=True), as_json=as_json)
+    _show_once(*_on_database(work, create=True), as_json=as_json)
 
 
 def list(as_json: AsJson = False) -> None:  # noqa: A001 - the command's name
-    """All keys that there are and were, without their secrets."""
+    """List all keys, also expired and revoked ones, without their secrets."""
     from curtsy.access.keys import list_keys
 
-    found = _done(lambda connection, now: [_facts(k, now) for k in list_keys(connection)])
+    found = _on_database(lambda connection, now: [_facts(k, now) for k in list_keys(connection)])
     if as_json:
-        say_json(found)
+        echo_json(found)
     elif not found:
-        say("There are no keys: `curtsy keys add --user NAME` makes one.")
+        echo("There are no keys: `curtsy keys add --user NAME` creates one.")
     else:
-        headings = ("key", "user", "role", "state", "pages/h", "open jobs", "made", "ends", "used",
-                    "name")  # fmt: skip
-        say("\n".join(table(headings, [_row(facts) for facts in found], cut=("name",))))
+        headings = ("key", "user", "role", "state", "pages/h", "open jobs", "created", "ends",
+                    "used", "name")  # fmt: skip
+        echo("\n".join(table(headings, [_row(facts) for facts in found], cut=("name",))))
 
 
 def rotate(
     key: KeyId,
     grace: Annotated[
         float,
-        typer.Option(min=0, max=8_760, metavar="HOURS", help="For which the old secret holds on."),
+        typer.Option(
+            min=0, max=8_760, metavar="HOURS", help="Hours for which the old secret still works."
+        ),
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Give a key a new secret; the old one ends at once, or after the grace."""
+    """Give a key a new secret; the old one stops working at once, or after --grace."""
     from curtsy.access.keys import rotate_key
 
-    changed = _done(lambda c, now: rotate_key(c, key, grace=round(grace * HOUR), now=now))
+    changed = _on_database(lambda c, now: rotate_key(c, key, grace=round(grace * HOUR), now=now))
     _show_once(*changed, as_json=as_json)
 
 
 def revoke(key: KeyId, as_json: AsJson = False) -> None:
-    """Take a key back, within a second, with all sessions that browsers opened with it."""
+    """Revoke a key within a second, with all browser sessions that were opened with it."""
     from curtsy.access.keys import revoke_key
 
-    facts = _done(lambda connection, now: _facts(revoke_key(connection, key, now=now), now))
+    facts = _on_database(lambda connection, now: _facts(revoke_key(connection, key, now=now), now))
     if as_json:
-        say_json(facts)
+        echo_json(facts)
     else:
-        say(f"Key {facts['id']} of {facts['user_id']} is revoked.")
+        echo(f"Key {facts['id']} of {facts['user_id']} is revoked.")
 
 
-def _done(work: Work[T], *, makes: bool = False) -> T:
+def _on_database(work: Work[T], *, create: bool = False) -> T:
     settings = settings_for(log_level="WARNING")
-    if not makes:
+    if not create:
         require_file(settings)
 
     async def on_store() -> T:
@@ -130,15 +133,15 @@ def _done(work: Work[T], *, makes: bool = False) -> T:
         async with ready(settings, upgrades_sqlite=True) as (store, clock):
             return await store.write(lambda c: work(c, clock.now()), durable=True)
 
-    return run(on_store(), doing="Looking at the keys")
+    return run(on_store(), doing="Reading the keys")
 
 
 def _show_once(key: "Key", text: str, *, as_json: bool) -> None:
     if as_json:
-        say_json({"key": text} | _facts(key, key.created_at))
+        echo_json({"key": text} | _facts(key, key.created_at))
     else:
-        said = SHOWN_ONCE.format(id=key.public_id, user=key.user_id, role=key.role.word, key=text)
-        say(said)
+        fields = {"id": key.public_id, "user": key.user_id, "role": key.role.word, "key": text}
+        echo(SHOWN_ONCE.format(**fields))
 
 
 def _facts(key: "Key", now: int) -> dict[str, Any]:
@@ -155,6 +158,6 @@ def _facts(key: "Key", now: int) -> dict[str, Any]:
 def _row(facts: dict[str, Any]) -> tuple[str, ...]:
     quotas = (str(facts[name] or "") for name in ("pages_per_hour", "open_jobs"))
     ends = facts["revoked_at"] or facts["expires_at"]
-    moments = (moment(at) if at else "" for at in (facts["created_at"], ends, facts["used_at"]))
+    moments = (to_minute(at) if at else "" for at in (facts["created_at"], ends, facts["used_at"]))
     return (facts["id"], facts["user_id"], facts["role"], facts["state"], *quotas, *moments,
             facts["name"] or "")  # fmt: skip

@@ -1,4 +1,4 @@
-"""`curtsy cleanup` and `curtsy process-dlq`: what schedules of duties do, at once."""
+"""`curtsy cleanup` and `curtsy process-dlq`: maintenance tasks that run now, once."""
 
 import sys
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from curtsy.cli.console.connection import AsJson
 from curtsy.cli.console.database_file import require_file
-from curtsy.cli.console.output import require_yes, say, say_json
+from curtsy.cli.console.output import echo, echo_json, require_yes
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.text import counted
 
@@ -16,39 +16,39 @@ def cleanup(
     days: Annotated[
         int | None,
         typer.Option(
-            min=1, max=36_500, metavar="N", help="Older than so many days.",
+            min=1, max=36_500, metavar="N", help="Delete jobs that ended more than N days ago.",
             show_default="RESULT_DAYS: 30",
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Forget what has expired, old jobs and their pages, and records that sites no longer have.
+    """Delete expired data, old jobs with their pages, and records that sites no longer have.
 
-    As the duty `cleanup` does on a schedule: at most 1,000 jobs at a time. On a terminal you are
-    asked first.
+    Runs the duty `cleanup` once, which deletes at most 1,000 jobs. On a terminal the command asks
+    first.
     """
-    _do("cleanup", days=days, asks=not yes, as_json=as_json)
+    _run("cleanup", days=days, confirm=not yes, as_json=as_json)
 
 
 def process_dlq(as_json: AsJson = False) -> None:
-    """Try again what was given up for a passing reason, where its source answers again.
+    """Retry pages that failed for a passing reason and whose source answers again.
 
-    As the duty `dead_letters` does on a schedule: no page more than three times.
+    Runs the duty `dead_letters` once, which retries no page more than three times.
     """
-    _do("dead_letters", days=None, asks=False, as_json=as_json)
+    _run("dead_letters", days=None, confirm=False, as_json=as_json)
 
 
-def _do(duty: str, *, days: int | None, asks: bool, as_json: bool) -> None:
+def _run(duty: str, *, days: int | None, confirm: bool, as_json: bool) -> None:
     settings = settings_for(log_level="WARNING")
     require_file(settings)
     keep_days = days or settings.result_days
-    if asks and sys.stdin.isatty():
-        require_yes(f"Forget jobs that ended more than {counted(keep_days, 'day')} ago?")
+    if confirm and sys.stdin.isatty():
+        require_yes(f"Delete jobs that ended more than {counted(keep_days, 'day')} ago?")
     from curtsy.processes.builders import run_task
 
-    did = run(run_task(duty, settings, keep_days=keep_days), doing="At it")
+    message = run(run_task(duty, settings, keep_days=keep_days), doing=f"Running {duty}")
     if as_json:
-        say_json({"message": did})
+        echo_json({"message": message})
     else:
-        say(did)
+        echo(message)

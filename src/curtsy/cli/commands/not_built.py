@@ -1,6 +1,6 @@
-"""Commands of the contract whose engine comes with a later part: each says so, and which.
+"""Commands whose function a later part of curtsy brings; each names that part and exits with 5.
 
-This list only shrinks. A part that is built takes its commands out of it.
+This list only shrinks: a part that is built removes its commands from it.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ NOT_YET: Mapping[str, str] = {
     "export": "export",
     "discover": "discovery",
 }
-"""By command: the part that brings it."""
+"""The part that brings each command."""
 
 
 def not_built(what: str, part: str) -> str:
@@ -28,31 +28,40 @@ def _refusal(command: str) -> NotBuilt:
     return NotBuilt(not_built(f"`curtsy {command}`", NOT_YET[command]))
 
 
-# They take already what they will take, so that nothing has to be called differently then.
+# The commands already have their final options, so that scripts need no change later.
 
 
 def generate_report(
-    hours: Annotated[int, typer.Option(min=1, max=8_760, metavar="N", help="How far back.")] = 6,  # noqa: ARG001
+    hours: Annotated[int, typer.Option(min=1, max=8_760, metavar="N", help="Period in hours.")] = 6,  # noqa: ARG001
     as_json: AsJson = False,  # noqa: ARG001
     url: Url = None,  # noqa: ARG001
 ) -> None:
-    """A report on the last hours. Not built yet: it says so, with exit code 5."""
+    """Report on the last hours (not built yet).
+
+    Ends with exit code 5.
+    """
     raise _refusal("generate-report")
 
 
 def export(
-    job: Annotated[str, typer.Argument(metavar="JOB", help="Its id.")],  # noqa: ARG001
+    job: Annotated[str, typer.Argument(metavar="JOB", help="The job's id.")],  # noqa: ARG001
     as_json: AsJson = False,  # noqa: ARG001
     url: Url = None,  # noqa: ARG001
 ) -> None:
-    """A job's results as a table. Not built yet: it says so, with exit code 5."""
+    """Export a job's results as a table (not built yet).
+
+    Ends with exit code 5.
+    """
     raise _refusal("export")
 
 
 def discover(
-    page: Annotated[str, typer.Argument(metavar="URL", help="Where to look.")],  # noqa: ARG001
+    page: Annotated[str, typer.Argument(metavar="URL", help="The site.")],  # noqa: ARG001
     as_json: AsJson = False,  # noqa: ARG001
     url: Url = None,  # noqa: ARG001
 ) -> None:
-    """What a site has to scrape. Not built yet: it says so, with exit code 5."""
+    """List what a site has to scrape (not built yet).
+
+    Ends with exit code 5.
+    """
     raise _refusal("discover")

@@ -1,16 +1,16 @@
-"""`curtsy rate-limits`: how much of what each source allows is used, and when it goes on."""
+"""`curtsy rate-limits`: each source's limits, how much is used, and its next request."""
 
 from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.commands.sources import LISTED, Limit, path_of
+from curtsy.cli.commands.sources import LIST_COMMAND, Limit, path_of
 from curtsy.cli.console.completion import source_names
-from curtsy.cli.console.connection import AsJson, Url, talk
-from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.connection import AsJson, Url, open_api
+from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.table import table
-from curtsy.cli.views.sources import delay_now, limit, next_start, standing
+from curtsy.cli.views.sources import delay_now, limit, next_start, state_text
 
 SHOWN = ("used_this_hour", "utilisation", "crawl_delay_seconds", "in_respectful_hours",
          "next_start_at", "paused", "resting")  # fmt: skip
@@ -19,29 +19,29 @@ SHOWN = ("used_this_hour", "utilisation", "crawl_delay_seconds", "in_respectful_
 def rate_limits(
     source: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Only this one.", autocompletion=source_names),
+        typer.Option(metavar="NAME", help="Only this source.", autocompletion=source_names),
     ] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """What each source allows, how much of it is used, and when the next request may start."""
-    found = run(_found(url, source, limit), doing="Looking at the limits")
+    """Show each source's limits, how much is used, and when the next request may start."""
+    found = run(_read(url, source, limit), doing="Reading the limits")
     if as_json:
-        say_json({"rate_limits": [_facts(one) for one in found["sources"]],
+        echo_json({"rate_limits": [_facts(one) for one in found["sources"]],
                   "next_cursor": found["next_cursor"]})  # fmt: skip
     elif not found["sources"]:
-        say("There are no sources yet: submit a page, or describe one with `curtsy sources set`.")
+        echo("There are no sources yet: submit a page, or describe one with `curtsy sources set`.")
     else:
         more = ["  and more: --limit shows them"] if found["next_cursor"] else []
-        say("\n".join(_rows(found["sources"]) + more))
+        echo("\n".join(_rows(found["sources"]) + more))
 
 
-async def _found(url: str | None, source: str | None, limit: int) -> dict[str, Any]:
-    async with talk(url, lists=LISTED) as api:
+async def _read(url: str | None, source: str | None, limit: int) -> dict[str, Any]:
+    async with open_api(url, list_command=LIST_COMMAND) as api:
         if source is not None:
-            return {"sources": [await api.ask("GET", path_of(source))], "next_cursor": None}
-        found: dict[str, Any] = await api.ask("GET", "/sources", query={"limit": limit})
+            return {"sources": [await api.request("GET", path_of(source))], "next_cursor": None}
+        found: dict[str, Any] = await api.request("GET", "/sources", query={"limit": limit})
         return found
 
 
@@ -54,7 +54,7 @@ def _row(source: dict[str, Any]) -> tuple[str, ...]:
     used, part = source["used_this_hour"], source["utilisation"]
     return (source["name"], limit(source), "" if used is None else str(used),
             "" if part is None else f"{part:.0%}", delay_now(source), next_start(source),
-            standing(source))  # fmt: skip
+            state_text(source))  # fmt: skip
 
 
 def _facts(source: dict[str, Any]) -> dict[str, Any]:

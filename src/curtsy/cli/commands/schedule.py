@@ -1,17 +1,17 @@
-"""`curtsy schedule`: what is scheduled, now."""
+"""`curtsy schedule`: runs schedules now."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.commands.schedules import LISTED, path_of
+from curtsy.cli.commands.schedules import LIST_COMMAND, path_of
 from curtsy.cli.console.completion import schedule_names
-from curtsy.cli.console.connection import AsJson, NotFoundThere, Url, talk
+from curtsy.cli.console.connection import ApiNotFound, AsJson, Url, open_api
 from curtsy.cli.console.exit_codes import FAILED
-from curtsy.cli.console.job_wait import warn_if_nobody_fetches
-from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.job_wait import warn_without_worker
+from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.startup import run
 from curtsy.cli.console.text import in_utf8, one_line
 from curtsy.client import ApiConnection, Declined
@@ -22,7 +22,7 @@ STORE_AWAY = 503
 Source = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="Only schedules whose name is this or begins with it.",
+        metavar="NAME", help="Only schedules whose name begins with this.",
         autocompletion=schedule_names,
     ),
 ]  # fmt: skip
@@ -30,45 +30,48 @@ Source = Annotated[
 
 Country = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Only this country's page, of sites that have countries."),
+    typer.Option(
+        metavar="NAME", help="Scrape only this country's page, on sites that have countries."
+    ),
 ]
 
 
 def schedule(
     source: Source = None, country: Country = None, as_json: AsJson = False, url: Url = None
 ) -> None:
-    """Run what is scheduled now, by hand: every schedule that is on, or those of a source.
+    """Run schedules now: all that are on, or those of one source.
 
-    Curtsy's own duties are left out. Slots stay as they are; what runs already is told.
+    Skips curtsy's own maintenance tasks (duties). Slots stay as they are. Exit code 1 if a schedule
+    could not run, for example because its last run still goes on.
     """
     named = in_utf8(source) if source else ""
     if country is not None:
-        running = _each(url, partial(_sites, source=named), partial(_scrape, country=country))
+        running = _run_each(url, partial(_sites, source=named), partial(_scrape, country=country))
     else:
-        running = _each(url, partial(_meant, source=named), _run_one)
-    found = run(running, doing="Running them")
+        running = _run_each(url, partial(_enabled, source=named), _run_one)
+    found = run(running, doing="Running schedules")
     if as_json:
-        say_json(found)
+        echo_json(found)
     elif not found["queued"] and not found["refused"]:
-        say("There is nothing to run: `curtsy schedules add` makes a schedule.")
+        echo("There is nothing to run: `curtsy schedules add` creates a schedule.")
     else:
         for one in found["queued"]:
-            say(f"{one['job_id']}: {one_line(one['schedule'])}")
+            echo(f"{one['job_id']}: {one_line(one['schedule'])}")
         for one in found["refused"]:
             note(f"{one_line(one['schedule'])}: {one_line(one['message'])}")
     if found["refused"]:
         raise typer.Exit(FAILED)
 
 
-async def _each(
+async def _run_each(
     url: str | None,
-    meant: Callable[[ApiConnection], Awaitable[list[dict[str, Any]]]],
+    select: Callable[[ApiConnection], Awaitable[list[dict[str, Any]]]],
     run_one: Callable[[ApiConnection, dict[str, Any]], Awaitable[str]],
 ) -> dict[str, Any]:
-    """What each came to: its job, or why there is none."""
-    async with talk(url, lists=LISTED) as api:
+    """Runs each selected schedule or site; returns the jobs, and the refusals with their reason."""
+    async with open_api(url, list_command=LIST_COMMAND) as api:
         queued, refused = [], []
-        for one in await meant(api):
+        for one in await select(api):
             try:
                 job = await run_one(api, one)
             except Declined as declined:
@@ -78,48 +81,51 @@ async def _each(
             else:
                 queued.append({"schedule": one["name"], "job_id": job})
         if queued:
-            await warn_if_nobody_fetches(api)
+            await warn_without_worker(api)
         return {"queued": queued, "refused": refused}
 
 
 async def _run_one(api: ApiConnection, one: dict[str, Any]) -> str:
-    """As it is scheduled."""
-    return str((await api.ask("POST", f"{path_of(one['id'])}/run"))["job_id"])
+    """Runs a schedule and returns the job's id."""
+    return str((await api.request("POST", f"{path_of(one['id'])}/run"))["job_id"])
 
 
 async def _scrape(api: ApiConnection, one: dict[str, Any], *, country: str) -> str:
-    """The site, of that country alone."""
+    """Scrapes one country's page of a site and returns the run's id."""
     body = {"site_name": one["name"], "country": in_utf8(country)}
-    return str((await api.ask("POST", "/jobs/scrape", body=body))["data"]["run_id"])
+    return str((await api.request("POST", "/jobs/scrape", body=body))["data"]["run_id"])
 
 
 async def _sites(api: ApiConnection, *, source: str) -> list[dict[str, Any]]:
-    """Those that have countries, and of which one is meant."""
-    found = (await api.ask("GET", "/jobs/sites"))["data"]["sites"]
-    meant = [{"name": site["site_name"]} for site in found
-             if "country" in site["search"] and site["site_name"].startswith(source)]  # fmt: skip
-    if not meant:
+    """Sites that have countries and whose name begins with `source`."""
+    found = (await api.request("GET", "/jobs/sites"))["data"]["sites"]
+    with_countries = [site["site_name"] for site in found if "country" in site["search"]]
+    selected = [{"name": name} for name in with_countries if name.startswith(source)]
+    if not selected:
         of = f" {source[:100]!r}" if source else ""
-        raise NotFoundThere(f"There is no site{of} that has countries: `country_url` in "
-                            "sites.toml names the page of one.")  # fmt: skip
-    return meant
+        raise ApiNotFound(f"There is no site{of} that has countries: set `country_url` in "
+                          "sites.toml to the page of a country.")  # fmt: skip
+    return selected
 
 
-async def _meant(api: ApiConnection, *, source: str) -> list[dict[str, Any]]:
+async def _enabled(api: ApiConnection, *, source: str) -> list[dict[str, Any]]:
+    """Schedules that are on, submit jobs, and whose name begins with `source`."""
     named = [one async for one in _all(api) if one["name"].startswith(source)]
     if source and not named:
-        raise NotFoundThere(f"There is no schedule {source[:100]!r}: "
-                            f"`{LISTED}` lists those that are there.")  # fmt: skip
-    meant = [one for one in named if one["state"] == "waiting" and "duty" not in one["payload"]]
-    if source and not meant:
-        raise NotFoundThere(f"Nothing of {source[:100]!r} is on: `{LISTED}` tells how it stands.")
-    return meant
+        raise ApiNotFound(f"There is no schedule {source[:100]!r}: see `{LIST_COMMAND}`.")
+    selected = [one for one in named if one["state"] == "waiting" and "duty" not in one["payload"]]
+    if source and not selected:
+        raise ApiNotFound(
+            f"No schedule of {source[:100]!r} can run: all are paused, done or duties "
+            f"(see `{LIST_COMMAND}`)."
+        )
+    return selected
 
 
-async def _all(api: ApiConnection) -> Any:
+async def _all(api: ApiConnection) -> AsyncGenerator[dict[str, Any]]:
     cursor = None
     while True:
-        found = await api.ask("GET", "/schedules", query={"limit": AT_A_TIME, "cursor": cursor})
+        found = await api.request("GET", "/schedules", query={"limit": AT_A_TIME, "cursor": cursor})
         for one in found["schedules"]:
             yield one
         cursor = found.get("next_cursor")

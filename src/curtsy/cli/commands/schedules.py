@@ -1,4 +1,4 @@
-"""`curtsy schedules`: jobs that come at their time."""
+"""`curtsy schedules`: creates, lists, changes and runs schedules."""
 
 import sys
 from typing import Annotated, Any
@@ -7,17 +7,17 @@ from urllib.parse import quote
 import typer
 
 from curtsy.cli.commands.jobs import Wait, show_status
-from curtsy.cli.console import schedule_options as words
+from curtsy.cli.console import schedule_options as options
 from curtsy.cli.console.completion import schedule_names
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.exit_codes import exit_code
 from curtsy.cli.console.job_wait import (
-    warn_if_nobody_fetches,
-    warn_if_nobody_keeps_schedules,
-    watched,
+    warn_without_scheduler,
+    warn_without_worker,
+    watch_job,
 )
-from curtsy.cli.console.output import require_yes, say, say_json
+from curtsy.cli.console.output import echo, echo_json, require_yes
 from curtsy.cli.console.startup import run as run_loop
 from curtsy.cli.console.text import in_utf8, one_line
 from curtsy.cli.views.schedules import listed, page
@@ -26,13 +26,13 @@ from curtsy.client import ApiConnection, AsyncJob
 NameArgument = Annotated[
     str,
     typer.Argument(
-        metavar="NAME", help="Its name or id, as `curtsy schedules list` has it.",
+        metavar="NAME", help="The schedule's name or id; `curtsy schedules list` shows them.",
         autocompletion=schedule_names,
     ),
 ]  # fmt: skip
-NewName = Annotated[str, typer.Argument(metavar="NAME", help="To know it by.")]
-Paused = Annotated[bool, typer.Option("--paused", help="Let its slots pass until it is resumed.")]
-LISTED = "curtsy schedules list"
+NewName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the new schedule.")]
+Paused = Annotated[bool, typer.Option("--paused", help="Skip its slots until it is resumed.")]
+LIST_COMMAND = "curtsy schedules list"
 RUNS_SHOWN = 10
 
 
@@ -43,135 +43,141 @@ def list(  # noqa: A001 - the command's name
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Schedules: when, what comes next, and what the last run came to."""
-    found = run_loop(_ask(url, "GET", "/schedules", query={"limit": limit}), doing="Looking")
+    """List schedules: when they run, their next run, and how the last one ended."""
+    found = run_loop(
+        _request(url, "GET", "/schedules", query={"limit": limit}), doing="Reading schedules"
+    )
     if as_json:
-        say_json(found)
+        echo_json(found)
     elif not found["schedules"]:
-        say("There are no schedules yet: `curtsy schedules add NAME --every 2h --fetch URL` "
-            "makes one.")  # fmt: skip
+        echo("There are no schedules yet: `curtsy schedules add NAME --every 2h --fetch URL` "
+            "creates one.")  # fmt: skip
     else:
         more = ["  and more: --limit shows them"] if found.get("next_cursor") else []
-        say("\n".join(listed(found["schedules"]) + more))
+        echo("\n".join(listed(found["schedules"]) + more))
 
 
 def show(name: NameArgument, as_json: AsJson = False, url: Url = None) -> None:
-    """One schedule: its next five slots, and what the last ten came to."""
-    found = run_loop(_with_runs(url, path_of(name)), doing="Looking for it")
-    _tell(found, "" if as_json else page(found), as_json=as_json)
+    """Show one schedule: its next five slots, and how the last ten ended."""
+    found = run_loop(_with_runs(url, path_of(name)), doing="Reading the schedule")
+    _show(found, "" if as_json else page(found), as_json=as_json)
 
 
 def add(
     name: NewName,
-    cron: words.CronLine = None,
-    every: words.EverySpan = None,
-    at: words.AtMoment = None,
-    timezone: words.Timezone = None,
-    fetch: words.Fetch = None,
-    crawl: words.CrawlFrom = None,
-    spider: words.Spider = None,
-    depth: words.Depth = None,
-    max_pages: words.MaxPages = None,
-    articles: words.Articles = None,
-    duty: words.DutyName = None,
-    payload: words.PayloadFile = None,
-    overlap: words.OverlapWord = None,
-    catch_up: words.CatchUpWord = None,
-    catch_up_within: words.CatchUpWithin = None,
-    not_before: words.NotBefore = None,
-    after_end: words.AfterEnd = None,
-    jitter: words.Jitter = None,
+    cron: options.CronLine = None,
+    every: options.EverySpan = None,
+    at: options.AtMoment = None,
+    timezone: options.Timezone = None,
+    fetch: options.Fetch = None,
+    crawl: options.CrawlFrom = None,
+    spider: options.Spider = None,
+    depth: options.Depth = None,
+    max_pages: options.MaxPages = None,
+    articles: options.Articles = None,
+    duty: options.DutyName = None,
+    payload: options.PayloadFile = None,
+    overlap: options.OverlapWord = None,
+    catch_up: options.CatchUpWord = None,
+    catch_up_within: options.CatchUpWithin = None,
+    not_before: options.NotBefore = None,
+    after_end: options.AfterEnd = None,
+    jitter: options.Jitter = None,
     paused: Paused = False,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Make a schedule: say when, and what it does.
+    """Create a schedule: when it runs, and what it does.
 
     When: one of --cron, --every and --at. What: one of --fetch, --crawl, --articles, --duty and
-    --payload. A scheduler fires it, as `curtsy up` and `curtsy scheduler` have one.
+    --payload. A scheduler starts it: run `curtsy up` or `curtsy scheduler`.
     """
-    body = words.terms(
+    body = options.rule_fields(
         cron=cron, every=every, at=at, timezone=timezone, overlap=overlap, catch_up=catch_up,
         catch_up_within=catch_up_within, not_before=not_before, after_end=after_end, jitter=jitter,
     )  # fmt: skip
     if not {"cron", "every_minutes", "at"} & body.keys():
-        raise WrongUsage("Say when: one of --cron, --every and --at.")
-    more = words.crawl_terms(spider, depth, max_pages)
-    does = words.payload(fetch=fetch, crawl=crawl, crawl_says=more, articles=articles, duty=duty,
-                         file=payload)  # fmt: skip
-    if does is None:
-        raise WrongUsage("Say what it does: --fetch, --crawl, --articles, --duty or --payload.")
+        raise WrongUsage("Give one of --cron, --every and --at, to say when the schedule runs.")
+    more = options.crawl_fields(spider, depth, max_pages)
+    action = options.payload(fetch=fetch, crawl=crawl, crawl_options=more, articles=articles,
+                           duty=duty, file=payload)  # fmt: skip
+    if action is None:
+        raise WrongUsage(
+            "Give one of --fetch, --crawl, --articles, --duty and --payload, to say what it does."
+        )
     _require_crawl(more, crawl)
-    body |= {"name": in_utf8(name), "payload": does} | ({"enabled": False} if paused else {})
-    made = run_loop(_make(url, body), doing="Making it")
-    _tell(made, "" if as_json else page(made), as_json=as_json)
+    body |= {"name": in_utf8(name), "payload": action} | ({"enabled": False} if paused else {})
+    created = run_loop(_create(url, body), doing="Creating the schedule")
+    _show(created, "" if as_json else page(created), as_json=as_json)
 
 
 def edit(
     name: NameArgument,
-    cron: words.CronLine = None,
-    every: words.EverySpan = None,
-    at: words.AtMoment = None,
-    timezone: words.Timezone = None,
-    fetch: words.Fetch = None,
-    crawl: words.CrawlFrom = None,
-    spider: words.Spider = None,
-    depth: words.Depth = None,
-    max_pages: words.MaxPages = None,
-    articles: words.Articles = None,
-    duty: words.DutyName = None,
-    payload: words.PayloadFile = None,
-    overlap: words.OverlapWord = None,
-    catch_up: words.CatchUpWord = None,
-    catch_up_within: words.CatchUpWithin = None,
-    not_before: words.NotBefore = None,
-    after_end: words.AfterEnd = None,
-    jitter: words.Jitter = None,
+    cron: options.CronLine = None,
+    every: options.EverySpan = None,
+    at: options.AtMoment = None,
+    timezone: options.Timezone = None,
+    fetch: options.Fetch = None,
+    crawl: options.CrawlFrom = None,
+    spider: options.Spider = None,
+    depth: options.Depth = None,
+    max_pages: options.MaxPages = None,
+    articles: options.Articles = None,
+    duty: options.DutyName = None,
+    payload: options.PayloadFile = None,
+    overlap: options.OverlapWord = None,
+    catch_up: options.CatchUpWord = None,
+    catch_up_within: options.CatchUpWithin = None,
+    not_before: options.NotBefore = None,
+    after_end: options.AfterEnd = None,
+    jitter: options.Jitter = None,
     paused: Paused = False,
     rename: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="What to call it from now on.")
+        str | None, typer.Option("--name", metavar="NAME", help="New name of the schedule.")
     ] = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Change a schedule; what is left out stays as it is.
+    """Change a schedule; options that you leave out stay as they are.
 
-    Another rule begins anew: slots that passed are not made up for.
+    A new rule starts afresh: slots missed under the old rule are not caught up.
     """
-    body = words.terms(
+    body = options.rule_fields(
         cron=cron, every=every, at=at, timezone=timezone, overlap=overlap, catch_up=catch_up,
         catch_up_within=catch_up_within, not_before=not_before, after_end=after_end, jitter=jitter,
     )  # fmt: skip
-    more = words.crawl_terms(spider, depth, max_pages)
-    does = words.payload(fetch=fetch, crawl=crawl, crawl_says=more, articles=articles, duty=duty,
-                         file=payload)  # fmt: skip
+    more = options.crawl_fields(spider, depth, max_pages)
+    action = options.payload(fetch=fetch, crawl=crawl, crawl_options=more, articles=articles,
+                           duty=duty, file=payload)  # fmt: skip
     body |= ({"name": in_utf8(rename)} if rename else {}) | ({"enabled": False} if paused else {})
-    body |= {} if does is None else {"payload": does}
+    body |= {} if action is None else {"payload": action}
     if not body and not more:
-        raise WrongUsage("Say what is to change: see `curtsy schedules edit --help`.")
-    if does is not None:
+        raise WrongUsage("Give at least one option to change: see `curtsy schedules edit --help`.")
+    if action is not None:
         _require_crawl(more, crawl)
-    changed = run_loop(_edit(url, path_of(name), body, more), doing="Changing it")
-    _tell(changed, "" if as_json else page(changed), as_json=as_json)
+    changed = run_loop(_edit(url, path_of(name), body, more), doing="Changing the schedule")
+    _show(changed, "" if as_json else page(changed), as_json=as_json)
 
 
 def pause(name: NameArgument, as_json: AsJson = False, url: Url = None) -> None:
-    """Let a schedule's slots pass until it is resumed; what runs goes on."""
-    found = run_loop(_ask(url, "POST", f"{path_of(name)}/pause"), doing="Pausing it")
-    _tell(found, f"{found['name']} is paused: its slots pass until `curtsy schedules resume`.",
-          as_json=as_json)  # fmt: skip
+    """Pause a schedule: its slots are skipped until it is resumed; a current run goes on."""
+    found = run_loop(_request(url, "POST", f"{path_of(name)}/pause"), doing="Pausing the schedule")
+    paused = f"{found['name']} is paused: its slots are skipped until `curtsy schedules resume`."
+    _show(found, paused, as_json=as_json)
 
 
 def resume(name: NameArgument, as_json: AsJson = False, url: Url = None) -> None:
-    """Go on with a paused schedule at its next slot."""
-    found = run_loop(_ask(url, "POST", f"{path_of(name)}/resume"), doing="Resuming it")
-    _tell(found, "" if as_json else page(found), as_json=as_json)
+    """Resume a paused schedule from its next slot."""
+    found = run_loop(
+        _request(url, "POST", f"{path_of(name)}/resume"), doing="Resuming the schedule"
+    )
+    _show(found, "" if as_json else page(found), as_json=as_json)
 
 
 def run(
     name: NameArgument, wait: Wait = False, as_json: AsJson = False, url: Url = None
 ) -> None:  # fmt: skip
-    """Run a schedule now, by hand; its slots stay as they are."""
+    """Run a schedule now; its slots stay as they are."""
     run_loop(_run(url, path_of(name), wait=wait, as_json=as_json))
 
 
@@ -181,79 +187,79 @@ def remove(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Remove a schedule and its history; the jobs that it made stay.
+    """Remove a schedule and its history; the jobs that it created stay.
 
-    On a terminal you are asked first.
+    On a terminal the command asks first.
     """
     if not yes and sys.stdin.isatty():
-        found = run_loop(_ask(url, "GET", path_of(name)), doing="Looking for it")
+        found = run_loop(_request(url, "GET", path_of(name)), doing="Reading the schedule")
         require_yes(f"Remove {one_line(found['name'])} ({one_line(found['when'])})?")
-    gone = run_loop(_ask(url, "DELETE", path_of(name)), doing="Removing it")
-    _tell(gone, gone["message"], as_json=as_json)
+    gone = run_loop(_request(url, "DELETE", path_of(name)), doing="Removing the schedule")
+    _show(gone, gone["message"], as_json=as_json)
 
 
 def path_of(name: str) -> str:
     return f"/schedules/{quote(in_utf8(name), safe='')}"
 
 
-async def _ask(
+async def _request(
     url: str | None, method: str, path: str, *, query: dict[str, Any] | None = None
 ) -> Any:
-    async with talk(url, lists=LISTED) as api:
-        return await api.ask(method, path, query=query)
+    async with open_api(url, list_command=LIST_COMMAND) as api:
+        return await api.request(method, path, query=query)
 
 
-async def _make(url: str | None, body: dict[str, Any]) -> Any:
-    async with talk(url, makes=True, lists=LISTED) as api:
-        made = await api.ask("POST", "/schedules", body=body)
-        await warn_if_nobody_keeps_schedules(api)
-        return made
+async def _create(url: str | None, body: dict[str, Any]) -> Any:
+    async with open_api(url, create=True, list_command=LIST_COMMAND) as api:
+        created = await api.request("POST", "/schedules", body=body)
+        await warn_without_scheduler(api)
+        return created
 
 
 async def _with_runs(url: str | None, path: str) -> dict[str, Any]:
-    async with talk(url, lists=LISTED) as api:
-        found: dict[str, Any] = await api.ask("GET", path)
-        runs = await api.ask("GET", f"{path}/runs", query={"limit": RUNS_SHOWN})
+    async with open_api(url, list_command=LIST_COMMAND) as api:
+        found: dict[str, Any] = await api.request("GET", path)
+        runs = await api.request("GET", f"{path}/runs", query={"limit": RUNS_SHOWN})
         return found | {"runs": runs["runs"]}
 
 
 async def _edit(url: str | None, path: str, body: dict[str, Any], more: dict[str, Any]) -> Any:
-    async with talk(url, lists=LISTED) as api:
+    async with open_api(url, list_command=LIST_COMMAND) as api:
         if more and "payload" not in body:
-            before = await api.ask("GET", path)
-            body |= {"payload": words.changed_crawl(before["payload"], more)}
-        return await api.ask("PATCH", path, body=body)
+            before = await api.request("GET", path)
+            body |= {"payload": options.changed_crawl(before["payload"], more)}
+        return await api.request("PATCH", path, body=body)
 
 
 async def _run(url: str | None, path: str, *, wait: bool, as_json: bool) -> None:
-    async with talk(url, lists=LISTED) as api:
-        ran = await api.ask("POST", f"{path}/run")
+    async with open_api(url, list_command=LIST_COMMAND) as api:
+        ran = await api.request("POST", f"{path}/run")
         job = ran.get("job_id")
         if not as_json:
-            say(job or one_line(ran.get("message") or "Done."))
+            echo(job or one_line(ran.get("message") or "Done."))
         elif not (wait and job):
-            say_json(ran)
+            echo_json(ran)
         if job:
-            await _followed(api, job, wait=wait, as_json=as_json)
+            await _follow(api, job, wait=wait, as_json=as_json)
 
 
-async def _followed(api: ApiConnection, job: str, *, wait: bool, as_json: bool) -> None:
+async def _follow(api: ApiConnection, job: str, *, wait: bool, as_json: bool) -> None:
     found = await AsyncJob(api, job).status() if wait else None
     if found is None:
-        await warn_if_nobody_fetches(api)
+        await warn_without_worker(api)
         return
-    ended = found if found.is_over else await watched(api, job, found.total)
+    ended = found if found.is_over else await watch_job(api, job, found.total)
     show_status(ended, as_json=as_json)
     raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
 
 
 def _require_crawl(more: dict[str, Any], crawl: object) -> None:
     if more and not crawl:
-        raise WrongUsage("--spider, --depth and --max-pages say more of --crawl: give it.")
+        raise WrongUsage("--spider, --depth and --max-pages need --crawl.")
 
 
-def _tell(found: dict[str, Any], sentence: str, *, as_json: bool) -> None:
+def _show(found: dict[str, Any], text: str, *, as_json: bool) -> None:
     if as_json:
-        say_json(found)
+        echo_json(found)
     else:
-        say(sentence)
+        echo(text)

@@ -1,4 +1,4 @@
-"""`curtsy scrape`: the whole engine in one command. Needs no service, and leaves none behind."""
+"""`curtsy scrape`: runs the whole engine for one job. Needs no service and leaves none behind."""
 
 import asyncio
 from contextlib import suppress
@@ -6,28 +6,28 @@ from typing import Annotated, Any, Protocol
 
 import typer
 
-from curtsy.cli.commands.up import Scrapers, joined
-from curtsy.cli.console.connection import Url, elsewhere
+from curtsy.cli.commands.up import Scrapers, join_paths
+from curtsy.cli.console.connection import Url, remote_api
 from curtsy.cli.console.exit_codes import INTERRUPTED, exit_code
-from curtsy.cli.console.job_wait import until_ended, warn_if_nobody_fetches
+from curtsy.cli.console.job_wait import wait_with_progress, warn_without_worker
 from curtsy.cli.console.output import note
-from curtsy.cli.console.progress import patience, progress
+from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.text import counted
-from curtsy.cli.console.url_arguments import File, Urls, given
+from curtsy.cli.console.url_arguments import File, Urls, read_urls
 from curtsy.cli.views.results import (
     AsLines,
     Format,
     Out,
     Writer,
     Written,
-    form_for,
+    choose_form,
+    open_output,
     write_all,
-    written_to,
 )
 from curtsy.client import ApiConnection, AsyncJob, Declined
 
-ENDED_ALREADY = 400
+ALREADY_ENDED = 400
 
 
 class Stopping(Protocol):
@@ -43,11 +43,11 @@ def scrape(
         int | None,
         typer.Option(
             min=0, metavar="SECONDS",
-            help="A stored article no older than this will do; 0 fetches all anew.",
+            help="Use stored articles up to this age; 0 fetches all pages again.",
         ),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress, no summary.")
+        bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")
     ] = False,
     scrapers: Scrapers = None,
     as_lines: AsLines = False,
@@ -55,16 +55,16 @@ def scrape(
 ) -> None:  # fmt: skip
     """Fetch articles now and print them; no service is needed.
 
-    Results go to standard output, progress and failures to stderr. What was fetched before comes
-    from the store. Ctrl-C lets open requests finish; the same command goes on from there. Exit
-    code 0 if all were scraped, 3 if some failed, 4 if all did.
+    Results go to standard output, progress and failures to stderr. Articles that were fetched
+    before come from the store. After Ctrl-C open requests finish, and the same command continues
+    from there. Exit code 0 if all pages were scraped, 3 if some failed, 4 if all failed.
     """
-    chosen = form_for(form, out, as_lines=as_lines)
-    body: dict[str, Any] = {"articles": [{"url": one} for one in given(urls, file)]}
+    chosen = choose_form(form, out, as_lines=as_lines)
+    body: dict[str, Any] = {"articles": [{"url": one} for one in read_urls(urls, file)]}
     if max_age is not None:
         body["max_age"] = max_age
-    with written_to(out) as to:
-        code = run(_scrape(url, body, Writer(chosen, to, out), joined(scrapers), quiet=quiet))
+    with open_output(out) as to:
+        code = run(_scrape(url, body, Writer(chosen, to, out), join_paths(scrapers), quiet=quiet))
     raise typer.Exit(code)
 
 
@@ -76,40 +76,42 @@ async def _scrape(
 
     settings = settings_for(log_level="WARNING", scrapers=scrapers)
     with Stop() as stop:
-        async with elsewhere(url) if url else whole_engine(settings) as http:
+        async with remote_api(url) if url else whole_engine(settings) as http:
             if url and not quiet:
-                await warn_if_nobody_fetches(ApiConnection(http))
-            made, ended = await _fetch(ApiConnection(http), body, stop, quiet=quiet)
+                await warn_without_worker(ApiConnection(http))
+            created, ended = await _fetch(ApiConnection(http), body, stop, quiet=quiet)
             if not (url or ended or quiet):
-                note("Stopping: open requests may finish; Ctrl-C again ends it at once.")
-        async with elsewhere(url) if url else local_api(settings) as http:
-            job, total = AsyncJob(ApiConnection(http), made["job_id"]), made["total_articles"]
+                note("Stopping after the open requests; press Ctrl-C again to stop at once.")
+        async with remote_api(url) if url else local_api(settings) as http:
+            job, total = AsyncJob(ApiConnection(http), created["job_id"]), created["total_articles"]
             if not ended:
-                await _take_back(job)
-            with progress(total, quiet=quiet or not writer.to_file) as tells:
-                written = await write_all(job, writer, tells)
+                await _cancel(job)
+            with progress(total, quiet=quiet or not writer.to_file) as update:
+                written = await write_all(job, writer, update)
     ended = ended or not written.cancelled
     for failure in written.failures:
         note(failure)
     if not quiet:
-        note(_summary(made, written, ended=ended))
+        note(_summary(created, written, ended=ended))
     return exit_code(written.done, written.failed + written.cancelled) if ended else INTERRUPTED
 
 
 async def _fetch(
     api: ApiConnection, body: Any, stop: Stopping, *, quiet: bool
 ) -> tuple[dict[str, Any], bool]:
-    """What was submitted, and whether it was waited for until its end."""
-    with patience(f"Submitting {counted(len(body['articles']), 'page')}"):
-        made = await api.ask("POST", "/jobs/submit", body=body)
-    return made, await _ended(api, made, stop, quiet=quiet)
+    """Submits the job and waits for it; returns the API's answer and whether the job has ended."""
+    with spinner(f"Submitting {counted(len(body['articles']), 'page')}"):
+        created = await api.request("POST", "/jobs/submit", body=body)
+    return created, await _wait(api, created, stop, quiet=quiet)
 
 
-async def _ended(api: ApiConnection, made: dict[str, Any], stop: Stopping, *, quiet: bool) -> bool:
-    """False if someone would not wait for it."""
-    job = AsyncJob(api, made["job_id"])
-    watching = until_ended(job, made["total_articles"], quiet=quiet)
-    work, stopped = asyncio.create_task(watching), asyncio.create_task(stop.wait())
+async def _wait(
+    api: ApiConnection, created: dict[str, Any], stop: Stopping, *, quiet: bool
+) -> bool:
+    """Waits for the job; False if a signal ended the wait."""
+    job = AsyncJob(api, created["job_id"])
+    waiting = wait_with_progress(job, created["total_articles"], quiet=quiet)
+    work, stopped = asyncio.create_task(waiting), asyncio.create_task(stop.wait())
     await asyncio.wait([work, stopped], return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
     if work.done():
@@ -121,21 +123,21 @@ async def _ended(api: ApiConnection, made: dict[str, Any], stop: Stopping, *, qu
     return False
 
 
-async def _take_back(job: AsyncJob) -> None:
+async def _cancel(job: AsyncJob) -> None:
     try:
         await job.cancel()
     except Declined as declined:
-        if declined.status != ENDED_ALREADY:  # its last page was open, and has finished
+        if declined.status != ALREADY_ENDED:  # the last page was open and has finished
             raise
 
 
-def _summary(made: dict[str, Any], written: Written, *, ended: bool) -> str:
-    cached = f" ({made['cached_articles']} from the store)" if made["cached_articles"] else ""
-    words = f"{written.done} of {counted(made['total_articles'], 'page')}{cached}"
+def _summary(created: dict[str, Any], written: Written, *, ended: bool) -> str:
+    cached = f" ({created['cached_articles']} from the store)" if created["cached_articles"] else ""
+    text = f"{written.done} of {counted(created['total_articles'], 'page')}{cached}"
     if written.failed:
-        words += f", {written.failed} failed"
+        text += f", {written.failed} failed"
     if not ended and not written.done:
-        return f"Stopped after {words}: the same command begins again."
+        return f"Stopped after {text}: run the same command again to start over."
     if not ended:
-        return f"Stopped after {words}. They are kept: the same command goes on from there."
-    return f"{words}, {written.cancelled} cancelled." if written.cancelled else f"{words}."
+        return f"Stopped after {text}. Run the same command again to continue from there."
+    return f"{text}, {written.cancelled} cancelled." if written.cancelled else f"{text}."

@@ -1,4 +1,4 @@
-"""`curtsy try`: one page through one scraper, for those who write scrapers."""
+"""`curtsy try`: runs one scraper on one page, for authors of scrapers."""
 
 import tomllib
 from pathlib import Path
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from curtsy.cli.commands.up import Scrapers, joined
+from curtsy.cli.commands.up import Scrapers, join_paths
 from curtsy.cli.console.connection import AsJson
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.exit_codes import ALL_FAILED
-from curtsy.cli.console.output import note, say, say_json
+from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.startup import run, settings_for
 from curtsy.cli.console.text import counted
 from curtsy.errors import BadRequest
@@ -26,44 +26,46 @@ JSON = "application/json"
 
 def try_(
     page: Annotated[
-        str, typer.Argument(metavar="PAGE", help="A URL, or the file of a saved page.")
+        str, typer.Argument(metavar="PAGE", help="A URL, or a file with a saved page.")
     ],
     scraper: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Built in or your own; if there is one, not needed."),
+        typer.Option(metavar="NAME", help="Built in or your own; not needed if you have just one."),
     ] = None,
     scrapers: Scrapers = None,
     params: Annotated[
-        str | None, typer.Option(metavar="JSON", help="What the scraper is told beside the page.")
+        str | None, typer.Option(metavar="JSON", help="Parameters of the scraper, a JSON object.")
     ] = None,
     recipe: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A recipe in TOML or JSON, for the scraper listing."),
+        typer.Option(metavar="FILE", help="Recipe for the scraper listing, in TOML or JSON."),
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the fetched page for the next try.")
+        Path | None, typer.Option(metavar="FILE", help="Save the fetched page for the next try.")
     ] = None,
     url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="Where a saved page was.")
+        str | None, typer.Option("--url", metavar="URL", help="Address of a saved page.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Run a scraper on one page and see what it finds, or where it fails.
+    """Run a scraper on one page and show what it finds, or where it fails.
 
-    The page is fetched once, robots.txt before it, or read from a file; nothing is stored. The
-    scraper runs as it would in a worker: with limits and without network. Records go to standard
-    output, links and log lines to stderr. Exit code 4 if the page or the scraper failed.
+    The page is fetched once, after robots.txt, or read from a file; nothing is stored. The scraper
+    runs as in a worker, with limits and without network. Records go to standard output, links and
+    log lines to stderr. Exit code 4 if the page or the scraper failed.
     """
     from curtsy.processes.trial import try_page
 
-    told = _params(params, recipe)
+    scraper_params = _params(params, recipe)
     chosen = scraper or ("listing" if recipe is not None else None)
-    settings = settings_for(scrapers=joined(scrapers), log_level="WARNING")
-    tried = run(try_page(settings, _trial(page, url, chosen, told)), doing="Trying it")
+    settings = settings_for(scrapers=join_paths(scrapers), log_level="WARNING")
+    tried = run(
+        try_page(settings, _trial(page, url, chosen, scraper_params)), doing="Trying the scraper"
+    )
     if save is not None and tried.reply is not None:
-        _keep(save, tried.reply.body)
+        _save(save, tried.reply.body)
     if as_json:
-        say_json(_facts(tried))
+        echo_json(_facts(tried))
     else:
         _show(tried)
     raise typer.Exit(0 if tried.reply is not None and _has_worked(tried) else ALL_FAILED)
@@ -76,12 +78,12 @@ def _trial(page: str, url: str | None, scraper: str | None, params: dict[str, An
     try:
         if "://" in page:
             if url is not None:
-                raise WrongUsage("--url is for a saved page; this one says itself where it is.")
+                raise WrongUsage("--url is for a saved page; PAGE is a URL itself.")
             return Trial(scraper, canonical(page).text, params=params)
         if not Path(page).is_file():
-            raise WrongUsage(f"{page} is neither a URL, as https://example.com/, nor a file.")
+            raise WrongUsage(f"{page} is neither a URL, such as https://example.com/, nor a file.")
         if url is None:
-            raise WrongUsage(f"Where was {page}? Say it with --url.")
+            raise WrongUsage(f"{page} is a saved page: give its address with --url.")
         return Trial(scraper, url, saved_reply(page, url), params)
     except BadUrl as bad:
         raise BadRequest([f"{url or page} {bad}."]) from None
@@ -91,14 +93,14 @@ def _trial(page: str, url: str | None, scraper: str | None, params: dict[str, An
 
 def _params(params: str | None, recipe: Path | None) -> dict[str, Any]:
     try:
-        told = orjson.loads(params) if params is not None else {}
+        found = orjson.loads(params) if params is not None else {}
     except orjson.JSONDecodeError as error:
         raise WrongUsage(f"--params is not JSON: {error}.") from None
-    if not isinstance(told, dict):
-        raise WrongUsage('--params is not an object, as {"city": "Oslo"}.')
+    if not isinstance(found, dict):
+        raise WrongUsage('--params is not an object such as {"city": "Oslo"}.')
     if recipe is not None:
-        told["recipe"] = _recipe(recipe)
-    return told
+        found["recipe"] = _recipe(recipe)
+    return found
 
 
 def _recipe(file: Path) -> Any:
@@ -111,12 +113,12 @@ def _recipe(file: Path) -> Any:
         raise WrongUsage(f"{file} cannot be read: {error}.") from None
 
 
-def _keep(file: Path, body: bytes) -> None:
+def _save(file: Path, body: bytes) -> None:
     try:
         file.write_bytes(body)
     except OSError as error:
         raise WrongUsage(f"{file} cannot be written ({error.strerror}).") from None
-    note(f"The page is in {file} now.")
+    note(f"The page was saved to {file}.")
 
 
 def _has_worked(tried: "Tried") -> bool:
@@ -164,7 +166,7 @@ def _show(tried: "Tried") -> None:
         note(f"{line['level']} {line['message']}")
     links = facts["links"]
     if links:
-        note(f"It leads to {counted(len(links), 'page')}:")
+        note(f"It links to {counted(len(links), 'page')}:")
     for link in links[:LINKS_SHOWN]:
         note(f"  {link}")
     if len(links) > LINKS_SHOWN:
@@ -173,12 +175,12 @@ def _show(tried: "Tried") -> None:
 
 def _show_found(facts: dict[str, Any]) -> None:
     if "content" in facts:
-        say(facts["content"])
+        echo(facts["content"])
     elif "record" in facts:
-        say_json(facts["record"])
+        echo_json(facts["record"])
     else:
         for record in facts["records"]:
-            say_json(record["fields"])
-        empty = " (the page says that there are none)" if facts["empty"] else ""
+            echo_json(record["fields"])
+        empty = " (the page says that it has none)" if facts["empty"] else ""
         note(f"{counted(len(facts['records']), 'record')}{empty}; "
              f"next page: {facts['next'] or 'none'}.")  # fmt: skip

@@ -1,4 +1,4 @@
-"""`curtsy up` and `curtsy stop`: everything there is to start on one machine, and to end."""
+"""`curtsy up` and `curtsy stop`: start and stop all processes of one machine."""
 
 import os
 import signal
@@ -10,33 +10,34 @@ import typer
 from curtsy import __version__
 from curtsy.cli.console.connection import AsJson
 from curtsy.cli.console.detach import LOG, NotUp, start_detached
-from curtsy.cli.console.output import say, say_json
-from curtsy.cli.console.progress import patience
+from curtsy.cli.console.output import echo, echo_json
+from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.startup import run, settings_for
-from curtsy.cli.console.text import as_called, counted
+from curtsy.cli.console.text import counted, program_name
 
 if TYPE_CHECKING:
     from curtsy.config import Settings
     from curtsy.model.counts import Count
 
 Host = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Where to listen (CURTSY_API_HOST).")
+    str | None, typer.Option(metavar="ADDRESS", help="Address to listen on (CURTSY_API_HOST).")
 ]
 Port = Annotated[
-    int | None, typer.Option(metavar="N", help="Port to listen on (CURTSY_API_PORT); 0 is any.")
+    int | None,
+    typer.Option(metavar="N", help="Port to listen on (CURTSY_API_PORT); 0 picks a free one."),
 ]
 Slots = Annotated[
-    int | None, typer.Option(metavar="N", help="Requests open at once (CURTSY_WORKER_SLOTS).")
+    int | None, typer.Option(metavar="N", help="Maximum of open requests (CURTSY_WORKER_SLOTS).")
 ]
 Scrapers = Annotated[
     list[str] | None,
     typer.Option(
         "--scrapers", metavar="FILE",
-        help="Python file with scrapers of your own (CURTSY_SCRAPERS); may be repeated.",
+        help="Python file with your own scrapers (CURTSY_SCRAPERS); may be repeated.",
     ),
 ]  # fmt: skip
 Detach = Annotated[
-    bool, typer.Option("--detach", "-d", help=f"In the background; its log is {LOG}.")
+    bool, typer.Option("--detach", "-d", help=f"Run in the background; the log is {LOG}.")
 ]
 STOP_SLACK_SECONDS = 20
 SCREEN = """\
@@ -46,7 +47,7 @@ curtsy {version} is up.
   API docs   {url}/docs
   Database   {database}
 
-Try it, in another terminal in this folder:
+Try it in another terminal, in this folder:
 
   {program} submit https://example.com/ --wait
   {program} jobs
@@ -69,41 +70,41 @@ def up(
     detach: Detach = False,
     as_json: AsJson = False,
 ) -> None:
-    """Start API, worker and scheduler: all there is to start on one machine.
+    """Start the API, a worker and a scheduler in one process.
 
-    A SQLite file (`curtsy.db`, or what CURTSY_DATABASE_URL names) is made or brought up to date
-    on the way. Ctrl-C stops it in order: open requests may finish, and all that waits is kept.
-    With --json it prints a line of JSON when it is up and another when it has stopped.
+    Creates or upgrades the SQLite file (`curtsy.db`, or the one in CURTSY_DATABASE_URL). Ctrl-C
+    stops it: open requests finish, and waiting pages stay queued. With --json it prints a line of
+    JSON when it is up and another when it has stopped.
     """
     settings = settings_for(api_host=host, api_port=port, worker_slots=slots,
-                            scrapers=joined(scrapers))  # fmt: skip
+                            scrapers=join_paths(scrapers))  # fmt: skip
     if detach:
         facts = start_detached(settings)
         if as_json:
-            say_json(facts | {"log": str(LOG)})
+            echo_json(facts | {"log": str(LOG)})
         else:
-            say(_screen(facts, f"`curtsy stop` ends it; its log is {LOG}."))
+            echo(_screen(facts, f"Run `curtsy stop` to stop it; its log is {LOG}."))
         return
     from curtsy.processes.up import run_up
 
     run(
         run_up(
             settings,
-            on_up=lambda url: _hello(settings, url, as_json),
-            on_down=lambda recorded, waiting: _farewell(recorded, waiting, as_json),
+            on_up=lambda url: _print_up(settings, url, as_json),
+            on_down=lambda recorded, waiting: _print_stopped(recorded, waiting, as_json),
         )
     )
 
 
-def joined(scrapers: list[str] | None) -> str | None:
-    """As the setting has them."""
+def join_paths(scrapers: list[str] | None) -> str | None:
+    """The files as the setting CURTSY_SCRAPERS has them."""
     return ",".join(scrapers) if scrapers else None
 
 
 def stop(as_json: AsJson = False) -> None:
-    """End what `curtsy up` started on the same database.
+    """Stop the `curtsy up` that runs on the same database.
 
-    Open requests may finish; all that waits is kept and goes on at the next start.
+    Open requests finish; waiting pages stay queued for the next start.
     """
     from curtsy.processes.lock_file import running_process
 
@@ -117,47 +118,47 @@ def stop(as_json: AsJson = False) -> None:
         os.kill(number, signal.SIGTERM)
     except PermissionError:
         raise NotUp(f"Process {number} belongs to someone else: ask them to stop it.") from None
-    deadline = time.monotonic() + _most_seconds(settings)
-    with patience(f"Process {number} lets open requests finish"):
+    deadline = time.monotonic() + _longest_stop(settings)
+    with spinner(f"Process {number} lets open requests finish"):
         while running_process(settings) == number:
             if time.monotonic() > deadline:
-                raise NotUp(f"Process {number} was asked to end and has not ended yet.")
+                raise NotUp(f"Process {number} has not stopped yet; it lets open requests finish.")
             time.sleep(0.1)
     if as_json:
-        say_json({"status": "stopped", "process": number})
+        echo_json({"status": "stopped", "process": number})
     else:
-        say(f"Stopped (process {number}).")
+        echo(f"Stopped (process {number}).")
 
 
-def _most_seconds(settings: "Settings") -> float:
+def _longest_stop(settings: "Settings") -> float:
     return settings.scrape_timeout + settings.extract_seconds + STOP_SLACK_SECONDS
 
 
 def _database(settings: "Settings") -> str:
-    """Without its password."""
+    """The database's URL or file, without a password."""
     from curtsy.config.loader import shown
 
     return shown("database_url", settings.database_url).removeprefix("sqlite:///")
 
 
-def _hello(settings: "Settings", url: str, as_json: bool) -> None:
+def _print_up(settings: "Settings", url: str, as_json: bool) -> None:
     facts = {"status": "up", "url": url, "docs": f"{url}/docs", "process": os.getpid(),
              "database": _database(settings)}  # fmt: skip
     if as_json:
-        say_json(facts)
+        echo_json(facts)
     else:
-        say(_screen(facts, "Ctrl-C stops it in order; `curtsy stop` does so from elsewhere."))
+        echo(_screen(facts, "Press Ctrl-C to stop it, or run `curtsy stop` in another terminal."))
 
 
 def _screen(facts: dict[str, Any], ending: str) -> str:
-    return SCREEN.format(version=__version__, program=as_called(), ending=ending, **facts)
+    return SCREEN.format(version=__version__, program=program_name(), ending=ending, **facts)
 
 
-def _farewell(recorded: int, waiting: "Count", as_json: bool) -> None:
+def _print_stopped(recorded: int, waiting: "Count", as_json: bool) -> None:
     if as_json:
-        say_json({"status": "stopped", "recorded": recorded, "waiting": waiting.number,
+        echo_json({"status": "stopped", "recorded": recorded, "waiting": waiting.number,
                   "waiting_is_capped": waiting.capped})  # fmt: skip
         return
     still = f"{waiting.number}{'+' if waiting.capped else ''}"
-    kept = f"; {still} more wait and go on at the next start" if waiting.number else ""
-    say(f"\nStopped in order: {counted(recorded, 'result')} recorded{kept}.")
+    queued = f"; {still} more wait for the next start" if waiting.number else ""
+    echo(f"\nStopped: {counted(recorded, 'result')} recorded{queued}.")

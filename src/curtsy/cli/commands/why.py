@@ -1,4 +1,4 @@
-"""`curtsy why`: what a job, a page or a source waits for."""
+"""`curtsy why`: explains what a job, a page or a source waits for."""
 
 import re
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from urllib.parse import quote
 import typer
 
 from curtsy.cli.console.completion import job_ids
-from curtsy.cli.console.connection import AsJson, Url, talk
+from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.output import say, say_json
+from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.startup import run
-from curtsy.cli.console.text import counted, one_line, second
+from curtsy.cli.console.text import HOUR, counted, one_line, span, to_second
 
 _PAGE = re.compile(r"art_[0-9a-f]{1,15}")
 _JOB = re.compile(r"(job|manual|sched)_[A-Za-z0-9_-]+")
@@ -22,18 +22,18 @@ What = Annotated[
     str,
     typer.Argument(
         metavar="WHAT", autocompletion=job_ids,
-        help="A job's id (job_…), a page's (art_…), or the name of a source (example.com).",
+        help="A job's id (job_…), a page's id (art_…), or a source's name (example.com).",
     ),
 ]  # fmt: skip
 
 
 def why(what: What, as_json: AsJson = False, url: Url = None) -> None:
-    """Why it waits, when it will start or end, and what would free it."""
-    found = run(_asked(url, _path(what)), doing="Looking what it waits for")
+    """Explain why a job, page or source waits, when it will start or end, and what frees it."""
+    found = run(_read(url, _path(what)), doing="Reading the reasons")
     if as_json:
-        say_json(found)
+        echo_json(found)
     else:
-        say("\n".join(_of_job(found) if "job_id" in found else _of_one(found)))
+        echo("\n".join(_explain_job(found) if "job_id" in found else _explain_one(found)))
 
 
 def _path(what: str) -> str:
@@ -43,46 +43,53 @@ def _path(what: str) -> str:
         return f"/pages/{what}/why"
     if _SOURCE.fullmatch(what.lower()):
         return f"/sources/{quote(what.lower(), safe='')}/why"
-    raise WrongUsage(f"{one_line(what)[:80]!r} is neither a job's nor a page's id, nor a source.")
+    raise WrongUsage(
+        f"{one_line(what)[:80]!r} is not the id of a job or a page, nor the name of a source."
+    )
 
 
-async def _asked(url: str | None, path: str) -> dict[str, Any]:
-    async with talk(url) as api:
-        found: dict[str, Any] = await api.ask("GET", path)
+async def _read(url: str | None, path: str) -> dict[str, Any]:
+    list_command = "curtsy sources list" if path.startswith("/sources/") else "curtsy jobs"
+    async with open_api(url, list_command=list_command) as api:
+        found: dict[str, Any] = await api.request("GET", path)
         return found
 
 
-def _of_one(found: dict[str, Any]) -> Iterator[str]:
+def _explain_one(found: dict[str, Any]) -> Iterator[str]:
     state = found["state"].replace("_", " ")
     starts = found["predicted_start_at"]
     is_waiting = starts is not None and found["state"] in ("waiting", "ready")
-    yield f"{found['name']}: {state}" + (f"; starts at {second(starts)}" if is_waiting else "")
+    yield f"{found['name']}: {state}" + (f"; starts at {to_second(starts)}" if is_waiting else "")
     yield from _reasons(found["reasons"], "  ")
     if found["state"] == "ready":
-        yield "  Nothing holds it: a worker takes it within a moment."
+        yield "  Nothing holds it back: a worker starts it within a moment."
 
 
-def _of_job(found: dict[str, Any]) -> Iterator[str]:
-    eta, wish = found["eta"], found["finish_by"]
-    yield f"{found['job_id']}: {found['state']}" + (f"; ends at {second(eta)}" if eta else "")
-    if wish is not None:
-        yield f"  Wished by {second(wish)}: {_VERDICT[found['in_time']]}"
+def _explain_job(found: dict[str, Any]) -> Iterator[str]:
+    eta, deadline = found["eta"], found["finish_by"]
+    yield f"{found['job_id']}: {found['state']}" + (f"; ends at {to_second(eta)}" if eta else "")
+    if deadline is not None:
+        yield f"  To finish by {to_second(deadline)}: {_IN_TIME[found['in_time']]}"
     yield from _reasons(found["reasons"], "  ")
     for source in found["sources"]:
         ahead = f", {counted(source['ahead'], 'visit')} before the first" if source["ahead"] else ""
         first, last = source["predicted_start_at"], source["predicted_finish_at"]
-        times = f"; the first at {second(first)}, the last at {second(last)}" if first else ""
+        times = f"; the first at {to_second(first)}, the last at {to_second(last)}" if first else ""
         yield f"  {source['source']}: {counted(source['pages'], 'page')}{ahead}{times}"
         yield from _reasons(source["reasons"], "    ")
     if found["more_sources"]:
-        yield f"  and {counted(found['more_sources'], 'source')} more that end sooner"
-    spent = [f"{what.replace('_', ' ')} {_span(hours)}" for what, hours in found["ledger"].items()
-             if hours]  # fmt: skip
+        yield f"  and {counted(found['more_sources'], 'more source')}, which end sooner"
+    ledger = found["ledger"].items()
+    spent = [f"{on.replace('_', ' ')} {span(hours * HOUR)}" for on, hours in ledger if hours]
     if spent:
         yield f"  Its pages' time so far: {', '.join(spent)}"
 
 
-_VERDICT = {True: "it will be in time.", False: "it will be late.", None: "nobody can tell."}
+_IN_TIME = {
+    True: "it will be in time.",
+    False: "it will be late.",
+    None: "the end cannot be predicted.",
+}
 
 
 def _reasons(reasons: list[dict[str, Any]], indent: str) -> Iterator[str]:
@@ -90,10 +97,3 @@ def _reasons(reasons: list[dict[str, Any]], indent: str) -> Iterator[str]:
         yield f"{indent}{one_line(reason['because'])}"
         if reason["frees"]:
             yield f"{indent}  what frees it: {one_line(reason['frees'])}"
-
-
-def _span(hours: float) -> str:
-    seconds = hours * 3600
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{hours:.1f} h"

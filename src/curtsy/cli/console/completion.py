@@ -1,21 +1,21 @@
-"""What the Tab key offers beyond commands and options."""
+"""Completes job ids and the names of sources and schedules on the Tab key."""
 
 import os
 from typing import Any
 
 import typer
 
-from curtsy.cli.console.connection import found_jobs, talk
+from curtsy.cli.console.connection import list_jobs, open_api
 from curtsy.cli.console.startup import run
 from curtsy.errors import CurtsyError
 
-MOST = 20
-MOST_SOURCES = 200
-MOST_SCHEDULES = 200
+JOBS_OFFERED = 20
+SOURCES_READ = 200
+SCHEDULES_READ = 200
 
 
 def source_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Those that somebody described first, then the others."""
+    """Described sources first, then the others."""
     url = context.params.get("url") or os.environ.get("CURTSY_URL")
     try:
         found = run(_sources(url))
@@ -25,8 +25,8 @@ def source_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 async def _sources(url: str | None) -> list[dict[str, Any]]:
-    async with talk(url) as api:
-        found = await api.ask("GET", "/sources", query={"limit": MOST_SOURCES})
+    async with open_api(url) as api:
+        found = await api.request("GET", "/sources", query={"limit": SOURCES_READ})
         return sorted(found["sources"], key=lambda one: not one["described"])
 
 
@@ -40,17 +40,17 @@ def schedule_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 async def _schedules(url: str | None) -> list[dict[str, Any]]:
-    async with talk(url) as api:
-        found = await api.ask("GET", "/schedules", query={"limit": MOST_SCHEDULES})
+    async with open_api(url) as api:
+        found = await api.request("GET", "/schedules", query={"limit": SCHEDULES_READ})
         schedules: list[dict[str, Any]] = found["schedules"]
         return schedules
 
 
 def job_ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """The newest jobs, with their status; of an API if one is named, else of the local file."""
+    """The newest jobs with their status, from the API of --url or else the local database."""
     url = context.params.get("url") or os.environ.get("CURTSY_URL")
     try:
-        found = run(found_jobs(url, {"limit": MOST}))
+        found = run(list_jobs(url, {"limit": JOBS_OFFERED}))
     except CurtsyError:
         return []
     rows = [(job.get("job_id") or job["id"], job["status"]) for job in found["jobs"]]

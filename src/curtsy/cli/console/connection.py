@@ -1,4 +1,4 @@
-"""Where a command's questions go: to an API elsewhere, or to the local database."""
+"""Connects a command to the API of --url, or to one in this process on the local database."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,55 +10,58 @@ import typer
 from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.startup import settings_for
-from curtsy.client import ApiConnection, Declined, way_to
+from curtsy.client import ApiConnection, Declined, open_http
 from curtsy.errors import BadSetting, CurtsyError
 
 Url = Annotated[
     str | None,
     typer.Option(
         "--url", envvar="CURTSY_URL", show_default=False, metavar="ADDRESS",
-        help="The API to talk to, as http://host:8000. Without it: the local database.",
+        help="Use the API there, for example http://host:8000; without it, the local database.",
     ),
 ]  # fmt: skip
-AsJson = Annotated[bool, typer.Option("--json", help="For programs: JSON and nothing else.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else, for programs.")]
 
 ANSWER_SECONDS = 60.0
 NO_KEY, NOT_FOUND = 401, 404
 
 
-class KeyNeededThere(CurtsyError):
+class ApiKeyNeeded(CurtsyError):
     code = "key_needed"
 
     def __init__(self) -> None:
-        super().__init__("The API wants a key: put one that holds into CURTSY_KEY.")
+        super().__init__("The API needs a valid key: put one into CURTSY_KEY.")
 
 
-class NotFoundThere(CurtsyError):
+class ApiNotFound(CurtsyError):
     code = "not_found"
 
 
 @asynccontextmanager
-async def talk(
-    url: str | None, *, makes: bool = False, lists: str = "curtsy jobs"
+async def open_api(
+    url: str | None, *, create: bool = False, list_command: str = "curtsy jobs"
 ) -> AsyncIterator[ApiConnection]:
-    """A local database that is not there yet is made only where that makes sense. `lists` names
-    what is there, for one who asks for what is not."""
-    async with elsewhere(url) if url else _here(makes=makes) as http:
+    """Yields a connection to the API at `url`, or to one on the local database.
+
+    With `create`, a local database that does not exist is created. `list_command` is the command
+    that an error about an unknown name refers to.
+    """
+    async with remote_api(url) if url else _local(create=create) as http:
         try:
             yield ApiConnection(http)
         except Declined as declined:
             if declined.status == NO_KEY:
-                raise KeyNeededThere from None
+                raise ApiKeyNeeded from None
             if declined.status != NOT_FOUND:
                 raise
-            said = str(declined).rstrip(".")
-            raise NotFoundThere(f"{said}: `{lists}` lists those that are there.") from None
+            sentence = str(declined).rstrip(".")
+            raise ApiNotFound(f"{sentence}: see `{list_command}`.") from None
 
 
 @asynccontextmanager
-async def _here(*, makes: bool) -> AsyncIterator[httpx.AsyncClient]:
+async def _local(*, create: bool) -> AsyncIterator[httpx.AsyncClient]:
     settings = settings_for(log_level="WARNING")
-    if not makes:
+    if not create:
         require_file(settings)
     from curtsy.processes.local_api import local_api
 
@@ -66,17 +69,17 @@ async def _here(*, makes: bool) -> AsyncIterator[httpx.AsyncClient]:
         yield http
 
 
-def elsewhere(url: str) -> httpx.AsyncClient:
+def remote_api(url: str) -> httpx.AsyncClient:
     try:
-        return way_to(url, key=None, timeout=ANSWER_SECONDS)
+        return open_http(url, key=None, timeout=ANSWER_SECONDS)
     except BadSetting as wrong:
         raise WrongUsage(str(wrong)) from None
 
 
-async def found_jobs(url: str | None, query: dict[str, Any]) -> dict[str, Any]:
-    async with talk(url) as api:
-        found: dict[str, Any] = await api.ask("GET", "/jobs", query=query)
-        while not found["jobs"] and "next_cursor" in found:  # none among those looked through yet
-            on = query | {"cursor": found["next_cursor"]}
-            found = await api.ask("GET", "/jobs", query=on)
+async def list_jobs(url: str | None, query: dict[str, Any]) -> dict[str, Any]:
+    async with open_api(url) as api:
+        found: dict[str, Any] = await api.request("GET", "/jobs", query=query)
+        while not found["jobs"] and "next_cursor" in found:  # no match on this page
+            further = query | {"cursor": found["next_cursor"]}
+            found = await api.request("GET", "/jobs", query=further)
         return found

@@ -1,4 +1,4 @@
-"""The local database, where it is a file."""
+"""Checks that the local database file exists."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +16,13 @@ class NoDatabase(CurtsyError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"There is no database {path}: go to the folder that has one, or make one with "
+            f"There is no database {path}: go to the folder that has one, or create one with "
             "`curtsy up`, `curtsy submit` or `curtsy db upgrade`."
         )
 
 
 def require_file(settings: "Settings") -> None:
-    """A question makes no file: who asks in the wrong folder is told so."""
+    """Raises `NoDatabase` for a SQLite file that does not exist: reads do not create one."""
     url = settings.database_url
     if url.startswith(SQLITE):
         path = Path(url.removeprefix(SQLITE)).absolute()

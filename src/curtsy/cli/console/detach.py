@@ -1,4 +1,4 @@
-"""`curtsy up` as a process of its own, which stays when the terminal goes."""
+"""Starts `curtsy up` in the background, as a process that outlives the terminal."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curtsy.cli.console.progress import patience
+from curtsy.cli.console.progress import spinner
 from curtsy.errors import CurtsyError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LOG = Path("curtsy.log")
 UP_WITHIN_SECONDS = 30.0
-LOOK_EVERY_SECONDS = 0.1
+POLL_SECONDS = 0.1
 
 
 class NotUp(CurtsyError):
@@ -24,10 +24,13 @@ class NotUp(CurtsyError):
 
 
 def start_detached(settings: "Settings") -> dict[str, Any]:
-    """What it says of itself once it is up. What it was told goes along as settings."""
-    told = {"API_HOST": settings.api_host, "API_PORT": settings.api_port,
-            "WORKER_SLOTS": settings.worker_slots, "SCRAPERS": settings.scrapers}  # fmt: skip
-    environment = os.environ | {f"CURTSY_{name}": str(value) for name, value in told.items()}
+    """Returns the line of JSON that the process prints once it is up.
+
+    Options of this command reach the process as environment variables.
+    """
+    options = {"API_HOST": settings.api_host, "API_PORT": settings.api_port,
+               "WORKER_SLOTS": settings.worker_slots, "SCRAPERS": settings.scrapers}  # fmt: skip
+    environment = os.environ | {f"CURTSY_{name}": str(value) for name, value in options.items()}
     try:
         log = LOG.open("ab")
     except OSError as error:
@@ -39,14 +42,14 @@ def start_detached(settings: "Settings") -> dict[str, Any]:
             stderr=log, start_new_session=True, env=environment,
         )  # fmt: skip
     try:
-        with patience("Waiting until it is up"):
-            return _facts(child, began)
+        with spinner("Waiting until curtsy is up"):
+            return _wait_until_up(child, began)
     except BaseException:
-        child.terminate()  # nobody will know of it
+        child.terminate()  # its start was not reported
         raise
 
 
-def _facts(child: "subprocess.Popen[bytes]", began: int) -> dict[str, Any]:
+def _wait_until_up(child: "subprocess.Popen[bytes]", began: int) -> dict[str, Any]:
     deadline = time.monotonic() + UP_WITHIN_SECONDS
     while time.monotonic() < deadline:
         ended = child.poll() is not None
@@ -56,7 +59,8 @@ def _facts(child: "subprocess.Popen[bytes]", began: int) -> dict[str, Any]:
                 facts: dict[str, Any] = json.loads(line)
                 return facts
         if ended:
-            told = [line for line in lines if line.startswith("curtsy: ")]
-            raise NotUp(told[-1].removeprefix("curtsy: ") if told else f"{LOG} has the reason.")
-        time.sleep(LOOK_EVERY_SECONDS)
-    raise NotUp(f"It has not come up within {UP_WITHIN_SECONDS:g} seconds; {LOG} may say why.")
+            errors = [line for line in lines if line.startswith("curtsy: ")]
+            reason = errors[-1].removeprefix("curtsy: ") if errors else None
+            raise NotUp(reason or f"curtsy did not start: see {LOG}.")
+        time.sleep(POLL_SECONDS)
+    raise NotUp(f"curtsy is not up after {UP_WITHIN_SECONDS:g} seconds: see {LOG}.")

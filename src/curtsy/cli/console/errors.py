@@ -1,4 +1,4 @@
-"""How an error is told: one sentence on stderr and an exit code, never a traceback."""
+"""Reports errors: one sentence on stderr and an exit code, never a traceback."""
 
 import errno
 import io
@@ -7,67 +7,67 @@ import sys
 
 import typer
 
-from curtsy.cli.console.exit_codes import FAILED, INTERRUPTED, NOT_BUILT, READER_GONE, WRONG_USAGE
-from curtsy.cli.console.output import CannotWrite, forget, note
+from curtsy.cli.console.exit_codes import FAILED, INTERRUPTED, NOT_BUILT, OUTPUT_CLOSED, WRONG_USAGE
+from curtsy.cli.console.output import CannotWrite, discard, note
 from curtsy.errors import CurtsyError
 
 OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 class WrongUsage(CurtsyError):
-    """The command was called in a way that makes no sense."""
+    """The arguments of the command are wrong."""
 
     code = "wrong_usage"
 
 
 class NotBuilt(CurtsyError):
-    """The command is named already, and comes later."""
+    """The command exists, but a later part of curtsy brings its function."""
 
     code = "not_built"
 
 
-def told(command: typer.Typer) -> None:
-    """Run the command line and end the process."""
+def run_command_line(command: typer.Typer) -> None:
+    """Runs the command line and ends the process."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that knows no umlauts shows a ?
-    sys.exit(_outcome(command))
+            stream.reconfigure(errors="replace")  # characters that the terminal lacks become ?
+    sys.exit(_exit_code(command))
 
 
-def _outcome(command: typer.Typer) -> int:
+def _exit_code(command: typer.Typer) -> int:
     try:
         code: int | None = command(prog_name="curtsy", standalone_mode=False)
         sys.stdout.flush()
     except WrongUsage as error:
-        return _tell(str(error), WRONG_USAGE)
+        return _report(str(error), WRONG_USAGE)
     except NotBuilt as error:
-        return _tell(str(error), NOT_BUILT)
+        return _report(str(error), NOT_BUILT)
     except CurtsyError as error:
-        return _tell(str(error), FAILED)
+        return _report(str(error), FAILED)
     except typer.TyperException as error:
-        return _tell(_of_arguments(error), WRONG_USAGE)
-    except KeyboardInterrupt:  # while completing; commands have ended by then
+        return _report(_usage_sentence(error), WRONG_USAGE)
+    except KeyboardInterrupt:  # during completion; commands have ended by then
         return INTERRUPTED
     except BrokenPipeError:
-        forget(sys.stdout)
-        return READER_GONE
+        discard(sys.stdout)
+        return OUTPUT_CLOSED
     except OSError as error:
         if error.errno not in OUTPUT_ERRORS:
             raise
-        forget(sys.stdout)
-        return _tell(str(CannotWrite("Standard output", error)), FAILED)
+        discard(sys.stdout)
+        return _report(str(CannotWrite("Standard output", error)), FAILED)
     return code or 0
 
 
-def _tell(sentence: str, code: int) -> int:
+def _report(sentence: str, code: int) -> int:
     note(f"curtsy: {sentence}")
     return code
 
 
-def _of_arguments(error: typer.TyperException) -> str:
-    """In one sentence, with the way to the command's help."""
-    said = " ".join(error.format_message().replace("Value error, ", "").split())
-    said = re.sub(r"\. Did you mean (.*)\?$", r" (is \1 meant?)", said)
+def _usage_sentence(error: typer.TyperException) -> str:
+    """Describes wrong arguments in one sentence that names the command's help."""
+    text = " ".join(error.format_message().replace("Value error, ", "").split())
+    text = re.sub(r"\. Did you mean (.*)\?$", r" (did you mean \1?)", text)
     context: typer.Context | None = getattr(error, "ctx", None)
     path = context.command_path if context else "curtsy"
-    return f"{said.rstrip('.')}: see `{path} --help`."
+    return f"{text.rstrip('.')}: see `{path} --help`."

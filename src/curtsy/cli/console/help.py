@@ -1,4 +1,4 @@
-"""Help that teaches: commands in groups, examples, and what exit codes mean."""
+"""The layout of help texts: commands in groups, examples, exit codes."""
 
 from collections import defaultdict
 from typing import Any
@@ -7,29 +7,31 @@ from typer.core import TyperCommand, TyperGroup
 
 from curtsy.cli.console.exit_codes import WRONG_USAGE
 from curtsy.cli.console.help_examples import EXAMPLES
-from curtsy.cli.console.output import say
+from curtsy.cli.console.output import echo
 
-WHOLE = 1000
-"""A first sentence is wrapped where it is long, and never cut."""
+UNCUT = 1000
+"""Longest first sentence: long ones wrap, none is cut."""
 EXIT_CODES = {
-    "0": "all is well, also after a stop in order",
-    "1": "an error, told in a sentence on stderr",
+    "0": "success; also a service that stopped on Ctrl-C or `curtsy stop`",
+    "1": "an error; a sentence on stderr describes it",
     "2": "wrong arguments",
-    "3, 4": "some pages failed, all did (scrape, submit --wait)",
+    "3, 4": "some pages failed, all pages failed (scrape, submit --wait)",
     "5": "not built yet (generate-report, export, discover)",
-    "130": "interrupted; what was done is kept",
-    "141": "who read the output went away, as `head` does",
+    "130": "interrupted; finished pages are stored",
+    "141": "the reader of the output, such as `head`, closed it",
 }
 
 
 class Command(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments by their names alone: what they are is said beside them."""
+        """Lists arguments by name, without their types."""
         records = [(p, p.get_help_record(ctx)) for p in self.get_params(ctx)]
-        told = [(p.param_type_name, record) for p, record in records if record]
+        known = [(p.param_type_name, record) for p, record in records if record]
         rows = {
-            "Arguments": [(n.split(" <")[0], said) for kind, (n, said) in told if kind != "option"],
-            "Options": [record for kind, record in told if kind == "option"],
+            "Arguments": [
+                (n.split(" <")[0], text) for kind, (n, text) in known if kind != "option"
+            ],
+            "Options": [record for kind, record in known if kind == "option"],
         }
         for heading, lines in rows.items():
             if lines:
@@ -42,9 +44,9 @@ class Command(TyperCommand):
 
 class Group(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Without a word, the help."""
+        """Shows the help where no command is given."""
         if not args and not ctx.resilient_parsing:
-            say(ctx.get_help())
+            echo(ctx.get_help())
             ctx.exit(WRONG_USAGE)
         return super().parse_args(ctx, args)
 
@@ -52,9 +54,9 @@ class Group(TyperGroup):
         groups: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         width = max(map(len, self.commands))
         for name, command in self.commands.items():
-            said = command.get_short_help_str(limit=WHOLE)
+            text = command.get_short_help_str(limit=UNCUT)
             heading = getattr(command, "rich_help_panel", None) or "Commands"
-            groups[heading].append((f"{name:<{width}}", said))
+            groups[heading].append((f"{name:<{width}}", text))
         for heading, rows in groups.items():
             with formatter.section(heading):
                 formatter.write_dl(rows)
@@ -74,5 +76,5 @@ def _show_examples(ctx: Any, formatter: Any) -> None:
 
 
 def _path(ctx: Any) -> str:
-    """`curtsy db check`, also when it was called as `python -m curtsy`."""
+    """The command's path, such as `curtsy db check`, also under `python -m curtsy`."""
     return "curtsy" if ctx.parent is None else f"{_path(ctx.parent)} {ctx.info_name}"

@@ -1,4 +1,4 @@
-"""Waiting until a job has ended, with progress."""
+"""Waits until a job has ended and shows its progress; warns where no process would run it."""
 
 import asyncio
 
@@ -7,27 +7,27 @@ from curtsy.cli.console.progress import progress
 from curtsy.client import ApiConnection, AsyncJob, Status
 
 
-async def until_ended(job: AsyncJob, total: int, *, quiet: bool = False) -> Status:
-    """How the job stands once nothing of it waits."""
-    with progress(total, quiet=quiet) as tells:
-        return await job.wait(progress=lambda now: tells(now.completed, now.failed, now.total))
+async def wait_with_progress(job: AsyncJob, total: int, *, quiet: bool = False) -> Status:
+    """Returns the job's status once it has ended."""
+    with progress(total, quiet=quiet) as update:
+        return await job.wait(progress=lambda now: update(now.completed, now.failed, now.total))
 
 
-async def watched(api: ApiConnection, job_id: str, total: int) -> Status:
-    """The same for one who may stop watching: the job goes on without."""
-    await warn_if_nobody_fetches(api)
+async def watch_job(api: ApiConnection, job_id: str, total: int) -> Status:
+    """Waits for a job; Ctrl-C ends the wait, not the job."""
+    await warn_without_worker(api)
     try:
-        return await until_ended(AsyncJob(api, job_id), total)
+        return await wait_with_progress(AsyncJob(api, job_id), total)
     except asyncio.CancelledError:
-        note(f"The job goes on; `curtsy status {job_id} --wait` watches it again.")
+        note(f"The job goes on; `curtsy status {job_id} --wait` shows its progress again.")
         raise
 
 
-async def warn_if_nobody_fetches(api: ApiConnection) -> None:
+async def warn_without_worker(api: ApiConnection) -> None:
     if not (await api.health())["workers"]:
         note("No worker is up, so nothing is fetched yet: `curtsy up` starts one.")
 
 
-async def warn_if_nobody_keeps_schedules(api: ApiConnection) -> None:
-    if not (await api.ask("GET", "/scheduler/status"))["data"]["schedulers"]:
-        note("No scheduler is up, so nothing comes at its time: `curtsy up` starts one.")
+async def warn_without_scheduler(api: ApiConnection) -> None:
+    if not (await api.request("GET", "/scheduler/status"))["data"]["schedulers"]:
+        note("No scheduler is up, so no schedule runs yet: `curtsy up` starts one.")

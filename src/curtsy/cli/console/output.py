@@ -1,4 +1,4 @@
-"""What a command says: results on standard output, everything else on stderr."""
+"""Writes results to standard output and notes to stderr."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import Any, TextIO
 import orjson
 import typer
 
-from curtsy.cli.console.exit_codes import FAILED, READER_GONE
+from curtsy.cli.console.exit_codes import FAILED, OUTPUT_CLOSED
 from curtsy.errors import CurtsyError
 
 
@@ -18,48 +18,48 @@ class CannotWrite(CurtsyError):
 
     def __init__(self, where: str, error: OSError) -> None:
         super().__init__(
-            f"{where} cannot be written ({error.strerror or error}): make room or write elsewhere, "
-            "and do it again; nothing that was fetched is lost."
+            f"{where} cannot be written ({error.strerror or error}): free space or write "
+            "elsewhere, then run the command again; nothing that was fetched is lost."
         )
 
 
-def say(text: str) -> None:
+def echo(text: str) -> None:
     write(sys.stdout, f"{text}\n", where="Standard output")
 
 
-def say_json(value: Any) -> None:
-    say(as_json(value, sys.stdout))
+def echo_json(value: Any) -> None:
+    echo(json_line(value, sys.stdout))
 
 
 def note(text: str) -> None:
-    """Beside the results; nobody is harmed if it cannot be said."""
+    """Prints a line on stderr; a stderr that cannot be written is ignored."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:
-        forget(sys.stderr)
+        discard(sys.stderr)
 
 
-def as_json(value: Any, to: TextIO) -> str:
-    """In one line; where not every character can be written, they are escaped."""
+def json_line(value: Any, to: TextIO) -> str:
+    """Returns one line of JSON; escapes non-ASCII characters unless `to` is UTF-8."""
     if to.encoding.lower().replace("-", "") == "utf8":
         return orjson.dumps(value).decode()
     return json.dumps(orjson.loads(orjson.dumps(value)))
 
 
 def write(to: TextIO, text: str, *, where: str) -> None:
-    """At once. A reader that went away ends the program, quietly."""
+    """Writes and flushes. A reader that closed the pipe ends the command without a message."""
     try:
         to.write(text)
         to.flush()
     except BrokenPipeError:
-        raise typer.Exit(READER_GONE) from None
+        raise typer.Exit(OUTPUT_CLOSED) from None
     except OSError as error:
-        forget(to)
+        discard(to)
         raise CannotWrite(where, error) from None
 
 
-def forget(stream: TextIO) -> None:
-    """What could not be written is not tried again when it is closed."""
+def discard(stream: TextIO) -> None:
+    """Redirects the stream to nowhere, so that closing it does not write again."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -67,7 +67,7 @@ def forget(stream: TextIO) -> None:
 
 
 def require_yes(question: str) -> None:
-    """Ends the command if the answer is anything else."""
+    """Asks the question on the terminal; ends the command unless the answer is yes."""
     try:
         agreed = typer.confirm(question, err=True)
     except typer.Abort:

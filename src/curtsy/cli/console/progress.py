@@ -1,4 +1,4 @@
-"""How far a command is, on stderr: something that moves on a terminal, a line elsewhere."""
+"""Shows progress on stderr: a bar or a spinner on a terminal, else a line now and then."""
 
 import sys
 import threading
@@ -21,36 +21,36 @@ from rich.progress import (
 from curtsy.cli.console.output import note
 
 LINE_EVERY_SECONDS = 5.0
-PATIENT_FOR_SECONDS = 1.0
+SPINNER_AFTER_SECONDS = 1.0
 
 
-class Tells(Protocol):
+class ProgressUpdate(Protocol):
     def __call__(self, done: int, failed: int, total: int | None = None) -> None:
-        """`total` where there are more by now: a crawl finds them as it goes."""
+        """`total` replaces the first total: a crawl finds more pages as it goes."""
 
 
 @contextmanager
-def progress(total: int, *, quiet: bool = False) -> Iterator[Tells]:
-    """Of pages: how many of all have ended."""
+def progress(total: int, *, quiet: bool = False) -> Iterator[ProgressUpdate]:
+    """Yields a function that shows how many of `total` pages have ended."""
     if quiet:
         yield lambda *_: None
     elif sys.stderr.isatty():
-        with _bar(total) as tells:
-            yield tells
+        with _bar(total) as update:
+            yield update
     else:
         yield _lines(total)
 
 
 @contextmanager
-def patience(doing: str | None) -> Iterator[None]:
-    """Says what takes so long, and for how long already; a moment needs no word."""
+def spinner(doing: str | None) -> Iterator[None]:
+    """Shows `doing` once it takes longer than a second, or than five without a terminal."""
     if doing is None:
         yield
         return
-    waiting = _moving(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    waiting = _transient(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     waiting.add_task(doing)
     on_terminal = sys.stderr.isatty()
-    after = PATIENT_FOR_SECONDS if on_terminal else LINE_EVERY_SECONDS
+    after = SPINNER_AFTER_SECONDS if on_terminal else LINE_EVERY_SECONDS
     alarm = threading.Timer(after, waiting.start if on_terminal else lambda: note(f"{doing} …"))
     alarm.daemon = True
     alarm.start()
@@ -64,34 +64,34 @@ def patience(doing: str | None) -> Iterator[None]:
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Tells]:
-    with _moving(
+def _bar(total: int) -> Iterator[ProgressUpdate]:
+    with _transient(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     ) as bar:
         task = bar.add_task("pages", total=total)
 
-        def tells(done: int, failed: int, total: int | None = None) -> None:
-            words = f"pages ({failed} failed)" if failed else "pages"
-            bar.update(task, completed=done + failed, description=words, total=total)
+        def update(done: int, failed: int, total: int | None = None) -> None:
+            text = f"pages ({failed} failed)" if failed else "pages"
+            bar.update(task, completed=done + failed, description=text, total=total)
 
-        yield tells
+        yield update
 
 
-def _moving(*columns: ProgressColumn) -> Progress:
-    """Gone when it ends; what goes to standard output meanwhile stays there."""
+def _transient(*columns: ProgressColumn) -> Progress:
+    """A progress display that vanishes at its end and leaves standard output alone."""
     return Progress(
         *columns, console=Console(stderr=True), transient=True, redirect_stdout=False,
         redirect_stderr=False,
     )  # fmt: skip
 
 
-def _lines(at_first: int) -> Tells:
-    said_at = time.monotonic()
+def _lines(first_total: int) -> ProgressUpdate:
+    printed_at = time.monotonic()
 
-    def tells(done: int, failed: int, total: int | None = None) -> None:
-        nonlocal said_at
-        if time.monotonic() - said_at >= LINE_EVERY_SECONDS:
-            said_at = time.monotonic()
-            note(f"{done + failed} of {total or at_first} pages, {failed} failed")
+    def update(done: int, failed: int, total: int | None = None) -> None:
+        nonlocal printed_at
+        if time.monotonic() - printed_at >= LINE_EVERY_SECONDS:
+            printed_at = time.monotonic()
+            note(f"{done + failed} of {total or first_total} pages, {failed} failed")
 
-    return tells
+    return update

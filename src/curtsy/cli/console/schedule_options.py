@@ -1,4 +1,4 @@
-"""What `curtsy schedules add` and `edit` may say, as options and as the API's words."""
+"""The options of `curtsy schedules add` and `edit`, and their translation to the API's fields."""
 
 import json
 from pathlib import Path
@@ -8,46 +8,58 @@ import typer
 
 from curtsy.cli.console.errors import WrongUsage
 from curtsy.cli.console.text import in_utf8, minutes_of
-from curtsy.cli.console.url_arguments import given, text_of
+from curtsy.cli.console.url_arguments import read_text, read_urls
 from curtsy.errors import BadRequest
 
 CronLine = Annotated[
     str | None,
     typer.Option(
         "--cron", metavar="LINE",
-        help="Minute, hour, day, month, weekday, as '0 9 * * MON-FRI'; or @hourly, @daily, …",
+        help="Minute, hour, day, month and weekday, such as '0 9 * * MON-FRI'; or @hourly, "
+        "@daily, @weekly, @monthly, @yearly.",
     ),
 ]  # fmt: skip
 EverySpan = Annotated[
     str | None,
-    typer.Option("--every", metavar="SPAN", help="As 90m, 2h or 1d; a plain number is minutes."),
+    typer.Option(
+        "--every",
+        metavar="SPAN",
+        help="Interval, such as 90m, 2h or 1d; a plain number is minutes.",
+    ),
 ]
 AtMoment = Annotated[
-    str | None, typer.Option("--at", metavar="MOMENT", help="Once, as 2026-12-01T09:00:00Z.")
+    str | None,
+    typer.Option("--at", metavar="MOMENT", help="Run once, at 2026-12-01T09:00:00Z for example."),
 ]
 Timezone = Annotated[
     str | None,
-    typer.Option(metavar="ZONE", help="In which --cron is meant, as Europe/Berlin; else UTC."),
+    typer.Option(
+        metavar="ZONE", help="Time zone of --cron, such as Europe/Berlin; UTC by default."
+    ),
 ]
 OverlapWord = Annotated[
     str | None,
     typer.Option(
         "--overlap", metavar="WORD",
-        help="If the run before still goes on: skip, queue_one, cancel_running or allow.",
+        help="If the previous run still goes on: skip, queue_one, cancel_running or allow.",
     ),
 ]  # fmt: skip
 CatchUpWord = Annotated[
     str | None,
     typer.Option(
         "--catch-up", metavar="WORD",
-        help="What nobody fired in time is made up for: latest, none or all.",
+        help="Which missed slots to catch up: latest, none or all.",
     ),
 ]  # fmt: skip
 CatchUpWithin = Annotated[
     str | None,
-    typer.Option("--catch-up-within", metavar="SPAN", help="Unless it is older; a day at first."),
+    typer.Option(
+        "--catch-up-within",
+        metavar="SPAN",
+        help="Do not catch up slots older than this; a day by default.",
+    ),
 ]
-NotBefore = Annotated[str | None, typer.Option(metavar="MOMENT", help="No slot before this one.")]
+NotBefore = Annotated[str | None, typer.Option(metavar="MOMENT", help="Earliest slot.")]
 AfterEnd = Annotated[
     bool | None,
     typer.Option("--after-end/--by-the-clock", show_default=False,
@@ -56,109 +68,122 @@ AfterEnd = Annotated[
 Jitter = Annotated[
     bool | None,
     typer.Option("--jitter/--no-jitter", show_default=False,
-                 help="Move the slots of --every by up to a tenth, or not."),
+                 help="Move each slot of --every at random by up to a tenth, or not."),
 ]  # fmt: skip
 Fetch = Annotated[str | None, typer.Option(metavar="URL", help="Fetch this page.")]
 CrawlFrom = Annotated[
     list[str] | None,
-    typer.Option("--crawl", metavar="URL", help="Follow links from here; may be repeated."),
+    typer.Option("--crawl", metavar="URL", help="Follow links from this page; may be repeated."),
 ]
 Spider = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of --crawl: article or raw; else article.")
+    str | None,
+    typer.Option(metavar="NAME", help="Scraper of --crawl: article or raw; article by default."),
 ]
 Depth = Annotated[
-    int | None, typer.Option(metavar="N", help="Of --crawl: how many links away; else 1.")
+    int | None,
+    typer.Option(metavar="N", help="How many links deep --crawl follows; 1 by default."),
 ]
-MaxPages = Annotated[int | None, typer.Option(metavar="N", help="Of --crawl: in all.")]
+MaxPages = Annotated[
+    int | None, typer.Option(metavar="N", help="Maximum number of pages of --crawl.")
+]
 Articles = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Fetch these articles; a URL a line, as `curtsy submit -f`."),
+    typer.Option(
+        metavar="FILE",
+        help="Fetch the articles of this file, one URL per line, like `curtsy submit -f`.",
+    ),
 ]
 DutyName = Annotated[
     str | None,
-    typer.Option("--duty", metavar="NAME", help="Do this for curtsy itself, as cleanup."),
+    typer.Option(
+        "--duty",
+        metavar="NAME",
+        help="Run a maintenance task of curtsy, such as cleanup or dead_letters.",
+    ),
 ]
 PayloadFile = Annotated[
     Path | None,
-    typer.Option("--payload", metavar="FILE", help="Anything that the API takes, as JSON."),
+    typer.Option(
+        "--payload", metavar="FILE", help="JSON file with any payload that the API accepts."
+    ),
 ]
 
 Body = dict[str, Any]
 
 
-def terms(
+def rule_fields(
     *, cron: str | None, every: str | None, at: str | None, timezone: str | None,
     overlap: str | None, catch_up: str | None, catch_up_within: str | None,
     not_before: str | None, after_end: bool | None, jitter: bool | None,
 ) -> Body:  # fmt: skip
-    """When, and what if something is in the way: as far as it was said."""
+    """The API's fields of the given options: when, overlap and catch-up."""
     if sum(one is not None for one in (cron, every, at)) > 1:
-        raise WrongUsage("Of --cron, --every and --at a schedule has one.")
-    said: Body = {
+        raise WrongUsage("Give only one of --cron, --every and --at.")
+    fields: Body = {
         "cron": _text(cron), "at": _text(at), "timezone": _text(timezone),
         "every_minutes": None if every is None else minutes_of(every, "--every"),
         "overlap": _word(overlap), "catch_up": _word(catch_up), "not_before": _text(not_before),
         "after_end": after_end, "jitter": jitter,
     }  # fmt: skip
     if catch_up_within is not None:
-        said["catch_up_minutes"] = minutes_of(catch_up_within, "--catch-up-within")
-    return {name: value for name, value in said.items() if value is not None}
+        fields["catch_up_minutes"] = minutes_of(catch_up_within, "--catch-up-within")
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def crawl_terms(spider: str | None, depth: int | None, max_pages: int | None) -> Body:
-    said: Body = {"spider": _text(spider), "depth": depth,
+def crawl_fields(spider: str | None, depth: int | None, max_pages: int | None) -> Body:
+    fields: Body = {"spider": _text(spider), "depth": depth,
                   "params": None if max_pages is None else {"max_pages": max_pages}}  # fmt: skip
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def payload(
-    *, fetch: str | None, crawl: list[str] | None, crawl_says: Body, articles: Path | None,
+    *, fetch: str | None, crawl: list[str] | None, crawl_options: Body, articles: Path | None,
     duty: str | None, file: Path | None,
 ) -> Body | None:  # fmt: skip
-    """What it does, if that was said at all."""
-    ways = [bool(way) for way in (fetch, crawl, articles, duty, file)]
-    if sum(ways) > 1:
-        raise WrongUsage(
-            "Of --fetch, --crawl, --articles, --duty and --payload a schedule has one."
-        )
+    """The payload that the options describe; None where they describe none."""
+    chosen = [bool(option) for option in (fetch, crawl, articles, duty, file)]
+    if sum(chosen) > 1:
+        raise WrongUsage("Give only one of --fetch, --crawl, --articles, --duty and --payload.")
     if fetch:
-        [page] = given([fetch], None)
+        [page] = read_urls([fetch], None)
         return {"fetch": {"url": page}}
     if crawl:
-        return {"crawl": {"spider": "article", "start_urls": given(crawl, None), "depth": 1}
-                | crawl_says}  # fmt: skip
+        return {"crawl": {"spider": "article", "start_urls": read_urls(crawl, None), "depth": 1}
+                | crawl_options}  # fmt: skip
     if articles:
-        found = [{"url": url} for url in given(None, articles)]
+        found = [{"url": url} for url in read_urls(None, articles)]
         return {"articles": {"articles": found}}
     if duty:
         return {"duty": in_utf8(duty)}
     return _read(file) if file else None
 
 
-def changed_crawl(before: Body, says: Body) -> Body:
-    """The payload of a crawl with what is said of it now."""
+def changed_crawl(before: Body, crawl_options: Body) -> Body:
+    """The payload `before`, a crawl, with the given options changed."""
     if "crawl" not in before:
-        raise WrongUsage("--spider, --depth and --max-pages say more of a crawl; this is none.")
+        raise WrongUsage(
+            "--spider, --depth and --max-pages are for a crawl; this schedule is not one."
+        )
     crawl = before["crawl"]
-    params = crawl.get("params", {}) | says.get("params", {})
-    return {"crawl": crawl | says | ({"params": params} if params else {})}
+    params = crawl.get("params", {}) | crawl_options.get("params", {})
+    return {"crawl": crawl | crawl_options | ({"params": params} if params else {})}
 
 
 def _read(file: Path) -> Body:
     try:
-        found = json.loads(text_of(file))
+        found = json.loads(read_text(file))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         example = '{"fetch": {"url": "https://example.com/"}}'
-        raise BadRequest([f"{file} holds no payload in JSON, as {example} would be."])
+        raise BadRequest([f"{file} is not a JSON payload, such as {example}."])
     return found
 
 
-def _text(said: str | None) -> str | None:
-    return None if said is None else in_utf8(said)
+def _text(option: str | None) -> str | None:
+    return None if option is None else in_utf8(option)
 
 
-def _word(said: str | None) -> str | None:
-    """`queue-one` is meant just so."""
-    return None if said is None else in_utf8(said).replace("-", "_")
+def _word(option: str | None) -> str | None:
+    """Takes `queue-one` for `queue_one`."""
+    return None if option is None else in_utf8(option).replace("-", "_")

@@ -1,4 +1,4 @@
-"""What `curtsy sources set` may say of a source, as options and as the API's words."""
+"""The options of `curtsy sources set`, and their translation to the API's fields."""
 
 import re
 from typing import Annotated, Any, Literal
@@ -10,60 +10,78 @@ from curtsy.cli.console.text import in_utf8
 
 Hosts = Annotated[
     str | None,
-    typer.Option(metavar="LIST", help="They share its budget, as a.com,b.com; others leave it."),
+    typer.Option(
+        metavar="LIST", help="Hosts that share the budget, such as a.com,b.com; replaces the list."
+    ),
 ]
 PerHour = Annotated[
-    int | None, typer.Option(metavar="N", help="Requests in any hour, no more than this.")
+    int | None, typer.Option(metavar="N", help="Maximum of requests in any 60 minutes.")
 ]
 Burst = Annotated[
     int | None,
-    typer.Option(metavar="N", help="So many may follow each other before they are spread."),
+    typer.Option(metavar="N", help="Requests in a row before the rest is spread over the hour."),
 ]
 MinDelay = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Between the starts of two requests.")
+    float | None,
+    typer.Option(metavar="SECONDS", help="Minimum time between the starts of two requests."),
 ]
 MaxDelay = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Each delay is random up to this.")
+    float | None,
+    typer.Option(metavar="SECONDS", help="Each delay is random between --min-delay and this."),
 ]
-Concurrency = Annotated[int | None, typer.Option(metavar="N", help="Requests open at once.")]
+Concurrency = Annotated[int | None, typer.Option(metavar="N", help="Maximum of open requests.")]
 HoursOption = Annotated[
     str | None,
-    typer.Option("--hours", metavar="FROM-TO", help="Respectful hours, as 9-17 or 22:30-6."),
+    typer.Option("--hours", metavar="FROM-TO", help="Respectful hours, such as 9-17 or 22:30-6."),
 ]
 Timezone = Annotated[
-    str | None, typer.Option(metavar="ZONE", help="Of these hours, as Europe/London; else UTC.")
+    str | None,
+    typer.Option(
+        metavar="ZONE", help="Time zone of --hours, such as Europe/London; UTC by default."
+    ),
 ]
 Slowdown = Annotated[
     float | None,
-    typer.Option(metavar="TIMES", help="In these hours every delay is so many times as long."),
+    typer.Option(metavar="TIMES", help="Multiply every delay by this during --hours."),
 ]
-Closed = Annotated[bool, typer.Option("--closed", help="In these hours nothing is asked.")]
+Closed = Annotated[bool, typer.Option("--closed", help="Send no requests during --hours.")]
 Retries = Annotated[
-    int | None, typer.Option("--max-retries", metavar="N", help="Further tries of a page.")
+    int | None, typer.Option("--max-retries", metavar="N", help="Retries of a failed page.")
 ]
-Timeout = Annotated[float | None, typer.Option(metavar="SECONDS", help="For a whole attempt.")]
+Timeout = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="Time limit of one attempt.")
+]
 Robots = Annotated[
     Literal["obey", "ignore"] | None,
-    typer.Option(metavar="WORD", help="What robots.txt says: obey or ignore."),
+    typer.Option(metavar="WORD", help="Whether to obey or ignore robots.txt."),
 ]
 UserAgent = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Sent to this source; say how to reach you.")
+    str | None,
+    typer.Option(metavar="TEXT", help="User agent for this source; say in it how to reach you."),
 ]
 Header = Annotated[
     list[str] | None,
-    typer.Option(metavar="LINE", help="Sent to it, as 'Accept-Language: de'; may be repeated."),
+    typer.Option(
+        metavar="LINE", help="Header to send, such as 'Accept-Language: de'; may be repeated."
+    ),
 ]
 ProxyOption = Annotated[
-    str | None, typer.Option("--proxy", metavar="URL", help="As http://user:password@host:port.")
+    str | None,
+    typer.Option("--proxy", metavar="URL", help="Proxy, such as http://user:password@host:port."),
 ]
 Enabled = Annotated[
     bool | None,
-    typer.Option("--enabled/--disabled", show_default=False, help="Whether to ask it at all."),
+    typer.Option(
+        "--enabled/--disabled",
+        show_default=False,
+        help="Whether to send requests to this source at all.",
+    ),
 ]
 Reset = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="OPTION", help="Back to the default, as min-delay or hours; may be repeated."
+        metavar="OPTION",
+        help="Option to set back to its default, such as min-delay; may be repeated.",
     ),
 ]
 
@@ -74,23 +92,23 @@ FIELDS = {
     "timeout": "timeout", "robots": "robots", "user-agent": "user_agent", "header": "headers",
     "proxy": "proxy",
 }  # fmt: skip
-"""What each option is called in the API, of those that have a default to go back to."""
+"""The API's field of each option that has a default."""
 _HOURS = re.compile(r"([0-9:]+)\s*-\s*([0-9:]+)")
 
 
-def changes(given: dict[str, Any], reset: list[str]) -> dict[str, Any]:
-    """The body of a PATCH: what was given, and null for what goes back to its default."""
-    said = {name: value for name, value in given.items() if value is not None}
+def patch_body(given: dict[str, Any], reset: list[str]) -> dict[str, Any]:
+    """The body of a PATCH: the given values, and null for fields to set back to their default."""
+    body = {name: value for name, value in given.items() if value is not None}
     for word in reset:
         field = FIELDS.get(word.removeprefix("--"))
         if field is None:
             raise WrongUsage(f"--reset takes {', '.join(FIELDS)}; not {word!r}.")
-        if field in said:
+        if field in body:
             raise WrongUsage(f"--{word} is both given and reset.")
-        said[field] = None
-    if not said:
-        raise WrongUsage("Say what is to change: see `curtsy sources set --help`.")
-    return said
+        body[field] = None
+    if not body:
+        raise WrongUsage("Give at least one option to change: see `curtsy sources set --help`.")
+    return body
 
 
 def hours_from(
@@ -98,16 +116,16 @@ def hours_from(
 ) -> dict[str, Any] | None:
     if hours is None:
         if timezone or slowdown is not None or closed:
-            raise WrongUsage("--timezone, --slowdown and --closed say more of --hours: give it.")
+            raise WrongUsage("--timezone, --slowdown and --closed need --hours.")
         return None
     span = _HOURS.fullmatch(hours.strip())
     if span is None:
-        raise WrongUsage(f"--hours is {hours!r}: give two times of day, as 9-17 or 22:30-6.")
+        raise WrongUsage(f"--hours is {hours!r}: give two times of day, such as 9-17 or 22:30-6.")
     if closed == (slowdown is not None):
         raise WrongUsage("--hours needs one of --slowdown and --closed.")
-    how = {"closed": True} if closed else {"slowdown": slowdown}
+    effect = {"closed": True} if closed else {"slowdown": slowdown}
     start, end = (int(t) if t.isdecimal() else t for t in span.groups())
-    return {"start": start, "end": end, "timezone": timezone or "UTC"} | how
+    return {"start": start, "end": end, "timezone": timezone or "UTC"} | effect
 
 
 def headers_from(lines: list[str] | None) -> dict[str, str] | None:
@@ -115,7 +133,7 @@ def headers_from(lines: list[str] | None) -> dict[str, str] | None:
         return None
     pairs = [in_utf8(line).partition(":") for line in lines]
     if not all(colon for _name, colon, _value in pairs):
-        raise WrongUsage("A --header is a name and a value, as 'Accept-Language: de'.")
+        raise WrongUsage("A --header is a name and a value, such as 'Accept-Language: de'.")
     return {name.strip(): value.strip() for name, _colon, value in pairs}
 
 

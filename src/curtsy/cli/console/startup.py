@@ -1,4 +1,4 @@
-"""What every command does first: settings, log lines, a loop."""
+"""Loads the settings, configures the log, and runs a command's coroutine."""
 
 import asyncio
 import os
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from curtsy.cli.console.progress import patience
+from curtsy.cli.console.progress import spinner
 from curtsy.errors import BadSetting, CurtsyError
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 def settings_for(**flags: Any) -> "Settings":
-    """The settings, with log lines already going where they say.
+    """Loads the settings and configures the log as they say.
 
-    What they and the engine need is imported where it is used, here as in the commands: it takes
-    a second, and neither help nor completion nor --url has any use for it.
+    Imports are local here and in the commands, because importing the settings and the engine takes
+    a second, which help, completion and --url do not need.
     """
     from curtsy import logs
     from curtsy.config import load
@@ -41,12 +41,13 @@ def settings_for(**flags: Any) -> "Settings":
 
 
 def run(work: Coroutine[Any, Any, T], *, doing: str | None = None) -> T:
-    """On the fastest loop there is; several errors of ours at once are told by the first.
+    """Runs a coroutine to its end, on uvloop where there is one.
 
-    `doing` is shown if it takes longer than a moment.
+    Raises the first error of a group that has only `CurtsyError`s. Shows `doing` if the work takes
+    long.
     """
     try:
-        with patience(doing):
+        with spinner(doing):
             return _loop(work)
     except BaseExceptionGroup as group:
         ours, others = group.split(CurtsyError)

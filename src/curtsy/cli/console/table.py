@@ -1,4 +1,4 @@
-"""Rows under headings, in columns that fit the terminal; nothing is cut where nobody looks."""
+"""Formats rows as columns that fit the terminal; without a terminal nothing is cut."""
 
 import shutil
 import sys
@@ -8,14 +8,14 @@ from rich.cells import cell_len, set_cell_size
 
 from curtsy.cli.console.text import one_line
 
-LEAST = 10
-"""No column is made narrower than this."""
+MIN_COLUMN_WIDTH = 10
+"""Narrowest width of a column that is cut."""
 
 Rows = Sequence[Sequence[str]]
 
 
 def table(headings: Sequence[str], rows: Rows, *, cut: Sequence[str] = ()) -> list[str]:
-    """Cells under the headings in `cut` may lose their ends for lack of room."""
+    """Formats rows under headings; only cells of the columns in `cut` are cut to fit."""
     if not rows:
         return ["  none"]
     clean = [[one_line(cell) for cell in row] for row in rows]
@@ -29,7 +29,7 @@ def table(headings: Sequence[str], rows: Rows, *, cut: Sequence[str] = ()) -> li
 
 
 def facts(found: Mapping[str, object]) -> list[str]:
-    """A line for each that is known."""
+    """One line for each fact that is not None."""
     known = {name.replace("_", " ").capitalize(): value for name, value in found.items()
              if value is not None}  # fmt: skip
     width = max(map(len, known))
@@ -37,10 +37,10 @@ def facts(found: Mapping[str, object]) -> list[str]:
 
 
 def _narrowed(widths: list[int], cut: Sequence[int], room: int) -> bool:
-    """Take from the widest that may be cut until all fit; false if they cannot."""
+    """Narrows the widest columns that may be cut until all fit; False if they cannot."""
     while sum(widths) + 2 * len(widths) > room:
         widest = max(cut, key=widths.__getitem__, default=None)
-        if widest is None or widths[widest] <= LEAST:
+        if widest is None or widths[widest] <= MIN_COLUMN_WIDTH:
             return False
         widths[widest] -= 1
     return True
@@ -57,7 +57,7 @@ def _cell(text: str, width: int) -> str:
 
 
 def _records(headings: Sequence[str], rows: Rows) -> list[str]:
-    """For narrow terminals: one under the other."""
+    """Formats each row as lines of heading and cell, for narrow terminals."""
     width = max(map(len, headings))
     lines = [
         f"  {heading:<{width}}  {cell}".rstrip()

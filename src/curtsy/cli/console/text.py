@@ -1,4 +1,4 @@
-"""Numbers and foreign text, as they are put into sentences and tables."""
+"""Formats numbers, times and foreign text for sentences and tables; parses spans of time."""
 
 import re
 import shutil
@@ -15,27 +15,27 @@ def counted(number: int, noun: str, *, capped: bool = False) -> str:
 
 
 def one_line(text: str) -> str:
-    """What came from elsewhere, without anything that a terminal would obey."""
+    """Replaces control characters, which a terminal would obey, in text from elsewhere."""
     return _CONTROL.sub(" ", text).strip()
 
 
-def moment(instant: str) -> str:
-    """An RFC 3339 instant of the API, to the minute: for eyes."""
+def to_minute(instant: str) -> str:
+    """Formats an RFC 3339 instant of the API to the minute."""
     return f"{instant[:16].replace('T', ' ')}Z"
 
 
-def second(instant: str) -> str:
-    """The same, to the second."""
+def to_second(instant: str) -> str:
+    """Formats an RFC 3339 instant of the API to the second."""
     return f"{instant[:19].replace('T', ' ')}Z"
 
 
 def in_utf8(text: str) -> str:
-    """An argument as typed; bytes that are no UTF-8 become question marks, and nothing breaks."""
+    """An argument as typed, with replacement characters for bytes that are not UTF-8."""
     return text.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def as_called() -> str:
-    """How this program is called in this folder: as it was, where `curtsy` alone is not found."""
+def program_name() -> str:
+    """How to call this program from here: `curtsy` if it is on the path, else as it was called."""
     if shutil.which("curtsy"):
         return "curtsy"
     called = sys.argv[0]
@@ -47,19 +47,19 @@ _SPAN = re.compile(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m(?:in)?)?")
 
 
 def minutes_of(text: str, option: str) -> int:
-    """Of `90m`, `2h`, `1d`, `1d12h`, or a number of minutes."""
-    said = "".join(text.lower().split())
-    if said.isdecimal() and said.isascii() and len(said) < 10:
-        return int(said)
-    span = _SPAN.fullmatch(said)
-    if not said or span is None:
-        raise WrongUsage(f"{option} is {text!r}: give a span, as 90m, 2h, 1d or 1d12h.")
+    """Parses `90m`, `2h`, `1d`, `1d12h` or a number of minutes."""
+    typed = "".join(text.lower().split())
+    if typed.isdecimal() and typed.isascii() and len(typed) < 10:
+        return int(typed)
+    span = _SPAN.fullmatch(typed)
+    if not typed or span is None:
+        raise WrongUsage(f"{option} is {text!r}: give a span such as 90m, 2h, 1d or 1d12h.")
     days, hours, minutes = (int(part or 0) for part in span.groups())
     return (days * 24 + hours) * 60 + minutes
 
 
 def span(seconds: float) -> str:
-    """Roughly, in one unit."""
+    """Formats a duration roughly, in one unit."""
     if seconds < 2 * MINUTE:
         return f"{max(0, round(seconds))} s"
     for unit, name, until in ((MINUTE, "min", 2 * HOUR), (HOUR, "h", 2 * DAY)):

@@ -1,4 +1,4 @@
-"""URLs as they are given to a command: as words, in a file, or on standard input."""
+"""Reads the URLs of a command: from arguments, a file or standard input."""
 
 import sys
 from pathlib import Path
@@ -14,62 +14,62 @@ from curtsy.model.urls import BadUrl, canonical
 
 Urls = Annotated[
     list[str] | None,
-    typer.Argument(metavar="URL", show_default=False, help="Pages, as https://example.com/."),
+    typer.Argument(metavar="URL", show_default=False, help="Pages, such as https://example.com/."),
 ]
 File = Annotated[
     Path | None,
     typer.Option(
         "--file", "-f", metavar="FILE",
-        help="URLs from this file, one a line; # begins a comment; - is standard input.",
+        help="Read URLs from this file, one per line; # begins a comment; - is standard input.",
     ),
 ]  # fmt: skip
 PROBLEMS_SHOWN = 3
 STDIN = Path("-")
 
 
-def given(urls: list[str] | None, file: Path | None) -> list[str]:
-    """All of them, each once; empty lines and lines that begin with # are left out."""
+def read_urls(urls: list[str] | None, file: Path | None) -> list[str]:
+    """Returns every URL once; skips empty lines and lines that begin with #."""
     found = [("", url) for url in urls or []]
     if file is not None:
-        lines = enumerate(text_of(file).splitlines(), 1)
+        lines = enumerate(read_text(file).splitlines(), 1)
         stripped = [(f"{file} line {number}: ", line.strip()) for number, line in lines]
         found += [(at, line) for at, line in stripped if line and not line.startswith("#")]
     if not found:
-        raise WrongUsage("There are no URLs: give some as arguments, or a file with --file.")
-    kept: dict[str, str] = {}
+        raise WrongUsage("There are no URLs: give them as arguments, or in a file with --file.")
+    pages: dict[str, str] = {}
     problems = []
     for at, url in found:
         try:
-            kept.setdefault(_page(url), url)
+            pages.setdefault(_page(url), url)
         except BadUrl as bad:
             problems.append(f"{at}{_shown(url)} {bad}{_hint(url)}")
     if problems:
         more = len(problems) - PROBLEMS_SHOWN
-        said = "; ".join(problems[:PROBLEMS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
-        raise BadRequest([f"{said}."])
-    return list(kept.values())
+        text = "; ".join(problems[:PROBLEMS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+        raise BadRequest([f"{text}."])
+    return list(pages.values())
 
 
-def text_of(file: Path) -> str:
-    """Windows may have put a mark at its beginning."""
+def read_text(file: Path) -> str:
+    """Reads a UTF-8 file, with or without a byte order mark."""
     try:
         if file != STDIN:
             return file.read_text(encoding="utf-8-sig")
         if sys.stdin.isatty():
-            note("Type URLs, one a line; Ctrl-D ends them.")
+            note("Type one URL per line; Ctrl-D ends the list.")
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except OSError as error:
         raise BadRequest([f"{file} cannot be read ({error.strerror or error})."]) from None
     except UnicodeDecodeError:
         raise BadRequest(
-            [f"{file} is no text in UTF-8: save it as UTF-8, one URL a line."]
+            [f"{file} is not UTF-8 text: save it as UTF-8, one URL per line."]
         ) from None
 
 
 def _page(url: str) -> str:
-    """What makes it the same page."""
+    """The canonical URL, which is the same for the same page."""
     if not url.isascii() and in_utf8(url) != url:
-        raise BadUrl("is no text in UTF-8")
+        raise BadUrl("is not UTF-8 text")
     return canonical(url).text
 
 
@@ -79,9 +79,9 @@ def _shown(url: str) -> str:
 
 
 def _hint(url: str) -> str:
-    """Most forget only the beginning."""
+    """Suggests https:// where only that is missing."""
     try:
         _page(f"https://{url}")
     except BadUrl:
         return ""
-    return "" if "://" in url or "." not in url else f" (is https://{url} meant?)"
+    return "" if "://" in url or "." not in url else f" (did you mean https://{url}?)"

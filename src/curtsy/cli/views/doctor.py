@@ -1,4 +1,4 @@
-"""What the doctor found, for eyes and for programs."""
+"""Formats the diagnosis of `curtsy doctor`, as text and as JSON."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ SOURCE_HEADINGS = ("name", "owner", "ready", "next fetch", "failures", "crashes"
 
 
 def plain(found: "Diagnosis") -> dict[str, Any]:
-    """For JSON: instants in RFC 3339."""
+    """The diagnosis for JSON, with instants in RFC 3339."""
     rows = dataclasses.asdict(found)
     for row in (rows, *rows["workers"], *rows["sources"]):
         for name in INSTANTS:
@@ -50,12 +50,12 @@ def page(schema: str, found: "Diagnosis") -> str:
 
 
 def _advice(found: "Diagnosis") -> list[str]:
-    """What to do about it, where something is to be done."""
+    """Commands that help, where something is wrong."""
     advice = []
     if found.pending_visits.number and not any(worker.alive for worker in found.workers):
         advice.append("Pages wait and no worker is up: `curtsy up` or `curtsy worker` starts one.")
     if found.dead_letters.number:
-        advice.append("`curtsy dead-letters` shows which pages were given up, and why.")
+        advice.append("`curtsy dead-letters` shows which pages curtsy gave up on, and why.")
     return ["", *advice] if advice else []
 
 
@@ -72,7 +72,7 @@ def _source_row(source: "Source", now: int) -> tuple[str, ...]:
 
 
 def _away(instant: int | None, now: int) -> str:
-    """How far off, for eyes: `in 3.2 s`, `12 s ago`."""
+    """The distance from now, such as `in 3.2 s` or `12 s ago`."""
     if instant is None:
         return "-"
     seconds = abs(instant - now) / 1000

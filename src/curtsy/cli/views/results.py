@@ -1,4 +1,4 @@
-"""A job's results, written as they are read; what failed is told afterwards."""
+"""Writes a job's results as text, Markdown or lines of JSON, and collects its failures."""
 
 import re
 import shutil
@@ -14,8 +14,8 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.output import as_json, write
-from curtsy.cli.console.progress import Tells
+from curtsy.cli.console.output import json_line, write
+from curtsy.cli.console.progress import ProgressUpdate
 from curtsy.cli.console.text import one_line
 from curtsy.client import AsyncJob
 from curtsy.errors import BadRequest
@@ -28,7 +28,7 @@ class Form(StrEnum):
 
 
 class Writer:
-    """Writes results one after the other."""
+    """Writes results one after the other to a file or standard output."""
 
     def __init__(self, form: Form, to: TextIO, where: Path | None) -> None:
         self.form = form
@@ -39,11 +39,11 @@ class Writer:
 
     def write(self, result: dict[str, Any]) -> None:
         if self.form is Form.JSON or is_record(result):
-            text = as_json(result, self._to)
+            text = json_line(result, self._to)
         elif "error" in result:
             return
         else:
-            shown = _OBEYED.sub("", self._shown(result))
+            shown = _CONTROL_CHARACTERS.sub("", self._shown(result))
             text = f"{RULE if self._written else ''}{shown}"
         write(self._to, f"{text}\n", where=self._where)
         self._written += 1
@@ -57,7 +57,7 @@ class Writer:
         return f"{title}\n{line}\n\n{self._wrapped(result['content'])}"
 
     def _wrapped(self, content: str) -> str:
-        """On a terminal, between words; in a file a paragraph stays a line."""
+        """Wraps text between words on a terminal; elsewhere a paragraph stays one line."""
         if self._width is None:
             return content
         return "\n".join(
@@ -71,12 +71,12 @@ class Written:
     done: int = 0
     failed: int = 0
     cancelled: int = 0
-    """Never tried, so neither results nor failures: they are left out."""
+    """Pages that were never tried; they count neither as results nor as failures."""
     failures: list[str] = field(default_factory=list)
-    """For people. Lines of JSON hold them already."""
+    """A line for each failure; empty for JSON, which contains the failures itself."""
 
 
-async def write_all(job: AsyncJob, writer: Writer, tells: Tells) -> Written:
+async def write_all(job: AsyncJob, writer: Writer, update: ProgressUpdate) -> Written:
     written = Written()
     async for found in job.results():
         if not is_record(found) and found.get("kind") == "cancelled":
@@ -89,15 +89,15 @@ async def write_all(job: AsyncJob, writer: Writer, tells: Tells) -> Written:
             written.failed += 1
             if writer.form is not Form.JSON:
                 written.failures.append(f"{one_line(found['url'])}: {found['error']}")
-        tells(written.done, written.failed)
+        update(written.done, written.failed)
     return written
 
 
 RULE = "\n\n" + "-" * 72 + "\n\n"
 WIDEST = 100
-"""Longer lines are hard to read, however wide the terminal is."""
-_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What a terminal obeys; line ends and tabs are harmless."""
+"""Widest line on a terminal, for readability."""
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters that a terminal would obey; line ends and tabs are harmless."""
 
 
 ENDINGS = {".jsonl": Form.JSON, ".ndjson": Form.JSON, ".json": Form.JSON, ".md": Form.MARKDOWN}
@@ -106,17 +106,17 @@ Out = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Write them to this file; .jsonl and .md also choose the format.",
+        help="Write results to this file; .jsonl and .md also choose the format.",
     ),
 ]
 Format = Annotated[
     Form | None,
-    typer.Option("--format", metavar="FORMAT", help="text, markdown or json (a line for each)."),
+    typer.Option("--format", metavar="FORMAT", help="text, markdown or json (one line per page)."),
 ]
-AsLines = Annotated[bool, typer.Option("--json", help="For programs: the same as --format json.")]
+AsLines = Annotated[bool, typer.Option("--json", help="The same as --format json, for programs.")]
 
 
-def form_for(chosen: Form | None, out: Path | None, *, as_lines: bool) -> Form:
+def choose_form(chosen: Form | None, out: Path | None, *, as_lines: bool) -> Form:
     if as_lines:
         if chosen not in (None, Form.JSON):
             raise WrongUsage(f"--json and --format {chosen} exclude each other.")
@@ -127,8 +127,8 @@ def form_for(chosen: Form | None, out: Path | None, *, as_lines: bool) -> Form:
 
 
 @contextmanager
-def written_to(out: Path | None) -> Iterator[TextIO]:
-    """A file, which stays as it was until the new one is complete; or standard output."""
+def open_output(out: Path | None) -> Iterator[TextIO]:
+    """Yields standard output, or a file that replaces `out` once it is complete."""
     if out is None:
         yield sys.stdout
         return
@@ -150,5 +150,5 @@ def written_to(out: Path | None) -> Iterator[TextIO]:
 
 
 def is_record(result: dict[str, Any]) -> bool:
-    """Of a run of a site: whatever its fields are called, it is no page, and has no text."""
+    """True for a record of a site's run, which has fields of its own instead of a text."""
     return "_key" in result

@@ -1,24 +1,24 @@
-"""A schedule in words and columns: when, what it does, what comes, and what came of it."""
+"""Formats schedules: the list, and the page of one with its next and last runs."""
 
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, one_line, second, span
+from curtsy.cli.console.text import counted, one_line, span, to_second
 
 Schedule = dict[str, Any]
 STATES = {"waiting": "on", "paused": "paused", "done": "done"}
 OVERLAPS = {
-    "skip": "a slot is skipped while the run before goes on",
-    "queue_one": "one slot waits while the run before goes on",
-    "cancel_running": "a slot cancels the run before if it still goes on",
-    "allow": "runs go on beside each other",
+    "skip": "a slot is skipped while the previous run goes on",
+    "queue_one": "one slot waits while the previous run goes on",
+    "cancel_running": "a slot cancels the previous run if it still goes on",
+    "allow": "runs may overlap",
 }
 CATCH_UPS = {
-    "latest": "slots that nobody fired in time are made up for by one run",
-    "none": "slots that nobody fired in time are let go",
-    "all": "slots that nobody fired in time are made up for one by one",
+    "latest": "one run catches up all missed slots",
+    "none": "missed slots are skipped",
+    "all": "missed slots are caught up one by one",
 }
 
 
@@ -29,33 +29,33 @@ def listed(schedules: list[Schedule]) -> list[str]:
 
 
 def page(schedule: Schedule) -> str:
-    """With `runs`, also what its slots came to."""
+    """The page of one schedule; with `runs`, also its last runs."""
     facts = [
         ("When", schedule["when"]),
         ("Does", does(schedule["payload"])),
         ("State", _state(schedule)),
         ("Next run", next_run(schedule)),
         ("Last run", _last_run(schedule)),
-        ("Not before", second(schedule["not_before"]) if schedule.get("not_before") else ""),
+        ("Not before", to_second(schedule["not_before"]) if schedule.get("not_before") else ""),
         ("Overlap", f"{schedule['overlap']}: {OVERLAPS[schedule['overlap']]}"),
         ("Catch-up", _catch_up(schedule)),
-        ("Whose", schedule.get("user_id") or ""),
+        ("User", schedule.get("user_id") or ""),
         ("Id", schedule["id"]),
         ("Note", schedule.get("note") or ""),
     ]
     width = max(len(name) for name, _ in facts)
     lines = [one_line(schedule["name"])]
-    lines += [f"  {name:<{width}}  {one_line(said)}" for name, said in facts if said]
+    lines += [f"  {name:<{width}}  {one_line(text)}" for name, text in facts if text]
     return "\n".join([*lines, *_coming(schedule), *_past(schedule)])
 
 
 def local(instant: str, zone: str) -> str:
-    """As a clock there shows it."""
-    moment = datetime.fromisoformat(instant)
+    """Formats an instant as a clock in the zone shows it."""
+    to_minute = datetime.fromisoformat(instant)
     try:
-        there = moment.astimezone(ZoneInfo(zone))
-    except (KeyError, OSError, ValueError):  # a zone that only the service knows
-        there = moment.astimezone(UTC)
+        there = to_minute.astimezone(ZoneInfo(zone))
+    except (KeyError, OSError, ValueError):  # a zone that only the API knows
+        there = to_minute.astimezone(UTC)
     return f"{there:%a %Y-%m-%d %H:%M %Z}"
 
 
@@ -63,18 +63,18 @@ def next_run(schedule: Schedule) -> str:
     at = schedule.get("next_run")
     if at is None:
         after_end = schedule.get("after_end") and schedule["state"] == "waiting"
-        return "when the last has ended" if after_end else ""
+        return "after the current run" if after_end else ""
     ahead = (datetime.fromisoformat(at) - datetime.now(UTC)).total_seconds()
     return f"{local(at, schedule['timezone'])}, {f'in {span(ahead)}' if ahead > 0 else 'now'}"
 
 
 def does(payload: dict[str, Any]) -> str:
-    """In words, what a slot does."""
+    """Describes what a slot does."""
     match payload:
         case {"fetch": fetch}:
             return f"fetches {fetch['url']}"
-        case {"articles": asked}:
-            urls = [one["url"] for one in asked["articles"]]
+        case {"articles": batch}:
+            urls = [one["url"] for one in batch["articles"]]
             return f"fetches {counted(len(urls), 'article')}, {_first(urls)}"
         case {"crawl": crawl}:
             most = crawl.get("params", {}).get("max_pages")
@@ -82,9 +82,9 @@ def does(payload: dict[str, Any]) -> str:
             depth = f"to depth {crawl.get('depth', 0)}{bound}"
             return f"crawls {_first(crawl['start_urls'])} {depth} ({crawl['spider']})"
         case {"duty": duty}:
-            return f"the duty {duty}"
-        case {"run": asked}:
-            return f"a run of {asked['site_name']}"
+            return f"runs the duty {duty}"
+        case {"run": run}:
+            return f"scrapes the site {run['site_name']}"
         case _:
             return ", ".join(payload)
 
@@ -107,20 +107,20 @@ def _last_run(schedule: Schedule) -> str:
 
 
 def _outcome(word: str | None) -> str:
-    """What fired and made no job was a duty, which is done."""
+    """A slot that fired without a job ran a duty, which is done."""
     return "done" if word == "fired" else word or ""
 
 
 def _catch_up(schedule: Schedule) -> str:
     word = schedule["catch_up"]
-    within = "" if word == "none" else f", for {span(schedule['catch_up_minutes'] * 60)} at most"
+    within = "" if word == "none" else f", up to {span(schedule['catch_up_minutes'] * 60)} back"
     return f"{word}: {CATCH_UPS[word]}{within}"
 
 
 def _coming(schedule: Schedule) -> list[str]:
     zone = schedule["timezone"]
     there = [zone] if zone != "UTC" else []
-    rows = [(*(local(one["utc"], zone) for _ in there), second(one["utc"]),
+    rows = [(*(local(one["utc"], zone) for _ in there), to_second(one["utc"]),
              "clocks change on this day" if one["clock_changes"] else "")
             for one in schedule.get("next_runs") or []]  # fmt: skip
     headings = (*(f"in {zone}" for zone in there), "in UTC", "")
@@ -131,12 +131,12 @@ def _past(schedule: Schedule) -> list[str]:
     if "runs" not in schedule:
         return []
     if not schedule["runs"]:
-        return ["", "No slot of it has come yet."]
+        return ["", "No slot has passed yet."]
     zone = schedule["timezone"]
     rows = [(local(one["fire_at"], zone), "by hand" if one["trigger"] == "manual" else "slot",
              one.get("status") or _outcome(one["outcome"]), one.get("job_id") or "",
              one.get("message") or "") for one in schedule["runs"]]  # fmt: skip
-    headings = ("slot", "by", "came to", "job", "because")
+    headings = ("slot", "by", "outcome", "job", "reason")
     job = next((one["job_id"] for one in schedule["runs"] if one.get("job_id")), None)
-    more = [f"`curtsy logs {job}` tells what happened in a run."] if job else []
-    return ["", "Last", *table(headings, rows, cut=("because",)), *more]
+    more = [f"`curtsy logs {job}` shows what happened in a run."] if job else []
+    return ["", "Last", *table(headings, rows, cut=("reason",)), *more]

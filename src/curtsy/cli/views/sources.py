@@ -1,10 +1,10 @@
-"""A source in words and columns: what it allows, and how it stands."""
+"""Formats sources: the list, and the page of one with its policy and state."""
 
 from datetime import UTC, datetime
 from typing import Any
 
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, moment
+from curtsy.cli.console.text import counted, to_minute
 
 Source = dict[str, Any]
 SOON_SECONDS, LATER_SECONDS = 120, 7_200
@@ -13,37 +13,37 @@ HOSTS_IN_A_ROW = 2
 
 def listed(sources: list[Source]) -> list[str]:
     headings = ("source", "hosts", "limit/h", "delay", "waiting", "now")
-    rows = [(s["name"], _hosts_in_short(s), limit(s), delay(s), waiting(s), standing(s))
+    rows = [(s["name"], _hosts_in_short(s), limit(s), delay(s), waiting(s), state_text(s))
             for s in sources]  # fmt: skip
     return table(headings, rows, cut=("hosts", "now"))
 
 
 def page(source: Source) -> str:
-    """What was not said is marked as default."""
-    said, policy = source["said"], source["policy"]
+    """The page of one source; values that nobody set are marked as default."""
+    described, policy = source["said"], source["policy"]
     facts = [
         ("Hosts", ", ".join(source["hosts"]) + ("" if source["hosts_are_all"] else ", …")),
-        ("Now", standing(source)),
+        ("Now", state_text(source)),
         ("Waiting", counted(source["waiting"], "page", capped=source["waiting_is_capped"])),
         ("Limit", _limit_in_words(source)),
-        ("Delay", _or_default(delay(source), "min_delay_seconds" in said)),
-        ("At once", _or_default(str(policy["concurrency"]), "concurrency" in said)),
+        ("Delay", _or_default(delay(source), "min_delay_seconds" in described)),
+        ("Concurrency", _or_default(str(policy["concurrency"]), "concurrency" in described)),
         ("Respectful hours", _hours_in_words(policy["respectful_hours"])),
-        ("Retries", _or_default(str(policy["max_retries"]), "max_retries" in said)),
-        ("Timeout", _or_default(seconds(policy["timeout"]), "timeout" in said)),
-        ("robots.txt", _or_default(policy["robots"], "robots" in said)),
-        ("User agent", _or_default(policy["user_agent"] or "", "user_agent" in said)),
+        ("Retries", _or_default(str(policy["max_retries"]), "max_retries" in described)),
+        ("Timeout", _or_default(seconds(policy["timeout"]), "timeout" in described)),
+        ("robots.txt", _or_default(policy["robots"], "robots" in described)),
+        ("User agent", _or_default(policy["user_agent"] or "", "user_agent" in described)),
         ("Headers", ", ".join(f"{n}: {v}" for n, v in (policy["headers"] or {}).items())),
         ("Proxy", policy["proxy"] or ""),
         ("Today", _today(source["today"])),
     ]
     width = max(len(name) for name, _ in facts)
-    title = source["name"] + ("" if source["described"] else " (nobody described it)")
-    return "\n".join([title, *(f"  {name:<{width}}  {said}" for name, said in facts if said)])
+    title = source["name"] + ("" if source["described"] else " (not described)")
+    return "\n".join([title, *(f"  {name:<{width}}  {text}" for name, text in facts if text)])
 
 
-def standing(source: Source) -> str:
-    """In short: why nothing starts, or that something may."""
+def state_text(source: Source) -> str:
+    """Why no request starts, or `ready`."""
     if source["paused"]:
         by = source["paused_by"]
         return "disabled by its policy" if by == "policy" else f"paused by {by or 'somebody'}"
@@ -65,16 +65,16 @@ def limit(source: Source) -> str:
 
 
 def delay_now(source: Source) -> str:
-    """The same, as long as it is in respectful hours that slow it down."""
+    """The delay at this hour, with the slowdown of respectful hours."""
     hours = source["policy"]["respectful_hours"]
     slowed = source["in_respectful_hours"] and not hours["closed"]
     return delay(source, hours["slowdown"] if slowed else 1)
 
 
 def delay(source: Source, times: float = 1) -> str:
-    """Between two requests: as the policy has it, or as robots.txt asks for more."""
-    policy, asked = source["policy"], source["crawl_delay_seconds"] or 0
-    low = max(policy["min_delay_seconds"], asked)
+    """The delay between two requests: the policy's, or robots.txt's if that is longer."""
+    policy, crawl_delay = source["policy"], source["crawl_delay_seconds"] or 0
+    low = max(policy["min_delay_seconds"], crawl_delay)
     high = max(policy["max_delay_seconds"], low) * times
     low *= times
     return seconds(low) if low == high else f"{low:g}-{seconds(high)}"
@@ -93,7 +93,7 @@ def next_start(source: Source) -> str:
     ahead = (datetime.fromisoformat(at) - datetime.now(UTC)).total_seconds()
     if ahead <= SOON_SECONDS:
         return f"in {max(1, round(ahead))} s"
-    return f"in {round(ahead / 60)} min" if ahead <= LATER_SECONDS else moment(at)
+    return f"in {round(ahead / 60)} min" if ahead <= LATER_SECONDS else to_minute(at)
 
 
 def seconds(number: float | None) -> str:
@@ -111,11 +111,11 @@ def _hosts_in_short(source: Source) -> str:
 def _limit_in_words(source: Source) -> str:
     policy = source["policy"]
     if policy["requests_per_hour"] is None:
-        return "none by the hour"
+        return "none per hour"
     burst, used = policy["burst_limit"], source["used_this_hour"]
-    at_once = f", {burst} in a row" if burst > 1 else ""
-    part = f"{used} used in the last one ({source['utilisation']:.0%})"
-    return f"{policy['requests_per_hour']} an hour{at_once}; {part}"
+    in_a_row = f", {burst} in a row" if burst > 1 else ""
+    part = f"{used} used in the last hour ({source['utilisation']:.0%})"
+    return f"{policy['requests_per_hour']} per hour{in_a_row}; {part}"
 
 
 def _hours_in_words(hours: dict[str, Any] | None) -> str:
@@ -131,5 +131,5 @@ def _today(today: dict[str, Any]) -> str:
     return f"{counted(today['requests'], 'request')}{apart}"
 
 
-def _or_default(text: str, said: bool) -> str:
-    return text if said or not text else f"{text} (default)"
+def _or_default(text: str, is_set: bool) -> str:
+    return text if is_set or not text else f"{text} (default)"
