@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.setting_up import LOOPBACK
 from curtsy.clock import Clock
-from curtsy.explain.plan import look_for_plan, make_plan
+from curtsy.explain.plan import build_plan, read_plan_facts
 from curtsy.explain.why import eta
 from curtsy.jobs import JobRequest, SubmitLimits, Submitter
 from curtsy.jobs.request import check
@@ -28,8 +28,8 @@ async def foretold(
     """Submit the job, note what is said of its end, and wait for it; returns its pages."""
     wanted = check(request, SubmitLimits(allow=LOOPBACK))
     now = clock.now()
-    found = await store.read(lambda c: look_for_plan(c, wanted, 0, policy, now=now))
-    said = {"plan": make_plan(wanted, found, policy, user_agent="curtsy", now=now).finish_at}
+    found = await store.read(lambda c: read_plan_facts(c, wanted, 0, policy, now=now))
+    said = {"plan": build_plan(wanted, found, policy, user_agent="curtsy", now=now).finish_at}
     job = (await door.submit(request)).job
     row = await store.read(lambda c: _JOB(c, job=job).one())
     span, ended = said["plan"] - now, asyncio.create_task(until(job))

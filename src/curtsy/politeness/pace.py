@@ -142,7 +142,7 @@ class Pace:
         stretch = self.strain.stretch
         return max(delay, UNDER_STRAIN) * stretch if stretch > 1 else delay
 
-    def assume_the_worst(self, at: int, span: int) -> None:
+    def assume_unreported(self, at: int, span: int) -> None:
         """Whoever had the source until `at` died, and may have started what it never told of for
         as long as `span`: all that the policy allowed."""
         self.last = at if self.last is None else max(self.last, at)

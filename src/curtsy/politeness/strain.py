@@ -16,19 +16,19 @@ class Strain:
     """Milliseconds to the first byte: the mean of all answers, of late ones more than of old."""
     recent: float = 0.0
     """The same over the last few."""
-    heard_of: int = 0
+    samples: int = 0
     """Answers, until there are enough of them that one more hardly matters."""
 
     def heard(self, ms: float) -> None:
         ms = max(1.0, ms)
-        if not self.heard_of:
+        if not self.samples:
             self.recent = ms
-        self.heard_of = min(MEMORY, self.heard_of + 1)
+        self.samples = min(MEMORY, self.samples + 1)
         self.recent += (ms - self.recent) / 4
-        self.usual += (ms - self.usual) / self.heard_of
+        self.usual += (ms - self.usual) / self.samples
 
     def kept(self) -> list[int]:
-        return [round(self.usual), round(self.recent), self.heard_of]
+        return [round(self.usual), round(self.recent), self.samples]
 
     @property
     def stretch(self) -> float:

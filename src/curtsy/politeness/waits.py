@@ -39,7 +39,7 @@ class Holds:
         if until - since >= WORTH_A_NOTE:
             self._holds.append((since, until, why))
 
-    def told_apart(self, since: int, until: int, hours: Hours | None) -> Waited:
+    def attribute(self, since: int, until: int, hours: Hours | None) -> Waited:
         """What the time between was spent on."""
         spent: dict[Why, int] = {"capacity": 0, "backoff": 0}
         for start, end, why in self._holds:

@@ -181,7 +181,7 @@ class PolicyChanges(PolicyFields):
         return self
 
 
-def words_of(overrides: Mapping[str, Any]) -> PolicyFields:
+def fields_of(overrides: Mapping[str, Any]) -> PolicyFields:
     """What was stored, in people's words, without its secrets."""
     hours, headers, proxy = (overrides.get(name) for name in ("hours", "headers", "proxy"))
     return PolicyFields.model_construct(
@@ -201,11 +201,11 @@ def words_of(overrides: Mapping[str, Any]) -> PolicyFields:
     )
 
 
-def words_in_force(policy: Policy) -> PolicyFields:
+def fields_in_force(policy: Policy) -> PolicyFields:
     """All of a policy, the defaults too; None where it has no such limit."""
     hours = policy.hours
     limit = policy.requests_per_hour or None
-    words = words_of({
+    words = fields_of({
         "requests_per_hour": limit, "burst_limit": policy.burst_limit if limit else None,
         "min_delay": policy.min_delay, "max_delay": max(policy.min_delay, policy.max_delay),
         "concurrency": policy.concurrency, "max_retries": policy.max_retries,

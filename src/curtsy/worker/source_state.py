@@ -41,7 +41,7 @@ class SourceState:
         next_at = now + lease.wait if lease.wait else self._free_since
         self.pace = resumed(self._minding(), kept, last=last, next_at=next_at, offset=clock.offset)
         if lease.unreported:
-            self.pace.assume_the_worst(now + lease.wait - lease.delay_ms, trust)
+            self.pace.assume_unreported(now + lease.wait - lease.delay_ms, trust)
             self.pace.rest(now + lease.wait)
         self.pace.resting = lease.fail_streak > 0
         self._holds = Holds.since((last or now) + clock.offset, kept.get("holds", ()))
@@ -97,7 +97,7 @@ class SourceState:
         might = max(self.pace.next_at, self._free_since) + offset
         self._holds.add(max(could, might), now + offset, "capacity")
         self.pace.started()
-        return self._holds.told_apart(could, now + offset, self._policy.hours)
+        return self._holds.attribute(could, now + offset, self._policy.hours)
 
     def left(self) -> None:
         now = self._clock.monotonic()

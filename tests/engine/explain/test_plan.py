@@ -8,7 +8,7 @@ import zstandard
 
 from curtsy.clock import HOUR, MINUTE
 from curtsy.explain.outlook import job_outlook
-from curtsy.explain.plan import Plan, look_for_plan, make_plan
+from curtsy.explain.plan import Plan, build_plan, read_plan_facts
 from curtsy.frontier.robots_files import RobotsFile, keep_robots
 from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.jobs import JobRequest, PageRequest, SubmitLimits
@@ -34,8 +34,8 @@ async def planned(
     request = JobRequest("fetch", [PageRequest(url, priority) for url in urls], max_age=max_age)
     guarded: list[str] = []
     wanted, now = check(request, SubmitLimits(), guarded=guarded), bench.time()
-    found = await bench.store.read(lambda c: look_for_plan(c, wanted, max_age, defaults, now=now))
-    return make_plan(wanted, found, defaults, user_agent="curtsy/1", now=now, finish_by=finish_by,
+    found = await bench.store.read(lambda c: read_plan_facts(c, wanted, max_age, defaults, now=now))
+    return build_plan(wanted, found, defaults, user_agent="curtsy/1", now=now, finish_by=finish_by,
                      guarded=guarded)  # fmt: skip
 
 
@@ -201,8 +201,8 @@ async def test_what_is_fresh_delays_nothing(bench: Bench) -> None:
     request = JobRequest("fetch", [PageRequest(f"{SITE}/new", 1), PageRequest(f"{SITE}/cached", 9)],
                          max_age=LONG)  # fmt: skip
     wanted, now = check(request, SubmitLimits()), bench.time()
-    found = await bench.store.read(lambda c: look_for_plan(c, wanted, LONG, DEFAULTS, now=now))
-    plan = make_plan(wanted, found, DEFAULTS, user_agent="curtsy/1", now=now)
+    found = await bench.store.read(lambda c: read_plan_facts(c, wanted, LONG, DEFAULTS, now=now))
+    plan = build_plan(wanted, found, DEFAULTS, user_agent="curtsy/1", now=now)
     assert plan.cached == 1
     assert [source.ahead for source in plan.sources] == [0]
     alone = await planned(bench, f"{SITE}/new", priority=1)

@@ -258,7 +258,7 @@ def test_a_month_of_two_policies_takes_seconds_and_keeps_them() -> None:
 def test_what_a_dead_owner_may_have_asked_counts_as_asked() -> None:
     policy = Policy(min_delay=1_000, requests_per_hour=60, burst_limit=10)
     fresh, doubtful = Pace(policy, rest_until=0), Pace(policy, rest_until=0)
-    doubtful.assume_the_worst(5 * SECOND, 15 * SECOND)
+    doubtful.assume_unreported(5 * SECOND, 15 * SECOND)
     assert fresh.wait(6 * SECOND) == 0
     assert doubtful.next_at == 5 * SECOND + MINUTE + 1, "the burst may be spent"
     assert doubtful.hour.total == 11

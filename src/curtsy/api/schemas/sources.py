@@ -8,7 +8,7 @@ from curtsy.api.schemas.receipts import ReceiptDay, summed
 from curtsy.clock import SECOND, rfc3339
 from curtsy.model.failure_kinds import RULES, Kind
 from curtsy.requests import examples
-from curtsy.sources.policy_fields import PolicyChanges, PolicyFields, words_in_force, words_of
+from curtsy.sources.policy_fields import PolicyChanges, PolicyFields, fields_in_force, fields_of
 from curtsy.sources.source import Source
 
 
@@ -107,12 +107,12 @@ def shown(source: Source, now: int) -> SourceShown:
 
 
 def _said(source: Source) -> dict[str, Any]:
-    said = words_of(source.overrides).model_dump(exclude_none=True)
+    said = fields_of(source.overrides).model_dump(exclude_none=True)
     return said if source.is_enabled else said | {"enabled": False}
 
 
 def _in_force(source: Source) -> dict[str, Any]:
-    words = words_in_force(source.policy)
+    words = fields_in_force(source.policy)
     return dict(words) | {"hosts": list(source.hosts), "enabled": source.is_enabled}
 
 
