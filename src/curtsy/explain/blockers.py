@@ -90,9 +90,7 @@ def only_retries(pages: int, first_at: int) -> Blocker:
     at = rfc3339(first_at)
     because = f"The only page that waits at this source waits for a retry until {at}."
     if pages > 1:
-        because = (
-            f"All {pages} pages that wait at this source wait for a retry, the first until {at}."
-        )
+        because = f"All {pages} pages that wait at this source wait for retries from {at} on."
     return Blocker("retry", because, first_at, frees=NOTHING_TO_DO, data={"pages": pages})
 
 

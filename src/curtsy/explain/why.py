@@ -141,7 +141,7 @@ class WhyJob:
 
     @property
     def in_time(self) -> bool | None:
-        """Whether the job is expected to end by its `finish_by`; None: one of the two is unknown."""
+        """Whether the job is expected to end by its `finish_by`; None: either is unknown."""
         finish_by = self.row.finish_by
         if finish_by is None or self.finish_at is None:
             return None
