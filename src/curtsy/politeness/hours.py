@@ -31,7 +31,7 @@ class Hours:
 
     def __post_init__(self) -> None:
         if self.start == self.end:
-            raise ValueError("hours that start when they end")
+            raise ValueError("start and end are the same time")
         object.__setattr__(self, "_zone", ZoneInfo(self.timezone))
         object.__setattr__(self, "_known", (0, 0, False))
 

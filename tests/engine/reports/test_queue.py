@@ -132,7 +132,7 @@ async def test_leased_sources_are_looked_at_too(curtsy: Engine) -> None:
 async def test_more_sources_than_are_looked_at_make_a_lower_bound(
     curtsy: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SOURCES_LOOKED_AT", 2)
+    monkeypatch.setattr(module, "SOURCES_READ", 2)
     await submit(curtsy, "deep", 60, 5)
     for n in range(5):
         await submit(curtsy, f"urgent{n}", 1, 1)

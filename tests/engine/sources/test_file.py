@@ -120,7 +120,7 @@ async def test_all_of_it_counts_or_nothing(house: House) -> None:
 async def test_processes_that_start_together_agree(house: House) -> None:
     sections = {"news": words(**NEWS), "shop": words(hosts=["shop.example"])}
     applied = await asyncio.gather(*(house.applies(**sections) for _ in range(4)))
-    assert ["news", "shop"] in [list(one.described) for one in applied]
+    assert ["news", "shop"] in [list(one.declared) for one in applied]
     assert await house.applies(**sections) == Applied([], [])
     assert await house.said("news") == {"min_delay": 2_000}
 

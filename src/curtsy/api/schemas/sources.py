@@ -117,7 +117,7 @@ def _in_force(source: Source) -> dict[str, Any]:
 
 
 def _resting(source: Source, now: int) -> Resting | None:
-    why = source.kept.get("why")
+    why = source.stored_pace.get("why")
     if why is None:
         return None
     until = source.rests_until(now)
