@@ -37,7 +37,7 @@ def per_start(policy: Policy, answers: tuple[int, int], number: int) -> float:
             now += wait
         pace.started()
         pace.sent(now, rng)
-        pace.heard(ms)
+        pace.observe(ms)
         pace.ended(now + 1, rng, was_sent=True)
     return (time.process_time() - began) / number * 1e6
 
@@ -52,7 +52,7 @@ def keeping(number: int) -> float:
         pace.ended(now, rng, was_sent=True)
     began = time.process_time()
     for _ in range(number):
-        pace.kept()
+        pace.stored()
     return (time.process_time() - began) / number * 1e6
 
 

@@ -67,7 +67,7 @@ class SourceState:
             self.pace.adopt(self._minding())
 
     def _minding(self) -> Policy:
-        return self._policy.minding(self._crawl_delay)
+        return self._policy.with_crawl_delay(self._crawl_delay)
 
     def refusal(self, visit: Visit) -> Failed | None:
         """Why the visit ends without a request, if it does."""
@@ -101,7 +101,7 @@ class SourceState:
 
     def left(self) -> None:
         now = self._clock.monotonic()
-        self._receipt().left(None if self.pace.last is None else now - self.pace.last)
+        self._receipt().request_left(None if self.pace.last is None else now - self.pace.last)
         self.pace.sent(now, self._rng)
 
     def ended(self, *, was_sent: bool) -> None:
@@ -199,7 +199,7 @@ class SourceState:
         )
 
     def _kept(self, is_open: Sequence[int]) -> dict[str, Any]:
-        kept: dict[str, Any] = self.pace.kept()
+        kept: dict[str, Any] = self.pace.stored()
         if is_open:  # for people who ask: whoever has the source next begins with none
             kept["open"] = is_open[:MOST_OPEN_TOLD]
         if self._crawl_delay:
@@ -208,7 +208,7 @@ class SourceState:
             kept["why"] = self._rest_why
         if self.pace.last is not None:
             moment = self.pace.last + self._clock.offset
-            kept |= self._hosts.kept(moment)
+            kept |= self._hosts.stored(moment)
             if holds := self._holds.before(moment):
                 kept["holds"] = holds
         return kept
