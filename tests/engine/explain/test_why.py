@@ -61,7 +61,7 @@ async def asked_once(bench: Bench, *, released: bool = True, **report: Any) -> A
     told = worker.report(leased.source_id, paced_at=now, next_fetch_at=now + DELAY + 1,
                          pace='{"rest":0}')  # fmt: skip
     batch.reports[leased.source_id] = replace(told, **report)
-    await worker.tell(batch)
+    await worker.flush_batch(batch)
     if released:
         await worker.leave()
         await worker.register()
@@ -191,7 +191,7 @@ async def opened(worker: Any, visit: Any, *, at: int) -> None:
     told = worker.report(visit.source_id, paced_at=at, next_fetch_at=at + DELAY + 1, pace=pace)
     batch.reports[visit.source_id] = told
     batch.started.append(visit.page_id)
-    await worker.tell(batch)
+    await worker.flush_batch(batch)
 
 
 async def test_in_flight_and_all_hands_busy(bench: Bench) -> None:

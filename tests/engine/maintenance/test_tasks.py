@@ -99,6 +99,6 @@ async def test_a_duty_is_owed_until_it_is_done_also_while_the_store_is_away(
     assert not owed.is_settled
     await asyncio.gather(owed.step(), owed.step())
     assert owed.is_settled
-    rows = await ask.ask("SELECT outcome, message FROM firings")
+    rows = await ask.query("SELECT outcome, message FROM firings")
     assert [tuple(row) for row in rows] == [("fired", "Done at last.")] * 2
     assert tried == 2, "once for both, and not by two at a time"

@@ -46,7 +46,7 @@ class House:
 
     async def rows(self) -> list[Any]:
         sql = "SELECT name, control_version, described, described_as FROM sources ORDER BY name"
-        return [tuple(row) for row in await engine(self.store, self.clock).ask(sql)]
+        return [tuple(row) for row in await engine(self.store, self.clock).query(sql)]
 
 
 @pytest.fixture
