@@ -12,7 +12,7 @@ from sqlalchemy import text
 from bench.children import contestant
 from bench.setting_up import execute, opened
 from curtsy.jobs.job import read_jobs
-from curtsy.jobs.listing import FIRST, TakeRequest, list_jobs
+from curtsy.jobs.listing import FIRST, JobFilter, list_jobs
 from curtsy.model.status_words import FILTERS
 from curtsy.store import Connection, Store
 
@@ -51,14 +51,14 @@ async def run(database: str, jobs: int) -> dict[str, Any]:
 
 def _listing(word: str | None) -> Callable[[Connection], Any]:
     wanted = FILTERS[word] if word else None
-    return lambda c: list_jobs(c, TakeRequest(wanted=wanted), after=FIRST, limit=50, skip=0)
+    return lambda c: list_jobs(c, JobFilter(wanted=wanted), after=FIRST, limit=50, skip=0)
 
 
-async def _milliseconds(store: Store, asked: Callable[[int], Callable[[Connection], Any]]) -> float:
+async def _milliseconds(store: Store, query: Callable[[int], Callable[[Connection], Any]]) -> float:
     spent = []
     for n in range(SAMPLES):
         began = time.perf_counter()
-        await store.read(asked(n * 7919))
+        await store.read(query(n * 7919))
         spent.append(time.perf_counter() - began)
     return median(spent) * 1000
 

@@ -27,7 +27,7 @@ CALM, STRAINED = (40, 60), (400, 4_000)
 
 
 def per_start(policy: Policy, answers: tuple[int, int], number: int) -> float:
-    """Microseconds of the processor from one start to the next: all the pace is asked and told."""
+    """Processor microseconds of all calls of the pace from one start to the next."""
     rng = random.Random(1)
     heard = [rng.randint(*answers) for _ in range(number)]
     pace = Pace(policy, rest_until=0, offset=NOON)
@@ -43,7 +43,7 @@ def per_start(policy: Policy, answers: tuple[int, int], number: int) -> float:
 
 
 def keeping(number: int) -> float:
-    """Microseconds to tell of a source with 600 requests in the last hour, once for each flush."""
+    """Microseconds to store the pace of a source with 600 requests in the last hour."""
     rng = random.Random(1)
     pace = Pace(Policy(min_delay=0, requests_per_hour=600, burst_limit=600), rest_until=0)
     for now in range(0, 600_000, 1_000):

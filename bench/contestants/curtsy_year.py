@@ -1,5 +1,5 @@
 """A year of many schedules: read from their rows, judged and advanced as a scheduler does, but on a
-clock that jumps from one look to the next, with no database."""
+simulated clock and without a database."""
 
 import heapq
 import time
@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.children import contestant
 from curtsy.clock import DAY
-from curtsy.schedules.due import standing
+from curtsy.schedules.due import schedule_state
 from curtsy.schedules.verdict import DEFAULT_WINDOW, first_slot, judge
 from curtsy.timetable import Cron, Every, Rule, from_json, slots, to_json
 
@@ -31,7 +31,7 @@ def rule_of(number: int) -> Rule:
 
 
 def row_of(number: int) -> SimpleNamespace:
-    """What judging needs of a schedule's row."""
+    """The fields of a schedule's row that judging needs."""
     name, rule = f"sch_{number}", rule_of(number)
     first = first_slot(rule, name, now=NEW_YEAR, not_before=None)
     return SimpleNamespace(
@@ -50,7 +50,7 @@ def measure(schedules: int, days: int) -> dict[str, Any]:
     while waiting[0][0] <= until:
         now, number = waiting[0]
         row = rows[number]
-        verdict = judge(standing(row, is_busy=False, ended_at=None), now)
+        verdict = judge(schedule_state(row, is_busy=False, ended_at=None), now)
         fired += verdict.fire is not None
         row.next_fire_at, row.last_fire_at = verdict.next_fire_at, verdict.fire
         heapq.heapreplace(waiting, (verdict.look_at, number))
