@@ -17,19 +17,19 @@ NAMES = ("pages", "politeness", "policy", "articles", "care", "frontier", "backl
          "latency", "memory", "history", "schedules", "api", "results", "streams")  # fmt: skip
 
 
-def options(words: list[str]) -> argparse.Namespace:
+def options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(NAMES)}")
     parser.add_argument("--quick", action="store_true", help="small sizes: a smoke test")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the lines, for programs")
-    chosen = parser.parse_args(words)
+    chosen = parser.parse_args(arguments)
     if unknown := set(chosen.names) - set(NAMES):
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     return chosen
 
 
-def main(words: list[str]) -> int:
-    chosen = options(words)
+def main(arguments: list[str]) -> int:
+    chosen = options(arguments)
     sizes = QUICK if chosen.quick else FULL
     lines: list[Line] = []
     broken: list[str] = []
@@ -47,7 +47,7 @@ def main(words: list[str]) -> int:
     if broken:
         print(f"\nNot measured, because of an error: {', '.join(broken)}.")
     if chosen.quick:
-        print("\nSmall sizes: the figures mean nothing, and no bar is held.")
+        print("\nSmall sizes: the figures mean nothing, and no bar is checked.")
     if chosen.json:
         chosen.json.write_text(json.dumps([line.as_json() for line in lines], indent=2) + "\n")
     missed = not chosen.quick and not all(line.passed for line in lines)
@@ -55,6 +55,6 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    # A signal is an exit like any other, so that every `with` ends what it began.
+    # Turns the signal into an exit, so that every `with` cleans up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main(sys.argv[1:]))

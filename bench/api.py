@@ -56,7 +56,7 @@ def _compared(engine: str, bare: str, ours: str, job: str, sizes: Sizes) -> Iter
 
 
 def _while_busy(engine: str, sizes: Sizes, databases: Databases) -> Line:
-    """Status, asked one at a time, while a worker in the same process fetches many pages."""
+    """Requests for status, one at a time, while a worker in the same process fetches many pages."""
     with ExitStack() as stack:
         url = stack.enter_context(databases.fresh(engine))
         ours = stack.enter_context(server(url, worker=True)).url
@@ -87,7 +87,7 @@ def _rate(ask: Ask, number: int) -> Callable[[], float]:
 
 
 async def _load(ask: Ask, number: int) -> float:
-    """Answers a second, with so many connections. One that is refused is asked for again."""
+    """Answers a second over AT_ONCE connections. Refused requests are repeated."""
     left = iter(range(number))
     refused = 0
 
@@ -121,7 +121,7 @@ def _articles() -> dict[str, Any]:
 
 
 def _scraped_job(database: str) -> str:
-    """A job with its ten articles in the store."""
+    """Scrapes a job of ten articles and returns its id."""
     with server(database, worker=True) as ours, PracticeProcess(hosts=10) as site:
         return asyncio.run(_scraped(ours.url, [site.url(n, f"/page/{n}") for n in range(10)]))
 

@@ -1,4 +1,4 @@
-"""Pages to extract from: as large and as cluttered as those of a newspaper, each a little other."""
+"""Generates pages to extract: as large and cluttered as newspaper pages, each different."""
 
 import random
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """The same visits drained from a small backlog and from a large one: the cost may not grow.
 
 Two shapes. Wide: as many sources in both backlogs, one visit of each is drained; deep: as many
-visits to a source in both, all drained before it is given back. The large one is loaded once,
+visits to a source in both, all drained before it is released. The large one is loaded once,
 through the Submitter, and loses a hundredth with each round; the small one is new every time.
 """
 
@@ -47,7 +47,7 @@ def _load(url: str, visits: int, sources: int) -> None:
 
 
 def _small(databases: Databases, engine: str, visits: int, of_each: int) -> float:
-    """A backlog of just what is drained, with its warming up."""
+    """A backlog of only the drained visits, warm-up included."""
     backlog = visits + WARM_UP
     with databases.fresh(engine) as url:
         children.run("curtsy_load", database=url, visits=backlog, sources=backlog // of_each)

@@ -1,4 +1,4 @@
-"""How steady the machine is while we measure: a fixed piece of pure Python, timed often."""
+"""Measures how steady the machine is: times a fixed piece of pure Python repeatedly."""
 
 import time
 from dataclasses import dataclass, field
@@ -19,11 +19,11 @@ def fixed_work() -> int:
 
 @dataclass(slots=True)
 class Calibration:
-    """Looked at before the first round and after each; its spread is the comparison's noise."""
+    """Measured before the first round and after each; its spread is the noise of the comparison."""
 
     times: list[float] = field(default_factory=list)
 
-    def look(self) -> None:
+    def measure(self) -> None:
         for _ in range(TIMES):
             began = time.perf_counter()
             fixed_work()

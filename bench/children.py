@@ -18,7 +18,7 @@ LONGEST_SECONDS = 900
 
 
 class ContestantFailed(Exception):
-    """The child ended badly; the text carries the end of what it said."""
+    """The child failed; the text has the end of its output."""
 
 
 def _die_with_parent() -> None:
@@ -26,13 +26,13 @@ def _die_with_parent() -> None:
 
 
 def run(contestant: str, **options: Any) -> dict[str, Any]:
-    """Run it to its end; returns what it measured."""
+    """Runs the contestant to its end and returns its measurements."""
     with Child(contestant, **options) as child:
         return child.answer()
 
 
 class Child:
-    """A contestant that runs beside others until `answer` or the end of the `with`."""
+    """A contestant that runs in parallel until `answer` or the end of the `with`."""
 
     def __init__(self, contestant: str, **options: Any) -> None:
         self.contestant = contestant
@@ -57,13 +57,13 @@ class Child:
                 pipe.close()
 
     def wait_until_ready(self) -> None:
-        """For its first line; nothing at all means that it has ended."""
+        """Waits for its first line; none means that it has ended."""
         assert self.process.stdout is not None
         if not self.process.stdout.readline():
             self.answer()
 
     def answer(self) -> dict[str, Any]:
-        """Close its stdin, which tells one that serves to end, and wait for its line."""
+        """Closes its stdin, which ends a serving contestant, and waits for its line."""
         out, err = self.process.communicate(timeout=LONGEST_SECONDS)
         if self.process.returncode != 0:
             raise ContestantFailed(f"{self.contestant}: {err.decode()[-3000:]}")
@@ -72,5 +72,5 @@ class Child:
 
 
 def contestant(measure: Callable[..., dict[str, Any]]) -> None:
-    """In the child: measure with the options given and print what came of it."""
+    """In the child: measures with the given options and prints the result."""
     print(json.dumps(measure(**json.loads(sys.stdin.buffer.readline()))), flush=True)

@@ -25,12 +25,12 @@ SERVER_SETTINGS = {"max_connections": "100", "shared_buffers": "256MB", "max_wal
 
 
 class Databases:
-    """Made on demand, gone at the end of the `with`; the server starts when first asked for."""
+    """Created on demand, deleted at the end of the `with`; the server starts on first use."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="curtsy-bench-"))
         self._server: Postgres | None = None
-        self._made = 0
+        self._created = 0
 
     def __enter__(self) -> "Databases":
         return self
@@ -68,5 +68,5 @@ class Databases:
                     part.unlink()
 
     def file(self, suffix: str) -> Path:
-        self._made += 1
-        return self._folder / f"{self._made}.{suffix}"
+        self._created += 1
+        return self._folder / f"{self._created}.{suffix}"

@@ -35,13 +35,13 @@ READ_AT_ONCE = 64
 
 @dataclass(slots=True)
 class Quota:
-    """Visits that may still be drained, shared by all who drain; what is leased is spent."""
+    """The visits that may still be drained, shared by all drainers; leased visits count as used."""
 
     left: int
 
 
 class _Lane:
-    """What of a lane matters here: where it reads on, and when it has had its share."""
+    """The part of a lane that matters here: its position, and whether it has had its share."""
 
     def __init__(self, lease: Lease, per_lease: int) -> None:
         self.lease = lease
@@ -49,8 +49,8 @@ class _Lane:
         self.more = True
         self._after: dict[int, tuple[int, int]] = {}
 
-    def wish(self) -> TakeRequest:
-        """One more than its share, to know whether something stays behind."""
+    def request(self) -> TakeRequest:
+        """Requests one more than its share, to know whether visits remain."""
         return TakeRequest(self.lease.source_id, self._after, min(self.left + 1, READ_AT_ONCE))
 
     def share_of(self, found: list[Visit]) -> list[Visit]:
@@ -67,7 +67,7 @@ class _Lane:
 
 
 class Drainer:
-    """`per_lease` visits are drained of a source before it is given back."""
+    """Drains `per_lease` visits of a source before releasing it."""
 
     def __init__(self, *, store: Store, clock: Clock, quota: Quota, per_lease: int) -> None:
         self._store, self._clock, self._quota = store, clock, quota
@@ -86,7 +86,7 @@ class Drainer:
         await self._store.write(lambda c: leave(c, self._worker, now=self._clock.now()))
 
     async def run(self) -> int:
-        """Until the quota or the work is used up; returns how many visits were recorded."""
+        """Drains until the quota or the backlog is empty; returns the number of recorded visits."""
         recorded = 0
         while self._quota.left > 0 and (leases := await self._leases()):
             recorded += await self._visit(leases)
@@ -114,7 +114,7 @@ class Drainer:
         recorded = 0
         lanes = {leased.source_id: _Lane(leased, self._per_lease) for leased in leases}
         while lanes:
-            some = [lane.wish() for lane in islice(lanes.values(), TAKES_PER_READ)]
+            some = [lane.request() for lane in islice(lanes.values(), TAKES_PER_READ)]
             now = self._clock.now()
             taken = await self._store.read(partial(take, wishes=some, now=now))
             for source_id, found in taken.items():
@@ -142,16 +142,16 @@ class Drainer:
         )  # fmt: skip
 
     async def _flush(self, size: int) -> int:
-        """One flush of so many results; a source is given back with the last of its results."""
+        """Flushes these results; a source is released with the last of its results."""
         results, self._results = self._results[:size], self._results[size:]
         reports = self._reports
         if not reports:
             return 0
         still = {result.visit.source_id for result in self._results}
         self._reports = {i: reports[i] for i in reports if i in still}
-        told = {r.visit.source_id for r in results} | (reports.keys() - still)
+        reported = {r.visit.source_id for r in results} | (reports.keys() - still)
         batch = Batch(results, {
-            i: replace(reports[i], release=None) if i in still else reports[i] for i in told
+            i: replace(reports[i], release=None) if i in still else reports[i] for i in reported
         })  # fmt: skip
         now = self._clock.now()
         flushed = await self._store.write(

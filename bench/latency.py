@@ -19,18 +19,18 @@ WAYS = {
     "sqlite, worker apart": ("sqlite", False),
 }
 NO_BAR = ("sqlite, worker apart",)
-"""A second process looks at the file every 50 ms; the bar is for what is notified."""
+"""No bar: a second process polls the file every 50 ms, while the bar is for notified workers."""
 
 
 def run(sizes: Sizes, databases: Databases) -> list[Line]:
     calibration = Calibration()
     lines: list[Line] = []
     for way, (engine, together) in WAYS.items():
-        calibration.look()
+        calibration.measure()
         ours, bare = _measured(sizes.latency_samples, databases, engine, together=together)
         lines += _lines(way, ours, bare)
         print(f"  {way}: from {min(ours):.1f} to {max(ours):.1f} ms", flush=True)
-    calibration.look()
+    calibration.measure()
     print(f"  {calibration.sentence()}", flush=True)
     return lines
 
@@ -52,18 +52,18 @@ def _measured(
         urls = [site.url(i, "/page/1") for i in range(samples)]
         bare = [site.url(i + samples, "/page/1") for i in range(samples)]
         if together:
-            told = children.run(
+            measured = children.run(
                 "curtsy_latency", database=url, urls=urls, bare_urls=bare, worker=True
             )
         else:
             children.run("curtsy_load", database=url, visits=0, sources=1)
             with children.Child("curtsy_worker", database=url) as worker:
                 time.sleep(2)
-                told = children.run(
+                measured = children.run(
                     "curtsy_latency", database=url, urls=urls, bare_urls=bare, worker=False
                 )
                 worker.answer()
         site.stop()
         arrived = {f"http://{e.host}:{site.port}{e.path}": e.at for e in site.entries()}
-    ours = [(arrived[u] - at) / 1e6 for u, at in told["submitted"].items()]
-    return ours, [seconds * 1000 for seconds in told["bare"]]
+    ours = [(arrived[u] - at) / 1e6 for u, at in measured["submitted"].items()]
+    return ours, [seconds * 1000 for seconds in measured["bare"]]

@@ -1,4 +1,4 @@
-"""A line of the table: what was measured, beside what, and whether the bar was met."""
+"""A line of the table: the measurement, its comparison, and whether the bar was met."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ HEADINGS = ("benchmark", "what", "ours", "beside", "figure", "bar", "")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`figure` is what is held against the bar: a ratio unless `what` says otherwise."""
+    """`figure` is compared with the bar: a ratio, unless `unit` is another."""
 
     benchmark: str
     what: str

@@ -1,7 +1,7 @@
-"""What a site saw of one run: how long it took, what came too close, whether the order held.
+"""Evaluates a site's log of one run: duration, gaps that were too short, order of priorities.
 
-The kernel's stamps of packets as they leave are the judge of every gap. Where it may not be asked
-(it takes root), the site's own stamps are, which may be late by two ticks of the kernel.
+Gaps are measured by the kernel's timestamps of leaving packets. Capturing them needs root; without
+it, the site's own timestamps are used, which may be late by two ticks of the kernel.
 """
 
 from collections import defaultdict
@@ -26,11 +26,11 @@ class Manners:
     gaps: int
     too_close: int
     judged_by_site: int
-    """Gaps of which the kernel had nothing to say."""
+    """Gaps without timestamps of the kernel."""
     smallest_gap: float
     right_pairs: int
     pairs: int
-    """A high and a low page of the same host."""
+    """Pairs of a high and a low page of the same host."""
 
     @property
     def order(self) -> float:
@@ -48,7 +48,7 @@ class Manners:
 def manners(
     entries: Sequence[Entry], departures: Departures, *, delay: float, high: Collection[str]
 ) -> Manners:
-    """`high` are the paths that should go first."""
+    """`high` are the paths with high priority."""
     hosts = _by_host(entries)
     judged = [_gap(pair, departures) for of_host in hosts.values() for pair in pairwise(of_host)]
     right = [_in_order(of_host, high) for of_host in hosts.values()]
@@ -72,13 +72,13 @@ def _by_host(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 
 def _gap(pair: tuple[Entry, Entry], departures: Departures) -> tuple[float, float]:
-    """Seconds, and how far they may be off."""
+    """Seconds, and their possible error."""
     left = departures.gap(*pair)
     return (gap(*pair), SITE_LATE) if left is None else (left, KERNEL_LATE)
 
 
 def _in_order(of_host: Sequence[Entry], high: Collection[str]) -> tuple[int, int]:
-    """Of all pairs of a high and a low page: in how many the high one came first."""
+    """The pairs of a high and a low page in which the high one came first, and all pairs."""
     is_high = [entry.path in high for entry in _first_of_each(of_host)]
     right, lows_left = 0, is_high.count(False)
     for one in is_high:

@@ -12,7 +12,7 @@ MOST_GROWTH = 1.05
 
 def run(sizes: Sizes, databases: Databases) -> list[Line]:
     calibration = Calibration()
-    calibration.look()
+    calibration.measure()
     lines: list[Line] = []
     for engine in ENGINES:
         resident = _resident(engine, sizes, databases)
@@ -23,13 +23,13 @@ def run(sizes: Sizes, databases: Databases) -> list[Line]:
             "memory", f"{engine}: end / middle", shown[2], ", ".join(shown[:2]),
             resident[2] / resident[1], MOST_GROWTH, at_least=False,
         ))  # fmt: skip
-        calibration.look()
+        calibration.measure()
     print(f"  {calibration.sentence()}", flush=True)
     return lines
 
 
 def _resident(engine: str, sizes: Sizes, databases: Databases) -> list[float]:
-    pages = sizes.memory_marks[-1] + sizes.memory_marks[0]  # still at work when looked at last
+    pages = sizes.memory_marks[-1] + sizes.memory_marks[0]  # still at work at the last measurement
     with databases.fresh(engine) as url, PracticeProcess(hosts=sizes.page_hosts) as site:
         hosts = sizes.page_hosts
         urls = [site.url(i % hosts, f"/page/{i // hosts}") for i in range(pages)]

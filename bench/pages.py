@@ -54,7 +54,7 @@ def _lines(measured: dict[str, list[float]]) -> Iterator[Line]:
 
 
 def _cpu_lines(cpu: dict[str, list[float]]) -> Iterator[Line]:
-    """Less shaken by what else the machine does, but blind to the work of the database server."""
+    """Processor time: less noisy than the rate, but without the work of the database server."""
     spent = {name: median(values) for name, values in cpu.items()}
     for engine in ENGINES:
         for other in ("bare", "scrapy"):

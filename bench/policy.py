@@ -81,9 +81,9 @@ def _rate(
     databases: Databases, engine: str, urls: list[str], overrides: dict[str, Any], cpu: list[float]
 ) -> float:
     with databases.fresh(engine) as url:
-        told = children.run("curtsy_pages", database=url, urls=urls, concurrency=PER_HOST,
+        measured = children.run("curtsy_pages", database=url, urls=urls, concurrency=PER_HOST,
                             slots=CONCURRENT, overrides=overrides)  # fmt: skip
-    if told["pages"] != len(urls):
-        raise children.ContestantFailed(f"{told['pages']} of {len(urls)} pages were stored")
-    cpu.append(1e6 * float(told["cpu"]) / len(urls))
-    return len(urls) / float(told["seconds"])
+    if measured["pages"] != len(urls):
+        raise children.ContestantFailed(f"{measured['pages']} of {len(urls)} pages were stored")
+    cpu.append(1e6 * float(measured["cpu"]) / len(urls))
+    return len(urls) / float(measured["seconds"])

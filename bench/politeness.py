@@ -1,6 +1,6 @@
 """Many slow hosts at once: how near to the least time, and at what cost in manners and order.
 
-Every host is to be asked once in half a second, robots.txt included; of its pages a tenth are to
+Every host gets one request in half a second, robots.txt included; of its pages a tenth are to
 go first. Workers are real `curtsy worker` processes; the practice site's log tells what came of it.
 """
 
@@ -19,9 +19,9 @@ from typing import Any
 from bench import children
 from bench.contestants.curtsy_pages import finished
 from bench.databases import ENGINES, Databases, Departures, Fleet, port_of
-from bench.foretelling import Errors, foretold
 from bench.lines import Line
 from bench.manners import Manners, manners
+from bench.predictions import Errors, run_and_compare
 from bench.setting_up import LOOPBACK, opened
 from bench.sizes import Sizes
 from curtsy.demo.process import PracticeProcess
@@ -39,11 +39,11 @@ OFF_BY = 5.0
 START_SECONDS = 60
 
 Work = list[tuple[str, str, bool]]
-"""URL, path, and whether it is to go first."""
+"""URL, path, and whether the page has high priority."""
 
 
 class Course:
-    """The site, and rounds over it of which nobody has seen a page before."""
+    """The site, with pages for each round that no earlier round has fetched."""
 
     def __init__(self, site: PracticeProcess, departures: Departures, sizes: Sizes) -> None:
         self._site, self._departures, self._sizes = site, departures, sizes
@@ -63,14 +63,14 @@ class Course:
     def _work(self) -> Work:
         self._rounds += 1
         pages, rng = self._sizes.polite_pages, random.Random(self._rounds)
-        made: Work = []
+        work: Work = []
         for host in range(self._sizes.polite_hosts):
             first = set(rng.sample(range(pages), max(1, pages // 10)))
             for number in range(pages):
                 path = f"/page/{(self._rounds * 100 + host) * 1000 + number}"
-                made.append((self._site.url(host, path), path, number in first))
-        rng.shuffle(made)
-        return made
+                work.append((self._site.url(host, path), path, number in first))
+        rng.shuffle(work)
+        return work
 
 
 def run(sizes: Sizes, databases: Databases) -> list[Line]:
@@ -90,10 +90,12 @@ def run(sizes: Sizes, databases: Databases) -> list[Line]:
     beside = {name: found for name, found in seen.items() if name.startswith("scrapy")}
     ours = {name: found for name, found in seen.items() if name not in beside}
     lines = [line for name, found in ours.items() for line in _lines(name, found, beside, least)]
-    return lines + [line for name, of_run in errors.items() for line in _foretold(name, of_run)]
+    return lines + [
+        line for name, of_run in errors.items() for line in _run_and_compare(name, of_run)
+    ]
 
 
-def _foretold(name: str, errors: Errors) -> Iterator[Line]:
+def _run_and_compare(name: str, errors: Errors) -> Iterator[Line]:
     for what, off in errors.items():
         yield Line("politeness", f"{name}: {what} off by", f"{off:.1f} %", "", off, OFF_BY,
                    at_least=False, unit="%")  # fmt: skip
@@ -130,11 +132,11 @@ def _scrapy(databases: Databases, at_once: int, work: Work) -> int:
     path = databases.file("jsonl")
     ranked = [(url, 10 if goes_first else 0) for url, _path, goes_first in work]
     try:
-        told: dict[str, Any] = children.run("scrapy_polite", ranked=ranked, path=str(path),
+        measured: dict[str, Any] = children.run("scrapy_polite", ranked=ranked, path=str(path),
                                             concurrency=at_once, delay=DELAY)  # fmt: skip
     finally:
         path.unlink(missing_ok=True)
-    return int(told["pages"])
+    return int(measured["pages"])
 
 
 def _curtsy(databases: Databases, engine: str, workers: int, errors: Errors, work: Work) -> int:
@@ -152,13 +154,13 @@ async def _worked_off(url: str, fleet: Fleet, workers: int, errors: Errors, work
         for _ in range(workers):
             fleet.worker()
         async with asyncio.timeout(START_SECONDS):
-            while len(fleet.said("worker_started")) < workers:  # noqa: ASYNC110 - a log tells
+            while len(fleet.logged("worker_started")) < workers:  # noqa: ASYNC110 - read from a log
                 await asyncio.sleep(0.05)
         limits = SubmitLimits(new_sources=100_000, allow=LOOPBACK)
         door = Submitter(store=store, clock=clock, limits=limits, delay_ms=round(1000 * DELAY),
                          on_submitted=wakeups.send)  # fmt: skip
         pages = [PageRequest(at, HIGH if goes_first else LOW) for at, _path, goes_first in work]
-        done = await foretold(store, clock, door, JobRequest("bench", pages),
+        done = await run_and_compare(store, clock, door, JobRequest("bench", pages),
                               Policy(min_delay=round(1000 * DELAY)), partial(finished, store),
                               errors)  # fmt: skip
         await fleet.stop()

@@ -51,7 +51,7 @@ def run(sizes: Sizes, databases: Databases) -> list[Line]:
 
 
 def _peak(engine: str, pages: int, databases: Databases) -> float:
-    """Megabytes of the server at its highest, as the kernel saw it."""
+    """The server's peak memory in megabytes, by the kernel."""
     with databases.fresh(engine) as url:
         asyncio.run(_fill(url, pages))
         with server(url) as ours:
@@ -73,7 +73,7 @@ async def _fill(database: str, pages: int) -> None:
 
 
 async def _read_lines(url: str) -> int:
-    """With a slow reader's small buffer: what is not read may not pile up at the other end."""
+    """Reads with a small buffer, as a slow client: unread data must not pile up at the server."""
     lines = 0
     headers = {"Accept": "application/x-ndjson"}
     async with (

@@ -11,12 +11,12 @@ def interleaved(
 ) -> dict[str, list[float]]:
     """Each contestant's measurement in every round."""
     calibration = Calibration()
-    calibration.look()
+    calibration.measure()
     measured: dict[str, list[float]] = {name: [] for name in contestants}
     for number in range(rounds):
         for name, measure in contestants.items():
             measured[name].append(measure())
-        calibration.look()
+        calibration.measure()
         seen = ", ".join(f"{name} {values[-1]:,.1f}" for name, values in measured.items())
         print(f"  round {number + 1}: {seen}", flush=True)
     print(f"  {calibration.sentence()}", flush=True)
@@ -28,6 +28,6 @@ def medians(measured: Mapping[str, list[float]]) -> dict[str, float]:
 
 
 def ratio(measured: Mapping[str, list[float]], ours: str, theirs: str) -> float:
-    """The median of the rounds' ratios: neighbours in time are compared with each other."""
+    """The median of the ratios of each round, so that measurements close in time are compared."""
     pairs = zip(measured[ours], measured[theirs], strict=True)
     return median(a / b for a, b in pairs)

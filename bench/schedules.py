@@ -1,5 +1,5 @@
 """A tick with ten due of many schedules, beside ten of few: the cost may not grow. And a year of
-them in the scheduler's own code, on a clock that nobody waits for."""
+them in the scheduler's own code, on a simulated clock."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""What contestants of ours share: an open store with its tables, and jobs sent in."""
+"""Shared by curtsy's contestants: an open store with its tables, and submitted jobs."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -42,7 +42,7 @@ def submitter(store: Store, clock: Clock) -> Submitter:
 
 
 async def submit(store: Store, clock: Clock, urls: Iterable[str]) -> list[str]:
-    """Through the door that everybody uses, in jobs of the largest size; returns the jobs."""
+    """Submits through the usual Submitter, in jobs of the largest size; returns the jobs."""
     door = submitter(store, clock)
     remaining, jobs = iter(urls), []
     while pages := [PageRequest(url) for url in islice(remaining, URLS_PER_JOB)]:
@@ -51,6 +51,6 @@ async def submit(store: Store, clock: Clock, urls: Iterable[str]) -> list[str]:
 
 
 def invented_urls(visits: int, sources: int) -> Iterator[str]:
-    """Hosts that nobody asks: for benchmarks without HTTP."""
+    """URLs of hosts that do not exist, for benchmarks without HTTP."""
     for number in range(visits):
         yield f"http://host-{number % sources}.example/page/{number // sources}"

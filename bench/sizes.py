@@ -1,4 +1,4 @@
-"""How much is measured: as the bars ask for, or little, to see that everything still runs."""
+"""Sizes of the benchmarks: full for the bars, or small for a smoke test."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a contestant spent: seconds by the clock, and of the processor."""
+"""Measures what a contestant spent: wall-clock and processor seconds."""
 
 import os
 import time
@@ -8,7 +8,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Spent:
-    """Counts from when it is made, in its own process."""
+    """Counts from its creation, in its own process."""
 
     def __init__(self) -> None:
         self._began, self._worked = time.perf_counter(), time.process_time()
@@ -21,7 +21,7 @@ class Spent:
 
 
 def processor_time(root: int, *, with_root: bool = True) -> float:
-    """Seconds of a process and of all that it started, those that have ended included."""
+    """Processor seconds of a process and all its children, ended ones included."""
     parents: dict[int, int] = {}
     ticks: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):

@@ -1,4 +1,4 @@
-"""Live streams: how soon many clients hear of an event, what each costs, and what a job does."""
+"""Live streams: latency of events with many clients, cost per client, and cost for a job."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -23,14 +23,14 @@ MOST_SLOWDOWN = 1.1
 FOLLOWERS = 10
 HOSTS = 100
 PAGES_A_SECOND = (1, 10)
-"""Of polite jobs, one page a second from each of so many sites."""
+"""Sites of a polite job, each with one page a second."""
 SETTLE_SECONDS = 1.5
 ENDS_WITHIN_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one job: seconds from its submit to its end, and of the processor, readers included."""
+    """Duration of one job and its processor seconds, readers included."""
 
     seconds: float
     processor: float
@@ -77,7 +77,7 @@ def _to_many(engine: str, ours: Server, site: PracticeProcess, sizes: Sizes) -> 
 def _beside_followers(
     engine: str, ours: Server, site: PracticeProcess, sizes: Sizes
 ) -> Iterator[Line]:
-    """Pairs of jobs as fast as they go; the one that is followed is the first of every other."""
+    """Runs pairs of jobs, one of them followed; which one is first alternates."""
     _cost(ours, site, sizes.followed_pages // 4, followers=0, which="warm")
     pairs: list[dict[int, Cost]] = []
     for pair in range(sizes.pairs):
@@ -104,7 +104,7 @@ def _cost(ours: Server, site: PracticeProcess, pages: int, followers: int, which
 
 
 async def _followed(ours: Server, urls: list[str], followers: int) -> Cost:
-    """A process of listeners is started in any case, if only to hear nothing."""
+    """Starts a process of listeners in any case, even without connections."""
     before = processor_time(ours.pid)
     async with _submitted(ours, urls) as (session, job):
         with _listeners(ours, f"/ws/jobs/{job}?after=0", followers) as ears:
@@ -133,7 +133,7 @@ async def _submitted(
 
 
 async def _ended(session: aiohttp.ClientSession, ours: Server, job: str) -> dict[str, Any]:
-    """Its status at the end; one that does not end is an error, not a wait."""
+    """The job's final status; a job that does not end in time raises an error."""
     async with asyncio.timeout(ENDS_WITHIN_SECONDS):
         while True:
             async with session.get(f"{ours.url}/jobs/{job}/status") as reply:
@@ -165,8 +165,8 @@ def _urls(site: PracticeProcess, number: int, hosts: int, which: str) -> list[st
     return [site.url(n % hosts, f"/page/{n}?which={which}") for n in range(number)]
 
 
-def _moment(said: str) -> float:
-    return datetime.fromisoformat(said).timestamp()
+def _moment(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
 
 
 def _resident(ours: Server) -> float:

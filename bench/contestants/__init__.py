@@ -1,1 +1,1 @@
-"""What runs in a process of its own; each module is one contestant."""
+"""The contestants: each module runs in its own process."""

@@ -45,7 +45,7 @@ def _processor_time_of_children() -> float:
 
 
 async def _overhead(pool: Pool) -> float:
-    """Seconds for a page that is no work at all, asked for one at a time."""
+    """Seconds per trivial page, one at a time."""
     nothing = Reply(200, "http://a.example/", {"content-type": "image/png"}, b"x" * 20_000, 20_000)
     began = time.perf_counter()
     for _ in range(500):

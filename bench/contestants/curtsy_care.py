@@ -34,7 +34,7 @@ CAPS = Caps(Limits().header_bytes, Limits().wire_bytes)
 
 
 class Bare:
-    """Collects an answer and asks no questions."""
+    """Collects a response without any checks."""
 
     def __init__(self) -> None:
         self.headers: dict[str, str] = {}

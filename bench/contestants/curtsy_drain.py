@@ -14,7 +14,7 @@ from bench.setting_up import opened
 async def run(
     database: str, visits: int | None, per_lease: int, drainers: int, warm_up: int = 0
 ) -> dict[str, Any]:
-    """So many visits, or all there are."""
+    """Drains this many visits; None: all."""
     async with opened(database) as (store, clock):
         quota = Quota(0)
         context = [

@@ -54,11 +54,11 @@ def _listing(word: str | None) -> Callable[[Connection], Any]:
     return lambda c: list_jobs(c, JobFilter(status=wanted), after=FIRST, limit=50, skip=0)
 
 
-async def _milliseconds(store: Store, asked: Callable[[int], Callable[[Connection], Any]]) -> float:
+async def _milliseconds(store: Store, query: Callable[[int], Callable[[Connection], Any]]) -> float:
     spent = []
     for n in range(SAMPLES):
         began = time.perf_counter()
-        await store.read(asked(n * 7919))
+        await store.read(query(n * 7919))
         spent.append(time.perf_counter() - began)
     return median(spent) * 1000
 

@@ -1,4 +1,5 @@
-"""Fills a database through our Submitter and leaves it as one that has stood for a while."""
+"""Fills a database through the Submitter and runs the maintenance that a real one would have
+had."""
 
 import time
 from typing import Any

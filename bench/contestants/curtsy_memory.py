@@ -15,7 +15,7 @@ from curtsy.store import Statement, Store
 from curtsy.worker import Worker
 
 LOOK_EVERY_SECONDS = 0.05
-LOOKS_PER_MARK = 5
+SAMPLES_PER_MARK = 5
 _DONE = Statement("SELECT sum(done) FROM jobs")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -25,7 +25,7 @@ def resident_megabytes() -> float:
 
 
 async def run(database: str, marks: list[int]) -> dict[str, Any]:
-    """At each mark the median of the looks that came nearest to it."""
+    """At each mark, the median of the samples nearest to it."""
     async with opened(database) as (store, clock):
         worker = Worker(store=store, clock=clock, settings=settings(concurrency=8, slots=100))
         running = asyncio.create_task(worker.run())
@@ -36,7 +36,7 @@ async def run(database: str, marks: list[int]) -> dict[str, Any]:
 
 
 def _at(mark: int, seen: list[tuple[int, float]]) -> float:
-    nearest = sorted(seen, key=lambda look: abs(look[0] - mark))[:LOOKS_PER_MARK]
+    nearest = sorted(seen, key=lambda sample: abs(sample[0] - mark))[:SAMPLES_PER_MARK]
     return median(megabytes for _done, megabytes in nearest)
 
 

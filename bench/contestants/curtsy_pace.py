@@ -27,7 +27,7 @@ CALM, STRAINED = (40, 60), (400, 4_000)
 
 
 def per_start(policy: Policy, answers: tuple[int, int], number: int) -> float:
-    """Microseconds of the processor from one start to the next: all the pace is asked and told."""
+    """Processor microseconds of all calls of the pace from one start to the next."""
     rng = random.Random(1)
     heard = [rng.randint(*answers) for _ in range(number)]
     pace = Pace(policy, rest_until=0, offset=NOON)
@@ -37,13 +37,13 @@ def per_start(policy: Policy, answers: tuple[int, int], number: int) -> float:
             now += wait
         pace.started()
         pace.sent(now, rng)
-        pace.heard(ms)
+        pace.observe(ms)
         pace.ended(now + 1, rng, was_sent=True)
     return (time.process_time() - began) / number * 1e6
 
 
 def keeping(number: int) -> float:
-    """Microseconds to tell of a source with 600 requests in the last hour, once for each flush."""
+    """Microseconds to store the pace of a source with 600 requests in the last hour."""
     rng = random.Random(1)
     pace = Pace(Policy(min_delay=0, requests_per_hour=600, burst_limit=600), rest_until=0)
     for now in range(0, 600_000, 1_000):
@@ -52,7 +52,7 @@ def keeping(number: int) -> float:
         pace.ended(now, rng, was_sent=True)
     began = time.process_time()
     for _ in range(number):
-        pace.kept()
+        pace.stored()
     return (time.process_time() - began) / number * 1e6
 
 

@@ -26,7 +26,7 @@ def settings(
 
 
 async def finished(store: Store, job: str) -> int:
-    """Wait for the job's end as a reader of the store; returns how many pages are done."""
+    """Polls the store until the job has ended; returns the number of done pages."""
     while True:
         row = await store.read(lambda c: _JOB(c, job=job).one())
         if row.state not in ("queued", "running"):
@@ -34,8 +34,10 @@ async def finished(store: Store, job: str) -> int:
         await asyncio.sleep(LOOK_EVERY_SECONDS)
 
 
-async def work_off(store: Store, clock: Clock, job: str, told: WorkerSettings) -> dict[str, Any]:
-    worker = Worker(store=store, clock=clock, settings=told)
+async def work_off(
+    store: Store, clock: Clock, job: str, worker_settings: WorkerSettings
+) -> dict[str, Any]:
+    worker = Worker(store=store, clock=clock, settings=worker_settings)
     spent = Spent()
     running = asyncio.create_task(worker.run())
     done = await finished(store, job)
@@ -45,10 +47,10 @@ async def work_off(store: Store, clock: Clock, job: str, told: WorkerSettings) -
     return {"pages": done, **measured}
 
 
-async def run(database: str, urls: list[str], **told: Any) -> dict[str, Any]:
+async def run(database: str, urls: list[str], **options: Any) -> dict[str, Any]:
     async with opened(database) as (store, clock):
         (job,) = await submit(store, clock, urls)
-        return await work_off(store, clock, job, settings(**told))
+        return await work_off(store, clock, job, settings(**options))
 
 
 def measure(**options: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Fills a database with schedules that are due some time, and leaves it as one that has stood."""
+"""Fills a database with schedules and runs the maintenance that a real one would have had."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from curtsy.timetable import Cron, to_json
 
 AT_ONCE = 1_000
 HOSTS = 100
-"""As many pages in both: what a job's coming in costs is another benchmark's."""
+"""Pages of each job, in both databases: the cost of a submit is another benchmark."""
 
 _INSERT = Statement(
     """

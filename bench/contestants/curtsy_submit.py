@@ -12,11 +12,11 @@ from curtsy.jobs import JobRequest, PageRequest
 
 
 def peak_megabytes() -> float:
-    """This program's own peak; `getrusage` would also count what forked it."""
+    """The peak of this program; `getrusage` would include the process that forked it."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
-    raise RuntimeError("the system does not tell the peak of memory")
+    raise RuntimeError("the system does not report peak memory")
 
 
 async def run(database: str, urls: int, hosts: int) -> dict[str, Any]:

@@ -29,8 +29,8 @@ _DUE_NOW = Statement(
 
 
 def ticker(store: Store, clock: Clock) -> Ticker:
-    tasks = PayloadParser(page_max_age=DAY, crawl_cache_ttl=DAY)
-    firer = Firer(clock=clock, limits=SubmitLimits(), delay_ms=1_000, task_of=tasks,
+    payloads = PayloadParser(page_max_age=DAY, crawl_cache_ttl=DAY)
+    firer = Firer(clock=clock, limits=SubmitLimits(), delay_ms=1_000, task_of=payloads,
                   pending=Backlog(clock))  # fmt: skip
     duties = MaintenanceTasks(store=store, clock=clock, keep_days=30)
     tasks = TaskQueue(store=store, tasks=duties.by_name())

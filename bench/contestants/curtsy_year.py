@@ -1,5 +1,5 @@
 """A year of many schedules: read from their rows, judged and advanced as a scheduler does, but on a
-clock that jumps from one look to the next, with no database."""
+simulated clock and without a database."""
 
 import heapq
 import time
@@ -31,7 +31,7 @@ def rule_of(number: int) -> Rule:
 
 
 def row_of(number: int) -> SimpleNamespace:
-    """What judging needs of a schedule's row."""
+    """The fields of a schedule's row that judging needs."""
     name, rule = f"sch_{number}", rule_of(number)
     first = first_slot(rule, name, now=NEW_YEAR, not_before=None)
     return SimpleNamespace(

@@ -1,4 +1,4 @@
-"""Many WebSockets that only hear, read as cheaply as Python can: they must not be the limit.
+"""Many WebSockets that only receive, read as cheaply as Python can: they must not be the limit.
 
 Says "ready" once all are open, hears until its stdin is closed, then tells how long each message
 had been on its way. Every client gets the same bytes, so each text is parsed only once.
@@ -25,7 +25,7 @@ ROOM = 2**18
 
 
 class Client:
-    """One connection and what it has not yet read to the end of a message."""
+    """One connection and its buffer of an incomplete message."""
 
     def __init__(self, port: int, path: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
@@ -42,7 +42,7 @@ class Client:
         self.socket.setblocking(False)
 
     def hear(self) -> Iterator[bytes]:
-        """The messages that have come; an end is an error, since nobody asked for it."""
+        """The received messages; a closed connection is an error."""
         data = self._rest + self.socket.recv(ROOM)
         if len(data) == len(self._rest):
             raise ConnectionError("The server hung up.")
@@ -54,12 +54,12 @@ class Client:
             elif kind == PING:
                 self.socket.send(_pong(data[start:begin]))
             else:
-                raise ConnectionError(f"The server said goodbye: {data[start:begin]!r}")
+                raise ConnectionError(f"The server closed the connection: {data[start:begin]!r}")
         self._rest = data[begin:]
 
 
 def _frame(data: bytes, at: int) -> tuple[int, int, int] | None:
-    """Its kind, and where its text begins and ends; None if it has not come whole."""
+    """The message's kind, and where its text begins and ends; None: it is incomplete."""
     start = at + 2
     if len(data) < start:
         return None
@@ -79,7 +79,7 @@ def _pong(payload: bytes) -> bytes:
 
 
 class Heard:
-    """The delays of the events that count, in milliseconds."""
+    """The delays of the counted events, in milliseconds."""
 
     def __init__(self, event: str) -> None:
         self._event = event.encode()

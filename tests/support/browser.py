@@ -1,4 +1,4 @@
-"""A headless Chromium that a test can tell what to run; spoken to by its debugging protocol."""
+"""A headless Chromium for tests, controlled through its debugging protocol."""
 
 import asyncio
 import itertools
@@ -29,12 +29,12 @@ def chromium() -> str | None:
 
 
 def install() -> None:
-    """Debian's package, where that is possible. `make test` calls it once, before any test: of
-    several who install at the same time, all but one fail."""
+    """Installs Debian's package where possible. `make test` calls this once, before any test:
+    parallel installations would fail."""
     if chromium() is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        for words in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
+        for command in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
             subprocess.run(
-                ["apt-get", "-q", *words],
+                ["apt-get", "-q", *command],
                 env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
                 capture_output=True,
                 check=False,
@@ -45,7 +45,7 @@ def install() -> None:
 def say_what_is_left_out() -> None:
     """`make test` says so before the tests, and again after them, where people look."""
     if chromium() is None:
-        print("LEFT OUT: there is no Chromium, so no test tries a browser.")
+        print("SKIPPED: there is no Chromium, so the browser tests do not run.")
 
 
 class Browser:
@@ -54,29 +54,29 @@ class Browser:
         self._numbers = itertools.count(1)
 
     async def go(self, url: str) -> None:
-        await self._say("Page.enable")
-        await self._say("Page.navigate", url=url)
+        await self._call("Page.enable")
+        await self._call("Page.navigate", url=url)
         while await self.run("document.readyState") != "complete":
             await asyncio.sleep(0.05)
 
     async def run(self, script: str) -> Any:
-        """The value of the script, or what its promise comes to."""
-        said = await self._say(
+        """Returns the value of the script, or of its promise."""
+        reply = await self._call(
             "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
         )
-        if "exceptionDetails" in said:
-            raise AssertionError(said["exceptionDetails"])
-        return said["result"].get("value")
+        if "exceptionDetails" in reply:
+            raise AssertionError(reply["exceptionDetails"])
+        return reply["result"].get("value")
 
-    async def _say(self, method: str, **params: Any) -> Any:
+    async def _call(self, method: str, **params: Any) -> Any:
         number = next(self._numbers)
         await self._page.send(json.dumps({"id": number, "method": method, "params": params}))
         while True:
-            heard = json.loads(await self._page.recv())
-            if heard.get("id") == number:
-                if "error" in heard:
-                    raise AssertionError(heard["error"])
-                return heard["result"]
+            reply = json.loads(await self._page.recv())
+            if reply.get("id") == number:
+                if "error" in reply:
+                    raise AssertionError(reply["error"])
+                return reply["result"]
 
 
 @asynccontextmanager
@@ -100,10 +100,10 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 async def _debugging_address(profile: Path) -> str:
-    told = profile / "DevToolsActivePort"
-    while not told.exists() or not told.read_text().strip():
+    port_file = profile / "DevToolsActivePort"
+    while not port_file.exists() or not port_file.read_text().strip():
         await asyncio.sleep(0.05)
-    port = int(told.read_text().split()[0])
+    port = int(port_file.read_text().split()[0])
     while True:
         tabs = await asyncio.to_thread(_tabs, port)
         for tab in tabs:

@@ -1,8 +1,8 @@
-"""When requests really left: what the kernel noted as each packet passed the loopback device.
+"""Records when requests left, from the kernel's timestamps of packets on the loopback device.
 
-The practice site's own stamps can be late by some milliseconds where the processor is taken away
-from the whole machine for a moment. These are not: the sender's own call stamps the packet. It
-needs the right to listen on a device (root); elsewhere the site's word has to do.
+The practice site's own timestamps can be late by some milliseconds if the whole machine loses the
+processor for a moment. The kernel's are not: the sender's own system call stamps the packet.
+Capturing packets needs root; without it, the site's timestamps are used.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ READ_BYTES = 400
 BUFFER_BYTES = 16 * 2**20
 NANOSECONDS = 1_000_000_000
 SET_AT_LEAST = 5_000_000
-"""Nanoseconds: a clock that was set moved by more."""
+"""Nanoseconds: a larger change of the offset means that the clock was set."""
 
 _Key = tuple[str, int, str]
 """Address, the client's port, path."""
@@ -36,8 +36,8 @@ class Departures:
     def __init__(self, port: int) -> None:
         self._port = port
         self._seen: dict[_Key, list[int]] = defaultdict(list)
-        self._ahead = _ahead()
-        self._heard_until = 0
+        self._ahead = _wall_offset()
+        self._recorded_until = 0
         self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
 
@@ -55,30 +55,31 @@ class Departures:
 
     def __exit__(self, *_: object) -> None:
         if self._socket is not None and self._thread is not None:
-            self.hear_all()
+            self.drain()
             listening, self._socket = self._socket, None
             self._thread.join()
             listening.close()
 
-    def hear_all(self) -> None:
-        """Returns when everything that has left so far is noted."""
+    def drain(self) -> None:
+        """Returns when every request that has left so far is recorded."""
         now = time.monotonic_ns()
-        while self._socket is not None and self._heard_until < now:
-            assert time.monotonic_ns() < now + PATIENCE * NANOSECONDS, "nobody listens any more"
+        while self._socket is not None and self._recorded_until < now:
+            assert time.monotonic_ns() < now + PATIENCE * NANOSECONDS, "the listener has stopped"
             time.sleep(0.01)
 
     def gap(self, before: Entry, after: Entry) -> float | None:
-        """Seconds between two requests that the site saw; None where nobody listened."""
+        """Seconds between two requests that the site saw; None: packets were not captured."""
         left = [self._seen.get((e.host, e.port, e.path), []) for e in (before, after)]
         if not all(left):
             return None
         return min(abs(b - a) for a in left[0] for b in left[1] if a != b) / NANOSECONDS
 
     def gaps(self) -> list[float] | None:
-        """Seconds from each request to the next, whatever its host; None where nobody listened."""
+        """Seconds from each request to the next, whatever its host; None: packets were not
+        captured."""
         if self._thread is None:
             return None
-        self.hear_all()
+        self.drain()
         moments = sorted(at for seen in self._seen.values() for at in seen)
         return [(after - before) / NANOSECONDS for before, after in pairwise(moments)]
 
@@ -88,24 +89,24 @@ class Departures:
             try:
                 packet, notes, _flags, place = listening.recvmsg(READ_BYTES, 64)
             except TimeoutError:
-                self._heard_until = began
+                self._recorded_until = began
                 continue
             if place[2] == socket.PACKET_OUTGOING and notes:
                 seconds, nanoseconds = struct.unpack("qq", notes[0][2][:16])
                 at = self._when(seconds * NANOSECONDS + nanoseconds)
-                self._note(packet, at)
-                self._heard_until = at
+                self._record(packet, at)
+                self._recorded_until = at
 
     def _when(self, stamp: int) -> int:
-        """On a clock that nobody sets. The stamp is of the wall's, which may have been set since
-        the packet before: it is of a moment ago, and not of one that is yet to come."""
-        before, self._ahead = self._ahead, _ahead()
+        """The wall-clock timestamp on the monotonic clock. The wall clock may have been set since
+        the last packet; a result in the future is ruled out."""
+        before, self._ahead = self._ahead, _wall_offset()
         if abs(self._ahead - before) < SET_AT_LEAST:
-            self._ahead = before  # what we see of it is our own haste
+            self._ahead = before  # a smaller difference is measuring noise
         now = time.monotonic_ns()
         return max((at for at in (stamp - before, stamp - self._ahead) if at <= now), default=now)
 
-    def _note(self, packet: bytes, at: int) -> None:
+    def _record(self, packet: bytes, at: int) -> None:
         ip_length = (packet[0] & 15) * 4
         [client] = struct.unpack_from("!H", packet, ip_length)
         tcp_length = (packet[ip_length + 12] >> 4) * 4
@@ -115,13 +116,13 @@ class Departures:
             self._seen[socket.inet_ntoa(packet[16:20]), client, path].append(at)
 
 
-def _ahead() -> int:
-    """The wall's clock before the steady one; of several looks, the one that took least."""
-    looks = []
+def _wall_offset() -> int:
+    """The wall clock minus the monotonic clock; of several readings, the quickest."""
+    readings = []
     for _ in range(3):
         began, wall, ended = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
-        looks.append((ended - began, wall - (began + ended) // 2))
-    return min(looks)[1]
+        readings.append((ended - began, wall - (began + ended) // 2))
+    return min(readings)[1]
 
 
 def port_of(site: PracticeProcess) -> int:
@@ -131,12 +132,12 @@ def port_of(site: PracticeProcess) -> int:
 
 
 def _only_requests(listening: socket.socket, port: int) -> None:
-    """A filter in the kernel: TCP to this port."""
+    """Attaches a kernel filter: only TCP to this port."""
     program = [
         (0x30, 0, 0, 9),  # the protocol
         (0x15, 0, 4, socket.IPPROTO_TCP),
         (0xB1, 0, 0, 0),  # the length of the IP header
-        (0x48, 0, 0, 2),  # the port it goes to
+        (0x48, 0, 0, 2),  # the destination port
         (0x15, 0, 1, port),
         (0x06, 0, 0, READ_BYTES),
         (0x06, 0, 0, 0),

@@ -1,4 +1,4 @@
-"""A whole engine on the test's loop: store, submitter, worker, and questions to ask of it."""
+"""A whole engine on the test's event loop: store, submitter, worker, and queries."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -35,11 +35,11 @@ EVENTS = Statement(
 def settings(
     policy: Policy = QUICK, *, obeys_robots: bool = False, **changes: Any
 ) -> WorkerSettings:
-    """Tests that are not about robots.txt count requests."""
+    """Robots.txt is ignored unless a test needs it, so that tests can count requests."""
     values: dict[str, Any] = {
         "policy": replace(policy, robots=obeys_robots),
         "allow": LOOPBACK,
-        "lease_ttl": 10_000,  # who stands still for two seconds keeps what it has
+        "lease_ttl": 10_000,  # a worker that stalls for two seconds keeps its leases
         "limits": Limits(connect_seconds=10, total_seconds=30),
         "drain_seconds": 5.0,
     }
@@ -65,16 +65,16 @@ class Engine:
     async def events(self, job: str) -> list[Any]:
         return await self.store.read(lambda c: list(EVENTS(c, job=job)))
 
-    async def ask(self, sql: str, **values: Any) -> list[Any]:
+    async def query(self, sql: str, **values: Any) -> list[Any]:
         statement = Statement(sql)
         return await self.store.read(lambda c: list(statement(c, **values)))
 
-    async def tell(self, sql: str, **values: Any) -> None:
+    async def execute(self, sql: str, **values: Any) -> None:
         statement = Statement(sql)
         await self.store.write(lambda c: statement(c, **values) and None)
 
     async def ended(self, job: str, seconds: float = PATIENCE) -> Any:
-        """The job's row once it has ended."""
+        """Waits until the job has ended and returns its row."""
 
         async def over() -> bool:
             return (await self.job(job)).state not in ("queued", "running", "scheduled")
@@ -100,12 +100,12 @@ def engine(store: Store, clock: Clock, delay_ms: int = 20) -> Engine:
     return Engine(store, clock, submitter)
 
 
-async def until(fact: Callable[[], Any], seconds: float, said: Callable[[], str]) -> None:
-    """Wait for a fact, not for a time. It should be there within these seconds; but whether it is
-    says something of the machine as well, so nobody gives up sooner than after PATIENCE."""
+async def until(fact: Callable[[], Any], seconds: float, message: Callable[[], str]) -> None:
+    """Waits until the fact holds. It should within these seconds, but a slow machine must not fail
+    the test, so the wait lasts at least PATIENCE."""
     try:
         async with asyncio.timeout(max(seconds, PATIENCE)):
             while not await fact():
                 await asyncio.sleep(0.02)
     except TimeoutError:
-        raise AssertionError(said()) from None
+        raise AssertionError(message()) from None

@@ -1,4 +1,4 @@
-"""Every statement of a transaction explained while it runs: how many buffers, which scans."""
+"""Explains every statement of a transaction while it runs: buffers read, tables scanned."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
@@ -17,18 +17,18 @@ Run = Callable[[Any, Any], Any]
 
 
 @dataclass
-class Plan:
+class QueryPlan:
     sql: str
     buffers: int
     scanned: set[str]
-    """Big tables read from end to end."""
+    """Large tables that are scanned in full."""
     sorts: bool
-    """What was found is put in order only then."""
+    """The rows are sorted after they were read."""
 
 
 @dataclass
-class Plans:
-    seen: list[Plan] = field(default_factory=list)
+class QueryPlans:
+    seen: list[QueryPlan] = field(default_factory=list)
 
     @property
     def buffers(self) -> int:
@@ -38,52 +38,52 @@ class Plans:
     def scanned(self) -> set[str]:
         return {table for plan in self.seen for table in plan.scanned}
 
-    def of(self, words: str) -> Plan:
-        return next(plan for plan in self.seen if words in " ".join(plan.sql.split()))
+    def of(self, fragment: str) -> QueryPlan:
+        return next(plan for plan in self.seen if fragment in " ".join(plan.sql.split()))
 
 
 @contextmanager
-def explained(monkeypatch: pytest.MonkeyPatch, *, also: Sequence[str] = ()) -> Iterator[Plans]:
-    """Within this, each statement is explained in a savepoint, undone, and then really run. Tables
-    in `also` are big ones, too."""
+def explained(monkeypatch: pytest.MonkeyPatch, *, also: Sequence[str] = ()) -> Iterator[QueryPlans]:
+    """Explains each statement in a savepoint, rolls back, and then runs it. Tables in `also` count
+    as large, too."""
     big = {*BIG, *also}
-    plans = Plans()
+    plans = QueryPlans()
 
     execute, execute_raw = Connection.execute, Connection.exec_driver_sql
 
     @contextmanager
-    def undone(connection: Connection) -> Iterator[None]:
+    def rolled_back(connection: Connection) -> Iterator[None]:
         with connection.begin_nested() as savepoint:
             yield
             savepoint.rollback()
 
-    def watching(self: Connection, statement: Any, values: Any = None, **more: Any) -> Any:
+    def explain(self: Connection, statement: Any, values: Any = None, **more: Any) -> Any:
         explainable = isinstance(statement, TextClause) and isinstance(values, dict)
         if explainable and not str(statement).startswith("EXPLAIN"):
-            with undone(self):
+            with rolled_back(self):
                 plan = _sqlite_plan if self.dialect.name == "sqlite" else _postgres_plan
                 plans.seen.append(plan(str(statement), values, partial(execute, self), big))
         return execute(self, statement, values, **more)
 
-    def watching_raw(self: Connection, sql: str, values: Any = None, **more: Any) -> Any:
+    def explain_raw(self: Connection, sql: str, values: Any = None, **more: Any) -> Any:
         if values is not None and self.dialect.name == "sqlite":
-            with undone(self):
+            with rolled_back(self):
                 plans.seen.append(_sqlite_plan(sql, values, partial(execute_raw, self), big))
         return execute_raw(self, sql, values, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Connection, "execute", watching)
-        patch.setattr(Connection, "exec_driver_sql", watching_raw)
+        patch.setattr(Connection, "execute", explain)
+        patch.setattr(Connection, "exec_driver_sql", explain_raw)
         yield plans
 
 
-def _postgres_plan(sql: str, values: Any, run: Run, big: Set[str]) -> Plan:
+def _postgres_plan(sql: str, values: Any, run: Run, big: Set[str]) -> QueryPlan:
     [top] = run(text(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}"), values).scalar_one()
     plan = top["Plan"]
     buffers = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
     scanned = {n["Relation Name"] for n in _nodes(plan) if n["Node Type"] == "Seq Scan"}
     sorts = any("Sort" in node["Node Type"] for node in _nodes(plan))
-    return Plan(sql, buffers, scanned & big, sorts)
+    return QueryPlan(sql, buffers, scanned & big, sorts)
 
 
 def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -92,13 +92,13 @@ def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _nodes(child)
 
 
-def _sqlite_plan(sql: str, values: Any, run: Run, big: Set[str]) -> Plan:
-    explain = f"EXPLAIN QUERY PLAN {sql}"
-    rows = run(text(explain) if isinstance(values, dict) else explain, values)
+def _sqlite_plan(sql: str, values: Any, run: Run, big: Set[str]) -> QueryPlan:
+    query = f"EXPLAIN QUERY PLAN {sql}"
+    rows = run(text(query) if isinstance(values, dict) else query, values)
     details = [row.detail for row in rows]
     found = (re.match(r"SCAN (\w+)(?! USING)", detail) for detail in details)
     aliases = {"p": "pages", "s": "sources", "i": "items", "h": "hosts", "d": "dead_letters"}
     aliases |= {alias: table for table, alias in re.findall(r"(?:FROM|JOIN) (\w+) (\w)\b", sql)}
     scanned = {aliases.get(m[1], m[1]) for m in found if m is not None}
     sorts = any(detail.startswith("USE TEMP B-TREE FOR ORDER BY") for detail in details)
-    return Plan(sql, 0, scanned & big, sorts)
+    return QueryPlan(sql, 0, scanned & big, sorts)

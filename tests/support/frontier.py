@@ -1,5 +1,5 @@
-"""Building blocks for tests of the frontier: time that only the test moves, doors, a scripted
-worker that does what it is told."""
+"""Building blocks for tests of the frontier: a clock that only the test moves, submitters and a
+scripted worker."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ LONG = 10**12
 
 
 class Time:
-    """Milliseconds that pass when the test says so."""
+    """A clock in milliseconds that only the test moves."""
 
     def __init__(self, at: int = START) -> None:
         self.at = at
@@ -57,14 +57,14 @@ class Time:
         return self.at
 
 
-# results, as a worker would build them
+# Results as a worker builds them.
 
 
 def fetched(
     visit: Visit, content: str = "hello", *, at: int = START, etag: str | None = None,
     links: Sequence[str] = (),
 ) -> Result:  # fmt: skip
-    """With its links, if the visit was to find out where the page leads."""
+    """With links, if the visit is to extract them."""
     outcome = Fetched(200, visit.url, etag=etag, wire_bytes=9)
     document = Document(content.encode(), content, "text/html", "utf-8", len(content))
     found = tuple(links) if visit.links else None
@@ -102,8 +102,8 @@ def no_request(visit: Visit, *, at: int = START) -> Result:
 
 
 class ScriptedWorker:
-    """Registers, leases, takes and flushes when told to. It never forgets a lease it once had,
-    so it makes a good zombie."""
+    """A worker that registers, leases, takes and flushes on the test's command. It keeps every
+    lease it ever had, so it can play a zombie."""
 
     def __init__(self, store: Store, now: Callable[[], int], name: str) -> None:
         self.store, self.now, self.name = store, now, name
@@ -145,10 +145,10 @@ class ScriptedWorker:
         self, *source_ids: int, want: int = 100, after: Mapping[int, Position] | None = None
     ) -> list[Visit]:
         """The next visits of these sources, or of all leased ones, in order within each."""
-        wishes = [TakeRequest(i, after or {}, want) for i in source_ids or self.leases]
+        requests = [TakeRequest(i, after or {}, want) for i in source_ids or self.leases]
         now = self.now()
-        taken = await self.store.read(lambda c: take(c, wishes, now=now)) if wishes else {}
-        return [visit for wish in wishes for visit in taken[wish.source_id]]
+        taken = await self.store.read(lambda c: take(c, requests, now=now)) if requests else {}
+        return [visit for request in requests for visit in taken[request.source_id]]
 
     async def lease_and_take(self) -> list[Visit]:
         await self.lease()
@@ -176,16 +176,16 @@ class ScriptedWorker:
         reports = {i: self.report(i, releases.get(i)) for i in sorted(sources)}
         return Batch(list(results), reports, list(started))
 
-    async def tell(self, batch: Batch) -> Flushed:
+    async def flush_batch(self, batch: Batch) -> Flushed:
         now = self.now()
         return await self.store.write(
             lambda c: flush(c, batch, worker=self.name, delay_ms=DELAY, now=now)
         )
 
     async def flush(self, *results: Result, **more: Any) -> Flushed:
-        return await self.tell(self.batch(*results, **more))
+        return await self.flush_batch(self.batch(*results, **more))
 
-    async def give_back(self, source_id: int, *, more: bool = False, looks: int = 1) -> Flushed:
+    async def release(self, source_id: int, *, more: bool = False, looks: int = 1) -> Flushed:
         release = Release(more=more, band=1, known_band=1, looks=looks)
         return await self.flush(release={source_id: release})
 
@@ -200,14 +200,14 @@ class Counts:
 
 
 class Bench:
-    """A store with its doors, at a time that only the test moves."""
+    """A store with a submitter, on a clock that only the test moves."""
 
     def __init__(self, store: Store, *, limits: SubmitLimits | None = None) -> None:
         self.store, self.time = store, Time()
         self.clock = Clock(monotonic=self.time, wall=self.time)
-        self.submitter = self.doors(limits or SubmitLimits())
+        self.submitter = self.submitter_with(limits or SubmitLimits())
 
-    def doors(self, limits: SubmitLimits) -> Submitter:
+    def submitter_with(self, limits: SubmitLimits) -> Submitter:
         return Submitter(store=self.store, clock=self.clock, limits=limits, delay_ms=DELAY)
 
     async def submit(self, *urls: str, priority: int = 5, **more: Any) -> Submitted:
@@ -221,7 +221,7 @@ class Bench:
     async def crawl(
         self, *urls: str, depth: int, max_pages: int = 100, priority: int = 5, **more: Any
     ) -> str:
-        """It stays on the hosts of its start pages."""
+        """Submits a crawl that stays on the hosts of its start pages."""
         scope = scope_around(((url, canonical(url).host) for url in urls), "host")
         terms = {"scope": scope.to_json(), "max_age": more.get("max_age", 0), "headers": []}
         crawl = Crawl(depth, max_pages, priority, orjson.dumps(terms).decode())
@@ -245,7 +245,7 @@ class Bench:
         return await self.store.write(lambda c: resume(c, job, now=self.time()))
 
     async def retry_letters(self, **which: Any) -> int:
-        """How many pages wait again."""
+        """Returns how many pages wait again."""
         letters = LetterSelection(**which)
         work = lambda c: retry_letters(c, letters, now=self.time())  # noqa: E731
         return (await self.store.write(work)).pages
@@ -254,7 +254,7 @@ class Bench:
         return await ScriptedWorker(self.store, self.time, name).register()
 
     async def bury(self, *names: str) -> list[str]:
-        """Reap these workers as if nobody had seen their beats grow."""
+        """Reaps these workers as if their heartbeats had stopped."""
         found = await self.store.read(workers.beats)
         dead = [(name, found[name]) for name in names]
         return await self.store.write(lambda c: workers.reap(c, dead, now=self.time()))

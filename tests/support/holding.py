@@ -1,4 +1,4 @@
-"""Transactions that stop at a chosen statement: an interleaving is forced, not hoped for."""
+"""Stops transactions at a chosen statement, to force an interleaving."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from support.patience import PATIENCE
 
 
 class Held:
-    """Stands in for a statement (or another function of a connection). Its first call stops
-    before it runs until `let_go`; what it stands in for then runs as ever."""
+    """Wraps a statement (or another function of a connection). The first call waits before it runs
+    until `let_go`; later calls run at once."""
 
     def __init__(self, inner: Callable[..., Any]) -> None:
         self._inner = inner
@@ -42,7 +42,7 @@ def hold(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> Held:
 
 
 async def blocked_or_done(store: Store, task: asyncio.Task[Any], *, waiting: int = 1) -> bool:
-    """Wait for a fact: the task ended, or so many wait for a lock. True if they wait."""
+    """Waits until the task has ended or this many sessions wait for a lock; True: they wait."""
     blocked = text(
         "SELECT count(*) FROM pg_stat_activity "
         "WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -56,23 +56,23 @@ async def blocked_or_done(store: Store, task: asyncio.Task[Any], *, waiting: int
 
 
 class Repeats:
-    """The SQL states for which the store ran a transaction again, or gave up."""
+    """Records the SQL states for which the store repeated a transaction or gave up."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.states: list[str] = []
         self.told: list[str] = []
-        """Which statement met them, and what the server said of it."""
+        """The statements that failed, with the server's details."""
         inner = store_module.to_curtsy_error
 
-        def noting(error: BaseException) -> Any:
+        def record(error: BaseException) -> Any:
             if state := getattr(getattr(error, "orig", None), "sqlstate", None):
                 self.states.append(state)
                 cause = error.orig.__cause__  # type: ignore[attr-defined]
-                said = [getattr(cause, name, None) for name in ("detail", "context")]
-                self.told.append(f"{state}: {said} in {getattr(error, 'statement', None)}")
+                details = [getattr(cause, name, None) for name in ("detail", "context")]
+                self.told.append(f"{state}: {details} in {getattr(error, 'statement', None)}")
             return inner(error)
 
-        monkeypatch.setattr(store_module, "to_curtsy_error", noting)
+        monkeypatch.setattr(store_module, "to_curtsy_error", record)
 
     @property
     def deadlocks(self) -> int:

@@ -1,4 +1,4 @@
-"""Servers that lie, stall, flood and break off: a behaviour each, on an address of its own."""
+"""Hostile servers that lie, stall, flood or break off, each on its own address."""
 
 import asyncio
 import re
@@ -19,10 +19,10 @@ Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Non
 
 LIMITS = Limits(connect_seconds=10, total_seconds=30, body_bytes=1_000_000,
                 wire_bytes=1_000_000, header_bytes=16_000)  # fmt: skip
-"""Under which a hostile server is done with in a moment, unless it stalls."""
+"""Limits under which a hostile server ends quickly, unless it stalls."""
 STALLS_FOR = 2_500
-"""Milliseconds that one which stalls is waited for: enough to connect even after two seconds in
-which everything stood still."""
+"""Milliseconds: the timeout for stalling servers, enough to connect even if the machine itself
+stalls for two seconds."""
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
@@ -73,7 +73,7 @@ def without_end(head: bytes, again: bytes, pause: float = 0) -> Behaviour:
 
 
 def when_let_go(let_go: asyncio.Event) -> Behaviour:
-    """A page that comes when the test says so."""
+    """Sends a page once the event is set."""
 
     async def behave(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await let_go.wait()
@@ -88,7 +88,7 @@ async def silence(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None
 
 
 class Script:
-    """Other answers for other paths: in turn, the last one for ever; a page for every other."""
+    """Answers by path, in turn; the last is repeated. Other paths get a page."""
 
     def __init__(self, **answers: "list[Behaviour | bytes]") -> None:
         self.answers = {f"/{name.replace('_', '.')}": turns for name, turns in answers.items()}
@@ -112,7 +112,8 @@ class Servers:
         self.paths: dict[str, list[str]] = {name: [] for name in behaviours}
         self.cookies: dict[str, list[tuple[str, str | None]]] = {name: [] for name in behaviours}
         self.at: dict[str, list[float]] = {name: [] for name in behaviours}
-        """When each request came, in seconds, by the kernel's account: it may have waited here."""
+        """When each request arrived, in seconds, by the kernel: it may have waited in a buffer
+        here."""
 
     async def __aenter__(self) -> Self:
         for name, address in self._addresses.items():
@@ -131,12 +132,12 @@ class Servers:
         return f"{scheme}://{self._addresses[name]}:{self._port}{path}"
 
     async def are_waited_for(self, curtsy: Engine, names: Iterable[str]) -> None:
-        """These for a moment only; said before they are first visited."""
+        """Gives these servers a short timeout; must run before their first visit."""
         around = PolicyContext(Policy(), 10_000, curtsy.clock.now())
         for name in names:
             host = self.url(name, "").removeprefix("http://")
-            said = Description(host, {"timeout": STALLS_FOR})
-            await curtsy.store.write(partial(describe, wanted=said, context=around))
+            wanted = Description(host, {"timeout": STALLS_FOR})
+            await curtsy.store.write(partial(describe, wanted=wanted, context=around))
 
     def _serving(self, name: str) -> Behaviour:
         behaviour = self._behaviours[name]

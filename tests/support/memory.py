@@ -1,6 +1,6 @@
-"""Where tests keep their files: in memory, if the machine has some to spare.
+"""Stores the files of tests in memory, if the machine has enough.
 
-Databases are made, emptied and thrown away thousands of times; a disk would have to do it all.
+Tests create, empty and delete databases thousands of times, which is slow on a disk.
 """
 
 import os
@@ -14,8 +14,7 @@ NAMED_BY_THE_USER = ("TMPDIR", "TEMP", "TMP")
 
 
 def files_in_memory() -> None:
-    """From now on, here and in the processes that are started from here. Whoever names a folder
-    for temporary files keeps it."""
+    """Sets TMPDIR for this process and its children, unless the user has set a folder."""
     if any(name in os.environ for name in NAMED_BY_THE_USER) or not MEMORY.is_dir():
         return
     if shutil.disk_usage(MEMORY).free >= ENOUGH_BYTES:

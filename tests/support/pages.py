@@ -1,4 +1,4 @@
-"""A small HTTP server for pages of the test's own making, on two loopback addresses."""
+"""A small HTTP server for the test's own pages, on two loopback addresses."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,19 +1,18 @@
-"""How long tests wait for what must come: a machine that stutters is no finding."""
+"""Timeouts of tests, long enough that a slow machine does not fail them."""
 
 import pytest
 
 PATIENCE = 60.0
-"""Seconds, and more than any machine needs that runs at all. Nothing is judged by it: a fact that
-is there after a moment ends the wait."""
+"""Seconds; more than any working machine needs. A wait ends as soon as its fact holds."""
 
 TRIES = 3
-"""Where a time itself is promised: a machine that stutters can spoil one try, not all of them."""
+"""Tries for tests that measure time: a stutter of the machine may spoil one, not all."""
 
 
 @pytest.fixture(autouse=True)
 def the_api_has_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An API within the test's own process would otherwise answer 503, as it should, whenever the
-    processor is away for a second. Tests of just that set a limit of their own."""
+    """Raises the API's answer timeout. An API in the test's process would otherwise answer 503, as
+    it should, whenever the machine stalls for a second. Tests of that timeout set their own."""
     from curtsy.api import backend
     from curtsy.api.auth import cache
 

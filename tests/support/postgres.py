@@ -1,4 +1,4 @@
-"""A real PostgreSQL of our own, from the wheel: tests may stop, kill and restart it."""
+"""A PostgreSQL server from a wheel, which tests may stop, kill and restart."""
 
 import asyncio
 import contextlib
@@ -18,10 +18,10 @@ from typing import Self
 import asyncpg
 
 TEMPLATE = "curtsy_template"
-"""The name of the database with all tables and no rows that others are made from."""
+"""The template database: all tables, no rows."""
 
 SETTINGS = {
-    "fsync": "off",  # survives the death of any process, which is what tests bring about
+    "fsync": "off",  # survives the death of any process, and tests cause nothing worse
     "max_connections": "200",
     "shared_buffers": "128MB",
     "autovacuum": "on",
@@ -44,24 +44,24 @@ SHAPE = """
         UNION ALL SELECT oid::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace
         UNION ALL SELECT oid::text FROM pg_trigger) AS objects
 """
-"""Other than it was once a table, a column, an index, a rule or a trigger came or went."""
+"""Changes when a table, column, index, rule or trigger is added or removed."""
 USED = f"""
     SELECT relname FROM pg_class AS t WHERE {TABLES} AND (pg_relation_size(oid) > 0 OR EXISTS (
         SELECT FROM pg_depend JOIN pg_class AS s ON s.oid = objid WHERE refobjid = t.oid
         AND CASE s.relkind WHEN 'S' THEN pg_sequence_last_value(s.oid) END IS NOT NULL))
 """
-"""Tables with rows, also with deleted ones, and tables that have given out an id."""
+"""Tables with rows, deleted rows included, and tables whose id sequence was used."""
 NO_STATISTICS = "DELETE FROM pg_statistic WHERE starelid >= 16384"
 
 
 PORTS = range(20_000, 32_000)
-"""Below those that systems give to connections: what is free stays so until it is used."""
+"""Below the ports that the system assigns to connections, so that a free one stays free."""
 
 
 def free_port() -> int:
-    chance = random.SystemRandom()  # the other one may be seeded, in several processes alike
+    rng = random.SystemRandom()  # the default one may be seeded alike in several processes
     while True:
-        port = chance.choice(PORTS)
+        port = rng.choice(PORTS)
         with socket.socket() as listening, contextlib.suppress(OSError):
             listening.bind(("127.0.0.1", port))
             return port
@@ -78,7 +78,7 @@ class Postgres:
         self._folder.chmod(0o755)
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
-        self._made = 0
+        self._created = 0
         self._reused: Reused | None = None
 
     def __enter__(self) -> Self:
@@ -109,17 +109,17 @@ class Postgres:
                 command, stdout=log, stderr=log, user=self._wheel.system_user,
                 preexec_fn=_die_with_parent, cwd=self._folder,
             )  # fmt: skip
-        self._wait_until_it_answers()
+        self._wait_until_ready()
 
-    def _wait_until_it_answers(self) -> None:
-        async def ask() -> None:
+    def _wait_until_ready(self) -> None:
+        async def connect() -> None:
             connection = await asyncpg.connect(self.url("postgres"), timeout=2)
             await connection.close()
 
         deadline = time.monotonic() + 30
         while True:
             try:
-                asyncio.run(ask())
+                asyncio.run(connect())
             except (OSError, asyncpg.PostgresError, TimeoutError):
                 if time.monotonic() > deadline:
                     raise RuntimeError((self._folder / "log").read_text()[-2000:]) from None
@@ -128,7 +128,8 @@ class Postgres:
                 return
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """SIGINT ends it in order, SIGQUIT at once; SIGKILL leaves children to notice."""
+        """SIGINT shuts down cleanly, SIGQUIT at once; after SIGKILL the children end by
+        themselves."""
         if self._process is None:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -136,16 +137,16 @@ class Postgres:
         self._process.wait(timeout=30)
         self._process = None
         if how == signal.SIGKILL:
-            time.sleep(0.5)  # backends notice the death of the postmaster by themselves
+            time.sleep(0.5)  # backends end by themselves once the postmaster is dead
             (self._data / "postmaster.pid").unlink(missing_ok=True)
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def create_database(self, template: str | None = None) -> str:
-        """A new database; returns its URL."""
-        self._made += 1
-        name = f"t{os.getpid()}_{self._made}"
+        """Creates a database and returns its URL."""
+        self._created += 1
+        name = f"t{os.getpid()}_{self._created}"
         clause = f" TEMPLATE {template}" if template else ""
         self.run(f"CREATE DATABASE {name}{clause}")
         return self.url(name)
@@ -154,7 +155,7 @@ class Postgres:
         self.run(f"DROP DATABASE {url.rsplit('/', 1)[1]} WITH (FORCE)")
 
     def emptied_database(self, template: str) -> str:
-        """The URL of one database that serves test after test: each finds it as the template is."""
+        """The URL of a database that all tests share; it is reset to the template before each."""
         if self._reused is not None and asyncio.run(self._reused.empty()):
             return self._reused.url
         if self._reused is not None:
@@ -178,8 +179,8 @@ class Postgres:
 
 
 class Reused:
-    """A database that is used again: what a test left in it goes, what a migration put there
-    comes back."""
+    """A database that is reset between tests: rows of tests are deleted, rows of migrations
+    restored."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -187,7 +188,7 @@ class Reused:
         self._rows: dict[str, str] = {}
 
     async def remember(self) -> None:
-        """How it is now: its shape, and the rows that it has."""
+        """Stores its shape and its rows."""
         connection = await asyncpg.connect(self.url)
         try:
             self._shape = await connection.fetchval(SHAPE)
@@ -198,7 +199,7 @@ class Reused:
             await connection.close()
 
     async def empty(self) -> bool:
-        """Whether it is as it was; it is not where a test has changed its shape."""
+        """Resets the database; False: a test has changed its shape, so it cannot be reset."""
         connection = await asyncpg.connect(self.url)
         try:
             await connection.execute(OTHERS_END)

@@ -1,7 +1,7 @@
-"""Real `curtsy` processes for tests: started, killed, paused and ended by their ids, never by name.
+"""Real `curtsy` processes for tests: started, paused and killed by their ids, never by name.
 
-Each writes its log lines as JSON to a file of its own. None outlives the test: whoever is left is
-killed when the fleet ends, and by the system should the test itself be killed.
+Each logs JSON lines to its own file. None outlives the test: the rest is killed when the fleet
+ends, or by the kernel if the test itself is killed.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ QUICK: Mapping[str, str] = {
     "SCRAPE_TIMEOUT": "10",
     "WORKER_SLOTS": "50",
 }
-"""Settings under which a bad day passes in seconds."""
+"""Settings with short timeouts, so that failures play out in seconds."""
 
 CRASHES = ("duty_failed", "lane_failed", "flush_refused", "heartbeat_failed", "request_failed")
 
@@ -41,7 +41,7 @@ def _die_with_parent() -> None:
 
 
 class Process:
-    """One process after another under one name; its log goes on through all its lives."""
+    """A process that can be started again; all its runs append to one log."""
 
     def __init__(self, command: list[str], environment: Mapping[str, str], log: Path) -> None:
         self._command, self._environment, self._log = command, environment, log
@@ -49,7 +49,8 @@ class Process:
         self._earlier = 0
 
     def start(self) -> Self:
-        """On the main thread only: the system ends the process with the thread that made it."""
+        """Starts the process. Main thread only: the kernel kills it with the thread that started
+        it."""
         with self._log.open("ab") as log:
             self._earlier = log.tell()
             self._process = subprocess.Popen(
@@ -59,8 +60,8 @@ class Process:
         return self
 
     @property
-    def has_spoken(self) -> bool:
-        """In this life; before that, a signal would find it without its own way to end."""
+    def has_logged(self) -> bool:
+        """Whether this run has logged a line; before that, its signal handlers may be missing."""
         return self._log.stat().st_size > self._earlier
 
     @property
@@ -70,7 +71,7 @@ class Process:
 
     @property
     def status(self) -> int | None:
-        """None while it runs; below zero: the signal that ended it."""
+        """The exit code; None: it runs; negative: the signal that ended it."""
         assert self._process is not None, "it was never started"
         return self._process.poll()
 
@@ -85,20 +86,20 @@ class Process:
         self.send(signal.SIGCONT)
 
     def kill(self) -> None:
-        """At once and for certain; returns when it is gone."""
+        """Kills the process and waits for its end."""
         self.send(signal.SIGKILL)
         assert self._process is not None
         self._process.wait(STOP_SECONDS)
 
     async def stop(self) -> int:
-        """Ask it to end in order; returns its exit code."""
+        """Sends SIGTERM and returns the exit code."""
         self.resume()
         self.send(signal.SIGTERM)
         assert self._process is not None
         return await asyncio.to_thread(self._process.wait, STOP_SECONDS)
 
     def lines(self) -> list[dict[str, Any]]:
-        """What it logged; lines that are no JSON, as of a traceback, come as `text`."""
+        """The log lines; a line that is not JSON, as of a traceback, becomes `text`."""
         found = []
         for line in (
             self._log.read_text(errors="replace").splitlines() if self._log.exists() else ()
@@ -109,7 +110,7 @@ class Process:
                 found.append({"event": "", "text": line})
         return found
 
-    def said(self, event: str) -> list[dict[str, Any]]:
+    def logged(self, event: str) -> list[dict[str, Any]]:
         return [line for line in self.lines() if line.get("event") == event]
 
     def tail(self, lines: int = 40) -> str:
@@ -144,39 +145,39 @@ class Fleet:
         return float(self._settings["MIN_DELAY_SECONDS"])
 
     def worker(self, *, without: str | None = None, **settings: object) -> Process:
-        made = self._made(["worker"], without, settings)
-        self.workers.append(made)
-        return made.start()
+        process = self._new_process(["worker"], without, settings)
+        self.workers.append(process)
+        return process.start()
 
     def scheduler(self, *, without: str | None = None, **settings: object) -> Process:
-        made = self._made(["scheduler"], without, settings)
-        self.schedulers.append(made)
-        return made.start()
+        process = self._new_process(["scheduler"], without, settings)
+        self.schedulers.append(process)
+        return process.start()
 
     def api(self, port: int, *, without: str | None = None, **settings: object) -> Process:
-        return self._made(["api", "--port", str(port)], without, settings).start()
+        return self._new_process(["api", "--port", str(port)], without, settings).start()
 
-    def _made(
-        self, words: list[str], without: str | None, settings: Mapping[str, object]
+    def _new_process(
+        self, command: list[str], without: str | None, settings: Mapping[str, object]
     ) -> Process:
         program = ["-m", "curtsy"] if without is None else [str(LAUNCHER), without, "--"]
         ours = {"DATABASE_URL": self._url} | self._settings | _as_text(settings)
         environment = self._environment | {f"CURTSY_{k}": value for k, value in ours.items()}
-        log = self._folder / f"{words[0]}-{len(self.processes) + 1}.log"
-        made = Process([sys.executable, *program, *words], environment, log)
-        self.processes.append(made)
-        return made
+        log = self._folder / f"{command[0]}-{len(self.processes) + 1}.log"
+        process = Process([sys.executable, *program, *command], environment, log)
+        self.processes.append(process)
+        return process
 
-    def said(self, event: str) -> list[dict[str, Any]]:
-        return [line for process in self.processes for line in process.said(event)]
+    def logged(self, event: str) -> list[dict[str, Any]]:
+        return [line for process in self.processes for line in process.logged(event)]
 
-    def undone(self) -> list[dict[str, Any]]:
-        """Transactions on SQLite that found their file locked by another."""
-        repeated = self.said("transaction_repeated")
+    def lock_conflicts(self) -> list[dict[str, Any]]:
+        """SQLite transactions that were repeated because the file was locked."""
+        repeated = self.logged("transaction_repeated")
         return [line for line in repeated if "database is locked" in line["reason"]]
 
     def crashes(self) -> list[str]:
-        """Errors of our own that somebody logged: there is no bad day that excuses one."""
+        """Logged internal errors: no outside failure excuses one."""
         return [
             f"{process._log.name}: {sentence}"
             for process in self.processes
@@ -184,7 +185,7 @@ class Fleet:
         ]
 
     async def stop(self) -> list[int]:
-        """Ask all to end in order; returns their exit codes."""
+        """Sends SIGTERM to all and returns their exit codes."""
         running = [process for process in self.processes if process.status is None]
         return list(await asyncio.gather(*(process.stop() for process in running)))
 
@@ -199,7 +200,7 @@ class Fleet:
 
 def _crashes(lines: list[dict[str, Any]]) -> Iterator[str]:
     for before, line in pairwise([{}, *lines]):
-        # SQLAlchemy prints one of its own when a task ends while it closes a broken connection
+        # SQLAlchemy prints a traceback if a task ends while it closes a broken connection.
         excused = str(before.get("text")).startswith("Exception terminating connection")
         if line["event"] in CRASHES or (
             str(line.get("text")).startswith("Traceback") and not excused

@@ -1,4 +1,4 @@
-"""What must hold after every transaction, whatever ran before it or beside it."""
+"""Invariants of the database that hold after every transaction."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ _PROMISES = {
 
 
 def violations(connection: Connection) -> list[str]:
-    """Each broken promise with the rows that break it; empty when all is well."""
+    """The broken promises, each with rows that break it."""
     found = []
     for promise, offenders in _PROMISES.items():
         if rows := connection.execute(text(offenders)).fetchmany(5):
@@ -78,12 +78,12 @@ def violations(connection: Connection) -> list[str]:
     for job_id, name, data in events:
         by_job.setdefault(job_id, []).append((name, orjson.loads(data) if data else {}))
     for job in jobs:
-        found += _told_otherwise(job, by_job[job.id])
+        found += _event_mismatches(job, by_job[job.id])
     return found
 
 
-def _told_otherwise(job: Any, events: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    """The events of a job must add up to its counts."""
+def _event_mismatches(job: Any, events: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    """Where the events of a job do not add up to its counts."""
 
     def times(*names: str) -> int:
         return sum(name in names for name, _data in events)
@@ -91,16 +91,16 @@ def _told_otherwise(job: Any, events: list[tuple[str, dict[str, Any]]]) -> list[
     def total(of: str, key: str) -> int:
         return sum(data[key] for name, data in events if name == of)
 
-    told = {
+    by_events = {
         "done": times("page_fetched", "page_not_modified") + job.cached,
         "failed": times("page_failed") - total("job_retried", "pages"),
         "cancelled": total("job_cancelled", "removed"),
     }
-    found = [f"job {job.id} counts {getattr(job, what)} {what} but told {number}"
-             for what, number in told.items() if number != getattr(job, what)]  # fmt: skip
-    stands = [job.state, job.done, job.failed, job.cancelled, job.total]
-    if events and events[-1][1]["job"] != stands:
-        found.append(f"job {job.id} stands {stands} but its last event says {events[-1]}")
+    found = [f"job {job.id} counts {getattr(job, what)} {what} but its events {number}"
+             for what, number in by_events.items() if number != getattr(job, what)]  # fmt: skip
+    stored = [job.state, job.done, job.failed, job.cancelled, job.total]
+    if events and events[-1][1]["job"] != stored:
+        found.append(f"job {job.id} is {stored} but its last event says {events[-1]}")
     rounds = [data["round"] for name, data in events if name == "job_finished"]
     if len(set(rounds)) != len(rounds):
         found.append(f"job {job.id} finished twice in a round: {rounds}")

@@ -1,6 +1,6 @@
-"""A wire to PostgreSQL that a test may cut, stall, or make lose the answer to a COMMIT.
+"""A proxy to PostgreSQL that a test may cut or stall, or make lose the answer to a COMMIT.
 
-It reads just enough of the protocol to know what a transaction did when its COMMIT passes: the
+It parses as much of the protocol as it needs to know the statements of a transaction at its COMMIT:
 names of prepared statements (Parse), which of them ran (Bind), and plain queries (Query).
 """
 
@@ -16,16 +16,16 @@ _SSL_REQUEST = 80_877_103
 
 
 Chosen = Callable[[list[str]], bool]
-"""Whether a transaction with these statements is meant."""
+"""Whether a transaction with these statements is chosen."""
 
 
 def of_a_flush(statements: list[str]) -> bool:
-    """A flush that has results to record."""
+    """Chooses flushes with results."""
     return any("INSERT INTO attempts" in statement for statement in statements)
 
 
 class Every:
-    """Each n-th of those that are meant."""
+    """Chooses every n-th matching transaction."""
 
     def __init__(self, n: int, chosen: Chosen) -> None:
         self._n, self._chosen, self._seen = n, chosen, 0
@@ -38,7 +38,7 @@ class Every:
 
 
 class First:
-    """The first few of those that are meant."""
+    """Chooses the first few matching transactions."""
 
     def __init__(self, few: int, chosen: Chosen) -> None:
         self._left, self._chosen = few, chosen
@@ -51,7 +51,7 @@ class First:
 
 
 class Conversation:
-    """What a client says, message by message, and the statements of its transaction so far."""
+    """Parses the messages of a client and collects the statements of its transaction."""
 
     def __init__(self) -> None:
         self._unread = b""
@@ -59,9 +59,9 @@ class Conversation:
         self._prepared: dict[str, str] = {}
         self.statements: list[str] = []
         self.runs = ""
-        """The statement that the bytes heard last tell the server to run, if they do."""
+        """The statement that the last bytes run, if any."""
 
-    def heard(self, data: bytes) -> Iterator[bool]:
+    def parse(self, data: bytes) -> Iterator[bool]:
         """For each whole message in the bytes: whether it is a COMMIT."""
         self._unread += data
         self.runs = ""
@@ -82,22 +82,22 @@ class Conversation:
         return kind, body
 
     def _is_commit(self, kind: bytes, body: bytes) -> bool:
-        words = [word.decode(errors="replace") for word in body.split(b"\0", 2)[:2]]
+        fields = [field.decode(errors="replace") for field in body.split(b"\0", 2)[:2]]
         if kind == b"P":
-            self._prepared[words[0]] = words[1]
+            self._prepared[fields[0]] = fields[1]
         elif kind == b"B":
-            self.runs = self._prepared.get(words[1], "")
+            self.runs = self._prepared.get(fields[1], "")
             self.statements.append(self.runs)
         elif kind == b"Q":
-            self.runs = words[0]
-            if words[0].startswith("BEGIN"):
+            self.runs = fields[0]
+            if fields[0].startswith("BEGIN"):
                 self.statements.clear()
-            return words[0].startswith("COMMIT")
+            return fields[0].startswith("COMMIT")
         return False
 
 
 class Proxy:
-    """`url` leads through it to the database of the URL it was made for."""
+    """`url` leads through the proxy to the database."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -137,36 +137,36 @@ class Proxy:
         await asyncio.gather(*self._relays, return_exceptions=True)
 
     def cut(self) -> None:
-        """Every connection breaks now; new ones are welcome."""
+        """Breaks all connections; new ones are accepted."""
         for writer in tuple(self._open):
             writer.transport.abort()
 
     def stall(self) -> None:
-        """Nothing passes, in either direction, and nobody is told: a black hole."""
+        """Holds all data in both directions and leaves the connections open."""
         self._flows.clear()
 
     def flow(self) -> None:
-        """What was stalled arrives, late."""
+        """Ends `stall`: the held data passes."""
         self._flows.set()
 
     def hold(self, *fragments: str) -> None:
-        """A statement that contains one of these does not arrive; all others do."""
+        """Holds statements that contain one of these fragments; others pass."""
         self._held |= set(fragments)
 
     def let_go(self, *fragments: str) -> None:
-        """Now it does, late."""
+        """Lets the held statements pass."""
         self._held -= set(fragments)
         self._let_go.set()
         self._let_go = asyncio.Event()
 
     def lose_answers(self, to: Chosen) -> None:
-        """The COMMIT of each transaction whose statements satisfy this counts, but its client
-        sees only a broken connection."""
+        """The COMMIT of each chosen transaction takes effect, but its client sees only a broken
+        connection."""
         self._loses = to
 
     def freeze_within(self, chosen: Chosen) -> None:
-        """When such a transaction is about to commit, everything stalls: its client has stopped,
-        and what it locked stays locked."""
+        """Stalls everything when a chosen transaction is about to commit: its locks stay, as if its
+        client had frozen."""
         self._freezes = chosen
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -205,17 +205,17 @@ class Proxy:
     async def _up(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, deaf: asyncio.Event
     ) -> None:
-        said = Conversation()
+        client = Conversation()
         with suppress(OSError):
             while data := await reader.read(65_536):
-                if any(list(said.heard(data))):
-                    if self._loses(said.statements):
+                if any(list(client.parse(data))):
+                    if self._loses(client.statements):
                         deaf.set()
-                    if self._freezes(said.statements):
+                    if self._freezes(client.statements):
                         self.stall()
                         self.frozen.set()
                 await self._flows.wait()
-                while any(fragment in said.runs for fragment in self._held):
+                while any(fragment in client.runs for fragment in self._held):
                     await self._let_go.wait()
                 writer.write(data)
                 await writer.drain()

@@ -1,4 +1,5 @@
-"""The rules of the shared rows, each taken away: the obvious forms that lose data."""
+"""Removes the guards of shared rows one by one: each replacement is the naive form that loses
+data."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -134,7 +135,7 @@ def job_lock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read by sequence alone, as soon as an event is there."""
+    """Events are read by sequence alone, as soon as they are there."""
     at_once = Statement(
         f"""
         SELECT {events._EVENT_COLUMNS} FROM events e JOIN jobs j ON j.id = e.job_id
@@ -146,7 +147,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def one_firing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slot fires for whoever finds it due. Its test takes the table's key away, too."""
+    """Every scheduler that finds a slot due fires it. The test also drops the table's key."""
     every = Statement(
         """
         INSERT INTO firings (schedule_id, fire_at, fired_at, trigger, outcome, message)
@@ -159,7 +160,7 @@ def one_firing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def held_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever decides about a schedule only read it."""
+    """Decisions about a schedule read it without a lock."""
     of_all = f"SELECT {firer.COLUMNS} FROM schedules s"
     due = Statement(f"{of_all} WHERE s.look_at <= :now ORDER BY s.look_at LIMIT :most")
     named = Statement(f"{of_all} WHERE s.public_id = :id")

@@ -1,4 +1,4 @@
-"""Schedulers for tests: real ones, on a clock that the test moves where it has to."""
+"""Real schedulers for tests, on a clock that the test may move."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -48,7 +48,7 @@ def fetching(url: str = "https://a.example/1") -> Mapping[str, Any]:
 
 
 class Hand:
-    """A clock that stands until it is moved."""
+    """A clock that moves only when the test moves it."""
 
     def __init__(self, at: int) -> None:
         self.at = at
@@ -59,6 +59,7 @@ class Hand:
 
 
 async def made(store: Store, clock: Clock, rule: Rule, **terms: Any) -> Schedule:
+    """Creates a schedule and returns its row."""
     terms.setdefault("name", f"schedule {clock.now()} {len(repr(rule))}")
     terms.setdefault("payload", fetching())
     spec = ScheduleSpec(rule=rule, **terms)

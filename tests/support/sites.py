@@ -1,4 +1,4 @@
-"""A site whose runs are fetched page by page, when the test says so."""
+"""A site whose runs the test fetches page by page."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,25 +19,25 @@ RECIPE = {"record": "li", "fields": {"id": "b"}, "key": ["id"]}
 
 
 class Board:
-    """Two results a page; its pages are counted, or found by following with `follows`."""
+    """A site with two results a page. Its pages are numbered, or with `follows` linked."""
 
     def __init__(self, bench: Bench, worker: ScriptedWorker, name: str) -> None:
         self.bench, self.worker, self.name = bench, worker, name
 
     @classmethod
     async def declared(cls, bench: Bench, name: str = "board", *, follows: bool = False) -> "Board":
-        words = SiteSpec.model_validate({
+        spec = SiteSpec.model_validate({
             "search_url": f"https://{name}.example/?q={{search_term}}&page={{page}}",
             "results_per_page": 2, "defaults": {"search_term": "cook", "results_wanted": 8},
             "recipe": RECIPE | ({"next": "a"} if follows else {}),
         })  # fmt: skip
         await bench.store.write(
-            lambda c: put_site(c, name, words, described_as=None, now=bench.time()) and None
+            lambda c: put_site(c, name, spec, described_as=None, now=bench.time()) and None
         )
         return cls(bench, await bench.worker(f"w_{name}"), name)
 
     async def run(self, **search: Any) -> str:
-        """Begins one, and returns its id."""
+        """Starts a run and returns its id."""
         submitted = await self.bench.store.write(
             lambda c: start_run(c, self.name, search, priority=None, limits=SubmitLimits(),
                                 delay_ms=DELAY, clock=self.bench.clock, by=OPEN,
@@ -46,31 +46,31 @@ class Board:
         return submitted.job
 
     async def fetch(self, *pages: str, links: tuple[str, ...] = ()) -> None:
-        """So many of the pages that wait next, each with these records, a letter for each."""
+        """Fetches the next waiting pages, one for each string; each letter is a record."""
         for visit, keys in zip(await self.worker.lease_and_take(), pages, strict=False):
             records = [{"key": key, "fields": {"id": key}} for key in keys]
             following = links[0] if links else None
-            await self._bring(
+            await self._store(
                 visit, pack_listing(records, following=following, is_empty=not keys), links
             )
 
     async def fetch_alone(self, record: str) -> None:
-        """The page that waits next, with what is one record, in JSON."""
+        """Fetches the next waiting page, whose content is this one JSON record."""
         visit, *_others = await self.worker.lease_and_take()
-        await self._bring(visit, record.encode(), ())
+        await self._store(visit, record.encode(), ())
 
-    async def _bring(self, visit: Visit, content: bytes, links: tuple[str, ...]) -> None:
+    async def _store(self, visit: Visit, content: bytes, links: tuple[str, ...]) -> None:
         result = fetched(visit, content.decode(), at=self.bench.time(), links=links)
         assert result.document is not None
         document = replace(result.document, content=zstandard.compress(content))
         await self.worker.flush(replace(result, document=document))
 
     async def fail(self) -> None:
-        """The page that waits next."""
+        """Fails the next waiting page."""
         await self.worker.flush(failed((await self.worker.lease_and_take())[0]))
 
     async def whole_run(self, keys: str, **search: Any) -> str:
-        """To its end: two records a page, then pages without any."""
+        """Runs to the end: two records a page, then empty pages."""
         run = await self.run(**search)
         await self.fetch(*(keys[n : n + 2] for n in range(0, 8, 2)))
         await self.gather()
@@ -86,7 +86,7 @@ class Board:
         return await self.bench.row("SELECT * FROM jobs WHERE public_id = :run", run=run)
 
     async def seen(self, run: str) -> dict[str, str]:
-        """By key, what the run tells of it."""
+        """The run's changes by key."""
         rows = await self.bench.rows(
             "SELECT s.key, s.change FROM sightings s JOIN jobs j ON j.id = s.job_id "
             "WHERE j.public_id = :run ORDER BY s.position", run=run,

@@ -1,4 +1,4 @@
-"""A wire to a server that a test may cut: whoever talks over it must come back."""
+"""A TCP relay to a server, which a test may cut: clients must reconnect."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -11,14 +11,14 @@ class Wire:
         self._open: set[asyncio.StreamWriter] = set()
         self.cuts = 0
         self.is_down = False
-        """What comes meanwhile is hung up on, as by a server that is not there."""
+        """New connections are closed, as if the server were down."""
         self.refused = 0
         self.answers = 0
-        """Pieces of them that came back over it."""
+        """Pieces of data that came back from the server."""
         self.url = ""
 
     def cut(self) -> None:
-        """Everything that is open ends, without a goodbye; what comes next gets through."""
+        """Aborts all open connections; new ones pass."""
         self.cuts += 1
         for writer in self._open:
             writer.transport.abort()
@@ -63,12 +63,12 @@ async def _one_way(
 
 @asynccontextmanager
 async def wire(to: str) -> AsyncIterator[Wire]:
-    """To the server with this URL."""
-    made = Wire(int(to.rpartition(":")[2]))
-    server = await asyncio.start_server(made.carry, "127.0.0.1", 0)
-    made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    """A relay to the server with this URL."""
+    relay = Wire(int(to.rpartition(":")[2]))
+    server = await asyncio.start_server(relay.carry, "127.0.0.1", 0)
+    relay.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
-        yield made
+        yield relay
     finally:
-        made.cut()
+        relay.cut()
         server.close()

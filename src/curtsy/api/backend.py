@@ -19,7 +19,7 @@ from curtsy.clock import DAY, HOUR, Clock
 from curtsy.errors import NotFound, WrongState
 from curtsy.events import Feed
 from curtsy.events.webhooks import replay_delivery, signing_secret
-from curtsy.explain.plan import Plan, look_for_plan, make_plan
+from curtsy.explain.plan import Plan, build_plan, read_plan_facts
 from curtsy.frontier.source_policy import PolicyContext
 from curtsy.jobs import (
     JobRequest,
@@ -115,11 +115,11 @@ class Backend:
         pages = self._submitter.check(request, guarded)
         more, now = len(request.pages) * SECONDS_FOR_A_URL, self.clock.now()
         read = self._store.read(
-            lambda c: look_for_plan(c, pages, request.max_age, self.policy, now=now)
+            lambda c: read_plan_facts(c, pages, request.max_age, self.policy, now=now)
         )
         found = await self.timed.in_time(read, more)
         return await asyncio.to_thread(
-            make_plan, pages, found, self.policy, user_agent=self.settings.user_agent, now=now,
+            build_plan, pages, found, self.policy, user_agent=self.settings.user_agent, now=now,
             finish_by=request.finish_by, guarded=guarded,
         )  # fmt: skip
 

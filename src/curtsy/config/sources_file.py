@@ -13,7 +13,7 @@ from curtsy.config.toml_file import read_toml
 from curtsy.errors import BadRequest, BadSetting
 from curtsy.politeness.policy import Policy
 from curtsy.sources.policy_fields import PolicyFields
-from curtsy.sources.source import check_hosts, check_name, check_whole
+from curtsy.sources.source import check_hosts, check_name, check_policy
 
 Sections = Mapping[str, PolicyFields]
 
@@ -54,7 +54,7 @@ def _parse(name: str, section: Any, defaults: Policy) -> PolicyFields:
     try:
         check_name(name, fields.hosts)
         check_hosts(name, fields.hosts)
-        check_whole(defaults.with_overrides(fields.overrides()))
+        check_policy(defaults.with_overrides(fields.overrides()))
     except BadRequest as refused:
         raise BadRequest(
             [f"[{name[:100]}]: {one.rstrip('.')}" for one in refused.problems]

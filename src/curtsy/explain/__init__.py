@@ -1,1 +1,1 @@
-"""Answers why something waits, when it may end, and what a job would cost. Reads only."""
+"""Explains why work waits, when it is expected to end and what a job would cost. Reads only."""

@@ -1,8 +1,8 @@
-"""When a job may be expected to end: source by source, by the rules that pace them."""
+"""Predicts when a job ends: for each of its sources, from the rules that pace its requests."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -12,13 +12,13 @@ from curtsy.politeness.policy import Policy
 from curtsy.store import Connection, Lookup, Statement
 
 MOST_PAGES = 100_000
-"""Of a job, and ahead of it on a source: what is more is not looked at."""
+"""Pages of a job that are read, and visits ahead of it at one source that are counted."""
 MOST_SOURCES = 200
-"""Those with the most of its pages."""
-LOOKED_AT_FOR_HOSTS = 2_000
-"""Visits of a source with many hosts."""
+"""Sources of a job that are read: those with most of its pages."""
+VISITS_READ_FOR_HOSTS = 2_000
+"""Visits that are read to find which hosts of a source are waited for."""
 PLACE = 10**15
-"""A place in a source's order, as one number: priority times this, plus rank."""
+"""A place in a source's order is one number: priority times this, plus rank."""
 
 _BY_SOURCE = Statement(
     f"""
@@ -35,7 +35,7 @@ _BY_SOURCE = Statement(
 _SOURCES = Statement(
     """
     SELECT s.id, s.name, s.policy, s.paused, s.paused_by, s.owner, s.ready_at, s.next_fetch_at,
-           s.pace, s.paced_at, s.fail_streak, s.failing_since, s.crash_streak, s.unreported
+           s.pace, s.paced_at, s.fail_streak, s.unreported
     FROM {wanted} JOIN sources s ON s.id = wanted.id
     """,
     wanted={"id": "bigint"},
@@ -86,28 +86,57 @@ _UNKNOWN_AND_WAITING = Lookup(
 )
 
 
+class SourceRow(NamedTuple):
+    id: int
+    name: str
+    policy: str
+    paused: bool
+    paused_by: str | None
+    owner: str | None
+    ready_at: int | None
+    next_fetch_at: int | None
+    pace: str | None
+    paced_at: int | None
+    fail_streak: int
+    unreported: bool
+
+
+class _PagesAtSource(NamedTuple):
+    """The waiting pages of a job at one source."""
+
+    source_id: int
+    pages: int
+    last_due: int | None
+    later: int
+    """Pages that wait for a retry."""
+    first_later: int | None
+    first: int | None
+    """The place of the first page that does not wait for a retry."""
+    last: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class SourceSnapshot:
-    """A source and its pace, as the store has them; times are instants."""
+    """A source and its pace as the database has them; times are instants."""
 
-    row: Any
+    row: SourceRow
     policy: Policy
-    kept: Mapping[str, Any]
+    stored_pace: Mapping[str, Any]
     pace: Pace
     unknown_robots: frozenset[str]
-    """Hosts that pages wait for, and whose robots.txt must be asked for first."""
+    """Hosts that pages wait for and whose robots.txt must be fetched first."""
     open: frozenset[int] = frozenset()
-    """Pages that are being asked for."""
+    """Pages whose requests are open."""
     handed_over: bool = False
-    """It rests since its last owner may have asked more than it told."""
+    """The source rests because its last owner may have sent requests that it never reported."""
 
     def start_of(self, n: int, now: int, *, also_unknown: Collection[str] = ()) -> int:
-        """When the n-th visit from now may be expected to start."""
+        """When the n-th visit from now is expected to start."""
         unknown = self.unknown_robots.union(also_unknown) if self.policy.robots else ()
         return start_of(self.pace, n + len(unknown), now, answer_ms=self.pace.strain.recent)
 
     def start_of_place(self, place: int, now: int, *, also_unknown: Collection[str] = ()) -> int:
-        """The same of the visit that is the `place`-th by now, those that are open included."""
+        """The same for the visit that is the `place`-th by now, open visits included."""
         n = place - len(self.open)
         return self.start_of(n, now, also_unknown=also_unknown) if n > 0 else now
 
@@ -116,64 +145,46 @@ class SourceSnapshot:
 class SourceOutlook:
     snapshot: SourceSnapshot
     pages: int
-    """Of the job, that wait here."""
+    """Pages of the job that wait here."""
     ahead: int
-    """Visits that go before the job's first."""
+    """Visits before the job's first page."""
     first_start_at: int
     last_start_at: int
     open: int = 0
-    """Of its pages, those that are being asked for."""
+    """Pages whose requests are open, out of `pages`."""
     later: int = 0
-    """Of its pages, those that wait for another try."""
+    """Pages that wait for a retry, out of `pages`."""
     first_later_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Of one job: the slowest source decides."""
+    """The expected end of a job; the slowest source decides."""
 
     sources: Sequence[SourceOutlook]
-    """The last to end first."""
+    """The last to end comes first."""
     finish_at: int | None
-    """None: nothing of it waits."""
+    """None: no page of the job waits."""
 
 
 def job_outlook(connection: Connection, job_id: int, defaults: Policy, *, now: int) -> Outlook:
-    rows = list(_BY_SOURCE(connection, job_id=job_id, most=MOST_PAGES, sources=MOST_SOURCES,
-                           now=now))  # fmt: skip
+    rows = _pages_by_source(connection, job_id, now)
     snapshots = source_snapshots(connection, [row.source_id for row in rows], defaults, now=now)
-    places = {(row.source_id, int(at)) for row in rows for at in (row.first, row.last)
+    places = {(row.source_id, at) for row in rows for at in (row.first, row.last)
               if at is not None}  # fmt: skip
     before = visits_up_to(connection, places, now=now)
-    asked = [(i, page_id) for i, snapshot in snapshots.items() for page_id in snapshot.open]
-    is_open = {row.source_id: row.pages for row in
-               _OPEN_OF_JOB(connection, open=asked, job_id=job_id)} if asked else {}  # fmt: skip
-    found = [_of_source(row, snapshots[row.source_id], before, is_open.get(row.source_id, 0), now)
-             for row in rows]  # fmt: skip
-    found.sort(key=lambda outlook: outlook.last_start_at, reverse=True)
+    open_pages = [(i, page_id) for i, snapshot in snapshots.items() for page_id in snapshot.open]
+    open_here = {row.source_id: row.pages for row in
+                 _OPEN_OF_JOB(connection, open=open_pages, job_id=job_id)
+                 } if open_pages else {}  # fmt: skip
+    sources = [_outlook(row, snapshots[row.source_id], before, open_here.get(row.source_id, 0), now)
+               for row in rows]  # fmt: skip
+    sources.sort(key=lambda outlook: outlook.last_start_at, reverse=True)
     finish_at = None
-    if found:
-        last = found[0]
+    if sources:
+        last = sources[0]
         finish_at = last.last_start_at + round(last.snapshot.pace.strain.recent)
-    return Outlook(found, finish_at)
-
-
-def _of_source(
-    row: Any, snapshot: SourceSnapshot, before: Mapping[tuple[int, int], int], is_open: int,
-    now: int,
-) -> SourceOutlook:  # fmt: skip
-    if is_open >= row.pages:
-        return SourceOutlook(snapshot, row.pages, 0, now, now, is_open)
-    ready, first_later = row.pages - row.later, row.first_later
-    first = before.get((row.source_id, int(row.first or 0)), 1)
-    last = before.get((row.source_id, int(row.last or 0)), ready)
-    starts = snapshot.start_of_place(first, now) if ready else snapshot.start_of(1, first_later)
-    ends = snapshot.start_of_place(last + row.later, now) if ready else 0
-    if row.later:
-        ends = max(ends, snapshot.start_of(row.later, first_later),
-                   snapshot.start_of(1, row.last_due))  # fmt: skip
-    ahead = max(0, first - 1 - len(snapshot.open))
-    return SourceOutlook(snapshot, row.pages, ahead, starts, ends, is_open, row.later, first_later)
+    return Outlook(sources, finish_at)
 
 
 def source_snapshots(
@@ -183,45 +194,73 @@ def source_snapshots(
     if not wanted:
         return {}
     unknown = _unknown_robots(connection, wanted, now)
-    rows = _SOURCES(connection, wanted=wanted)
-    return {row.id: _standing_of(row, defaults, unknown.get(row.id, frozenset())) for row in rows}
-
-
-def _unknown_robots(
-    connection: Connection, wanted: Sequence[tuple[int]], now: int
-) -> dict[int, frozenset[str]]:
-    """By source. Of one with many hosts, those that something waits for."""
-    rows = list(_ROBOTS_UNKNOWN(connection, wanted=wanted, now=now))
-    unknown = {row.source_id: frozenset([row.host]) for row in rows if row.hosts == 1}
-    if many := [(row.source_id,) for row in rows if row.hosts > 1]:
-        found = _UNKNOWN_AND_WAITING(connection, many, now=now, most=LOOKED_AT_FOR_HOSTS)
-        for row in found:
-            unknown[row.source_id] = unknown.get(row.source_id, frozenset()) | {row.host}
-    return unknown
-
-
-def _standing_of(row: Any, defaults: Policy, unknown_robots: frozenset[str]) -> SourceSnapshot:
-    """Of a row of `sources` with the columns that tell of its pace."""
-    policy = defaults.with_overrides(orjson.loads(row.policy))
-    kept = orjson.loads(row.pace) if row.pace else {}
-    pace = as_stored(policy, kept, paced_at=row.paced_at, next_fetch_at=row.next_fetch_at)
-    pace.resting = row.fail_streak > 0
-    handed_over = bool(row.unreported) and (row.next_fetch_at or 0) > pace.next_at
-    if handed_over:
-        pace.rest(row.next_fetch_at)
-    is_open = frozenset(kept.get("open", ()) if row.owner is not None else ())
-    return SourceSnapshot(row, policy, kept, pace, unknown_robots, is_open, handed_over)
+    rows = [SourceRow._make(row)._replace(paused=bool(row.paused), unreported=bool(row.unreported))
+            for row in _SOURCES(connection, wanted=wanted)]  # fmt: skip
+    return {row.id: _snapshot(row, defaults, unknown.get(row.id, frozenset())) for row in rows}
 
 
 def visits_up_to(
     connection: Connection, places: Collection[tuple[int, int]], *, now: int
 ) -> dict[tuple[int, int], int]:
-    """By source and place in its order: how many visits there are up to it, itself included, as
-    well as retries that are due."""
+    """By source and place in its order: the number of visits up to and including that place, due
+    retries included."""
     if not places:
         return {}
-    asked = [(i, at, *divmod(at, PLACE)) for i, at in sorted(places)]
+    wanted = [(i, at, *divmod(at, PLACE)) for i, at in sorted(places)]
     due = {(row.source_id, row.place): row.visits for row in
-           _DUE(connection, asked, now=now, most=MOST_PAGES)}  # fmt: skip
+           _DUE(connection, wanted, now=now, most=MOST_PAGES)}  # fmt: skip
     return {(row.source_id, row.place): row.visits + due.get((row.source_id, row.place), 0)
-            for row in _AHEAD(connection, asked, most=MOST_PAGES)}  # fmt: skip
+            for row in _AHEAD(connection, wanted, most=MOST_PAGES)}  # fmt: skip
+
+
+def _pages_by_source(connection: Connection, job_id: int, now: int) -> list[_PagesAtSource]:
+    rows = _BY_SOURCE(connection, job_id=job_id, most=MOST_PAGES, sources=MOST_SOURCES, now=now)
+    return [_PagesAtSource._make(row) for row in rows]
+
+
+def _outlook(
+    row: _PagesAtSource, snapshot: SourceSnapshot, before: Mapping[tuple[int, int], int],
+    open_here: int, now: int,
+) -> SourceOutlook:  # fmt: skip
+    if open_here >= row.pages:
+        return SourceOutlook(snapshot, row.pages, 0, now, now, open_here)
+    ready, first_later = row.pages - row.later, row.first_later
+    first = before.get((row.source_id, row.first or 0), 1)
+    last = before.get((row.source_id, row.last or 0), ready)
+    starts = (snapshot.start_of_place(first, now) if ready
+              else snapshot.start_of(1, first_later or now))  # fmt: skip
+    ends = snapshot.start_of_place(last + row.later, now) if ready else 0
+    if first_later is not None:
+        ends = max(ends, snapshot.start_of(row.later, first_later),
+                   snapshot.start_of(1, row.last_due or 0))  # fmt: skip
+    ahead = max(0, first - 1 - len(snapshot.open))
+    return SourceOutlook(
+        snapshot, row.pages, ahead, starts, ends, open_here, row.later, first_later
+    )
+
+
+def _unknown_robots(
+    connection: Connection, wanted: Sequence[tuple[int]], now: int
+) -> dict[int, frozenset[str]]:
+    """Hosts without a fresh robots.txt, by source. For a source with several such hosts, only
+    those that visits wait for."""
+    rows = list(_ROBOTS_UNKNOWN(connection, wanted=wanted, now=now))
+    unknown = {row.source_id: frozenset([row.host]) for row in rows if row.hosts == 1}
+    if many := [(row.source_id,) for row in rows if row.hosts > 1]:
+        waited_for = _UNKNOWN_AND_WAITING(connection, many, now=now, most=VISITS_READ_FOR_HOSTS)
+        for row in waited_for:
+            unknown[row.source_id] = unknown.get(row.source_id, frozenset()) | {row.host}
+    return unknown
+
+
+def _snapshot(row: SourceRow, defaults: Policy, unknown_robots: frozenset[str]) -> SourceSnapshot:
+    policy = defaults.with_overrides(orjson.loads(row.policy))
+    stored = orjson.loads(row.pace) if row.pace else {}
+    pace = as_stored(policy, stored, paced_at=row.paced_at, next_fetch_at=row.next_fetch_at)
+    pace.resting = row.fail_streak > 0
+    next_fetch_at = row.next_fetch_at or 0
+    handed_over = row.unreported and next_fetch_at > pace.next_at
+    if handed_over:
+        pace.rest(next_fetch_at)
+    open_pages = frozenset(stored.get("open", ()) if row.owner is not None else ())
+    return SourceSnapshot(row, policy, stored, pace, unknown_robots, open_pages, handed_over)

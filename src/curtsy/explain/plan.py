@@ -1,14 +1,14 @@
-"""What a job would come to if it were submitted now: nothing is written, nothing is asked for."""
+"""A job's plan: what would happen if it were submitted now. Writes nothing and sends no request."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import NamedTuple
 
 import zstandard
 
-from curtsy.explain.advice import Advice, Late, advise
-from curtsy.explain.blockers import Blocker, WorkersAtWork, paused
+from curtsy.explain.advice import Advice, LateSource, advise
+from curtsy.explain.blockers import Blocker, LiveWorkers, pause_blockers
 from curtsy.explain.outlook import PLACE, SourceSnapshot, source_snapshots, visits_up_to
 from curtsy.frontier.admit import Admission, Wanted
 from curtsy.frontier.ranks import Ranks, VirtualTimes, virtual_times
@@ -22,9 +22,10 @@ from curtsy.store import Connection, Statement
 
 CHUNK = 1_000
 HOSTS_WITH_ROBOTS = 200
-"""Of so many hosts robots.txt is looked at, as far as we have it."""
-SOURCES_FORETOLD = 500
+"""Hosts whose stored robots.txt is checked: those with most pages."""
+SOURCES_PREDICTED = 500
 SHOWN = 100
+"""Denied URLs and sources that a plan lists."""
 
 _KNOWN = Statement(
     """
@@ -45,21 +46,40 @@ _ROBOTS = Statement(
 )
 
 
+class KnownPage(NamedTuple):
+    """A page that is stored already."""
+
+    fingerprint: str
+    joined: int | None
+    """The source whose queue has a visit for the page; None: no job waits for the page."""
+    priority: int | None
+    rank: int | None
+    fresh: bool
+    """The stored document is younger than `max_age`: the page need not be fetched."""
+
+    @property
+    def place(self) -> int | None:
+        """The place of the page's visit in its source's order."""
+        if self.priority is None or self.rank is None:
+            return None
+        return self.priority * PLACE + self.rank
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedSource:
     name: str
     pages: int
     """Requests that the job adds."""
     ahead: int
-    """Visits that would go before its last page."""
+    """Visits that would precede the job's last page."""
     first_start_at: int
     last_start_at: int
     pace: Pace
     answer_ms: float = 0.0
     unknown_robots: int = 0
-    """Requests for robots.txt that would go before."""
+    """Requests for robots.txt that would precede the pages."""
     if_first: int | None = None
-    """Visits before its last page if all of them had priority 1; None: they have."""
+    """Visits before the last page if all pages of the job had priority 1; None: they have."""
     paused: Blocker | None = None
 
 
@@ -69,218 +89,237 @@ class Plan:
     new: int
     cached: int
     joined: int
-    """That another job waits for already: fetched once for both."""
+    """Pages that another job waits for already: they are fetched once for both."""
     refused_by_robots: Sequence[str]
-    """URLs, as far as robots.txt is known; the first hundred."""
+    """The first hundred URLs that a known robots.txt denies."""
     refused: int
+    """Pages that a known robots.txt denies."""
     guarded: Sequence[str]
-    """URLs that lead to addresses that nothing is fetched from."""
+    """URLs at addresses that curtsy never connects to."""
     sources: Sequence[PlannedSource]
-    """The last to end first."""
+    """The last to end comes first."""
     blockers: Sequence[Blocker]
-    """That a person would have to remove first."""
+    """Blockers that a person would have to remove first."""
     finish_at: int | None
-    """If workers work; None: a source is paused, so that nobody can tell."""
+    """The expected end if workers are running; None: a source is paused, so nobody can tell."""
     advice: Advice | None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What the store knows of the pages that a job wants."""
+class Placement:
+    """Where a job's pages would come in a source's order, as counts of visits that wait already."""
 
-    known: Mapping[str, Any]
+    before_first: int
+    up_to_last: int
+    """Includes the visits that the job would join."""
+    if_first: int | None
+    """The same if all pages of the job had priority 1; None: they have."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """What the database knows about the pages that a job wants."""
+
+    known: Mapping[str, KnownPage]
     source_of: Mapping[str, int]
     snapshots: Mapping[int, SourceSnapshot]
     ranks: VirtualTimes
     robots: Mapping[str, bytes]
-    placed: Mapping[int, "Placed"] = field(default_factory=dict)
-    hands: WorkersAtWork = field(default_factory=lambda: WorkersAtWork(()))
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """Where a job's pages would come in a source's order: visits that wait there already."""
-
-    before_first: int
-    up_to_last: int
-    """Those that it would join included."""
-    if_first: int | None
-    """The same if all its pages had priority 1; None: they have."""
+    placements: Mapping[int, Placement] = field(default_factory=dict)
+    workers: LiveWorkers = field(default_factory=lambda: LiveWorkers(()))
 
 
 class _Span:
-    """The places that a job's pages would have in one source."""
+    """The places that a job's pages would take in one source."""
 
     def __init__(self) -> None:
         self.before: list[int] = []
         self.at: list[int] = []
         self.joined: list[int] = []
-        """Where they wait now."""
+        """Where the visits that the job joins wait now."""
 
-    def add(self, page: Wanted, rank: int, row: Any) -> None:
+    def add(self, page: Wanted, rank: int, waits: int | None) -> None:
+        """Adds a page; `waits` is the place of its visit, if it has one already."""
         own = page.priority * PLACE + rank
-        if row is None or row.joined is None:
+        if waits is None:
             self.before.append(own)
             self.at.append(own)
             return
-        waits = row.priority * PLACE + row.rank
         self.before.append(min(own, waits - 1))
         self.at.append(min(own, waits))
         self.joined.append(waits)
 
     def move_up(self) -> int:
-        """Visits behind the job's last page that it takes with it before that."""
+        """The number of joined visits that now wait behind the job's last page: they move up."""
         return sum(waits > max(self.at) for waits in self.joined)
 
 
-def look_for_plan(
+def read_plan_facts(
     connection: Connection, wanted: Sequence[Wanted], max_age: int, defaults: Policy, *, now: int
-) -> Found:
-    admission = Admission(0, wanted, max_age)
-    known: dict[str, Any] = {}
-    for start in range(0, len(wanted), CHUNK):
-        rows = [(p.fingerprint, admission.fresh_since(p, now))
-                for p in wanted[start : start + CHUNK]]  # fmt: skip
-        known |= {row.fingerprint: row for row in _KNOWN(connection, wanted=rows)}
+) -> PlanFacts:
+    known = _known_pages(connection, wanted, max_age, now)
     hosts = Counter(page.host for page in wanted)
     source_of = expected_sources(connection, hosts)
     ids = sorted(set(source_of.values()))
-    asked = [(host,) for host, _pages in hosts.most_common(HOSTS_WITH_ROBOTS)]
-    found = Found(known, source_of, source_snapshots(connection, ids, defaults, now=now),
-                  virtual_times(connection, ids),
-                  {kept.host: bytes(kept.robots) for kept in
-                   _ROBOTS(connection, wanted=asked, now=now)},
-                  hands=WorkersAtWork.now(connection, now))  # fmt: skip
-    return _placed(connection, wanted, found, now)
+    robots_hosts = [(host,) for host, _pages in hosts.most_common(HOSTS_WITH_ROBOTS)]
+    facts = PlanFacts(
+        known, source_of, source_snapshots(connection, ids, defaults, now=now),
+        virtual_times(connection, ids),
+        {row.host: bytes(row.robots) for row in
+         _ROBOTS(connection, wanted=robots_hosts, now=now)},
+        workers=LiveWorkers.now(connection, now),
+    )  # fmt: skip
+    return replace(facts, placements=_placements(connection, wanted, facts, now))
 
 
-def _placed(connection: Connection, wanted: Sequence[Wanted], found: Found, now: int) -> Found:
-    """Pages that are fresh take a place, as when they are admitted, but need none."""
-    spans: dict[int, _Span] = {}
-    ranks = Ranks(found.ranks)
-    for page in wanted:
-        source, row = _source_of(page, found), found.known.get(page.fingerprint)
-        rank = ranks.take(source, page.priority) if isinstance(source, int) else 0
-        if row is not None and row.joined is not None:
-            source = row.joined
-        if isinstance(source, int) and not _is_fresh(page, found):
-            spans.setdefault(source, _Span()).add(page, rank, row)
-    places = {i: (min(s.before), max(s.at), _if_first(i, len(s.at), found))
-              for i, s in spans.items()}  # fmt: skip
-    visits = visits_up_to(connection, {(i, at) for i, all_ in places.items() for at in all_},
-                          now=now)  # fmt: skip
-    placed = {}
-    for i, (first, last, urgent) in places.items():
-        if_first = visits[i, urgent] if last >= 2 * PLACE else None
-        placed[i] = Placed(visits[i, first], visits[i, last] + spans[i].move_up(), if_first)
-    return replace(found, placed=placed)
-
-
-def _if_first(source: int, pages: int, found: Found) -> int:
-    """The place of the last of so many pages of priority 1."""
-    virtual_time, _floor = found.ranks.get(source, {}).get("1", [0, 0])
-    return PLACE + virtual_time + pages
-
-
-def make_plan(
-    wanted: Sequence[Wanted], found: Found, defaults: Policy, *, user_agent: str, now: int,
+def build_plan(
+    wanted: Sequence[Wanted], facts: PlanFacts, defaults: Policy, *, user_agent: str, now: int,
     finish_by: int | None = None, guarded: Sequence[str] = (),
 ) -> Plan:  # fmt: skip
-    """Pure, and may take its time: robots.txt is read here."""
-    barred = set(_barred(wanted, found, defaults, token_of(user_agent)))
-    to_fetch = [p for p in wanted if not _is_fresh(p, found) and p.fingerprint not in barred]
-    joined = sum(not _is_new(p, found) for p in to_fetch)
-    sources = _sources([p for p in to_fetch if _is_new(p, found)], found, defaults, now)
+    """Builds the plan, with advice if the job would end after `finish_by`. Pure, but slow enough to
+    need a thread: it parses robots.txt files."""
+    denied = set(_denied_by_robots(wanted, facts, defaults, token_of(user_agent)))
+    to_fetch = [p for p in wanted if not _is_fresh(p, facts) and p.fingerprint not in denied]
+    joined = sum(not _is_new(p, facts) for p in to_fetch)
+    sources = _planned_sources([p for p in to_fetch if _is_new(p, facts)], facts, defaults, now)
     finish_at = sources[0].last_start_at if sources else now
     late = finish_by is not None and sources and finish_at > finish_by
     pauses = [s.paused for s in sources if s.paused is not None]
     return Plan(
         total=len(wanted) + len(guarded),
         new=len(to_fetch) - joined,
-        cached=len(wanted) - len(to_fetch) - len(barred),
+        cached=len(wanted) - len(to_fetch) - len(denied),
         joined=joined,
-        refused_by_robots=[p.url for p in wanted if p.fingerprint in barred][:SHOWN],
-        refused=len(barred),
+        refused_by_robots=[p.url for p in wanted if p.fingerprint in denied][:SHOWN],
+        refused=len(denied),
         guarded=guarded,
         sources=sources,
-        blockers=[*pauses, *(found.hands.blockers_of_people() if sources else ())],
+        blockers=[*pauses, *(facts.workers.manual_blockers() if sources else ())],
         finish_at=finish_at if not pauses else None,
         advice=advise(_late(sources[0], finish_by or 0, now)) if late else None,
     )
 
 
-def _late(source: PlannedSource, finish_by: int, now: int) -> Late:
-    return Late(source.name, source.pace, source.ahead, source.if_first, source.unknown_robots,
-                source.pages, source.answer_ms, finish_by, now)  # fmt: skip
+def _known_pages(
+    connection: Connection, wanted: Sequence[Wanted], max_age: int, now: int
+) -> dict[str, KnownPage]:
+    admission = Admission(0, wanted, max_age)
+    known: dict[str, KnownPage] = {}
+    for start in range(0, len(wanted), CHUNK):
+        rows = [(p.fingerprint, admission.fresh_since(p, now))
+                for p in wanted[start : start + CHUNK]]  # fmt: skip
+        known |= {row.fingerprint: KnownPage._make(row)._replace(fresh=bool(row.fresh))
+                  for row in _KNOWN(connection, wanted=rows)}  # fmt: skip
+    return known
 
 
-def _sources(
-    new: Sequence[Wanted], found: Found, defaults: Policy, now: int
+def _placements(
+    connection: Connection, wanted: Sequence[Wanted], facts: PlanFacts, now: int
+) -> dict[int, Placement]:
+    """Fresh pages consume a rank, as they do on admission, but need no visit."""
+    spans: dict[int, _Span] = {}
+    ranks = Ranks(facts.ranks)
+    for page in wanted:
+        source, known = _source_of(page, facts), facts.known.get(page.fingerprint)
+        rank = ranks.take(source, page.priority) if isinstance(source, int) else 0
+        if known is not None and known.joined is not None:
+            source = known.joined
+        if isinstance(source, int) and not _is_fresh(page, facts):
+            waits = known.place if known is not None else None
+            spans.setdefault(source, _Span()).add(page, rank, waits)
+    places = {i: (min(s.before), max(s.at), _last_place_if_first(i, len(s.at), facts))
+              for i, s in spans.items()}  # fmt: skip
+    visits = visits_up_to(connection, {(i, at) for i, all_ in places.items() for at in all_},
+                          now=now)  # fmt: skip
+    placements = {}
+    for i, (first, last, urgent) in places.items():
+        if_first = visits[i, urgent] if last >= 2 * PLACE else None
+        placements[i] = Placement(visits[i, first], visits[i, last] + spans[i].move_up(), if_first)
+    return placements
+
+
+def _last_place_if_first(source: int, pages: int, facts: PlanFacts) -> int:
+    """The place of the last page if this many pages had priority 1."""
+    virtual_time, _floor = facts.ranks.get(source, {}).get("1", [0, 0])
+    return PLACE + virtual_time + pages
+
+
+def _late(source: PlannedSource, finish_by: int, now: int) -> LateSource:
+    return LateSource(source.name, source.pace, source.ahead, source.if_first,
+                      source.unknown_robots, source.pages, source.answer_ms, finish_by,
+                      now)  # fmt: skip
+
+
+def _planned_sources(
+    new: Sequence[Wanted], facts: PlanFacts, defaults: Policy, now: int
 ) -> list[PlannedSource]:
     unknown: dict[int | str, set[str]] = {}
     for page in new:
-        if page.host not in found.robots:
-            unknown.setdefault(_source_of(page, found), set()).add(page.host)
-    pages = _by_source(new, found)
-    most = [*pages.items(), *((i, 0) for i in found.placed if i not in pages)]
-    planned = [_foretold(source, count, unknown.get(source, set()), found, defaults, now)
-               for source, count in most[:SOURCES_FORETOLD]]  # fmt: skip
+        if page.host not in facts.robots:
+            unknown.setdefault(_source_of(page, facts), set()).add(page.host)
+    pages = _pages_by_source(new, facts)
+    sources = [*pages.items(), *((i, 0) for i in facts.placements if i not in pages)]
+    planned = [_planned_source(source, count, unknown.get(source, set()), facts, defaults, now)
+               for source, count in sources[:SOURCES_PREDICTED]]  # fmt: skip
     return sorted(planned, key=lambda source: source.last_start_at, reverse=True)
 
 
-def _is_fresh(page: Wanted, found: Found) -> bool:
-    row = found.known.get(page.fingerprint)
-    return row is not None and bool(row.fresh)
-
-
-def _is_new(page: Wanted, found: Found) -> bool:
-    """Neither is it in the store nor does another job wait for it."""
-    row = found.known.get(page.fingerprint)
-    return row is None or (row.joined is None and not row.fresh)
-
-
-def _barred(wanted: Sequence[Wanted], found: Found, defaults: Policy, token: str) -> Iterator[str]:
-    rules: dict[str, Robots] = {}
-    for page in wanted:
-        if page.host not in found.robots or not _policy(page.host, found, defaults).robots:
-            continue
-        if page.host not in rules:
-            file = found.robots[page.host]
-            text = zstandard.decompress(file, max_output_size=READ_BYTES) if file else b""
-            agent = _policy(page.host, found, defaults).user_agent
-            rules[page.host] = robots_of(text, token_of(agent) if agent else token)
-        if not rules[page.host].allows(page.url[page.url.index("/", len("https://")) :]):
-            yield page.fingerprint
-
-
-def _policy(host: str, found: Found, defaults: Policy) -> Policy:
-    source = found.source_of.get(host)
-    snapshot = found.snapshots.get(source) if source is not None else None
-    return snapshot.policy if snapshot is not None else defaults
-
-
-def _by_source(wanted: Sequence[Wanted], found: Found) -> dict[int | str, int]:
-    """By the source, or the name of one that would be new: pages; the most first."""
-    return dict(Counter(_source_of(page, found) for page in wanted).most_common())
-
-
-def _source_of(page: Wanted, found: Found) -> int | str:
-    return found.source_of.get(page.host, home_of(page.host))
-
-
-def _foretold(
-    source: int | str, new: int, unknown: set[str], found: Found, defaults: Policy, now: int
+def _planned_source(
+    source: int | str, new: int, unknown: set[str], facts: PlanFacts, defaults: Policy, now: int
 ) -> PlannedSource:
     if isinstance(source, str):
         pace, robots = Pace(defaults, rest_until=now), len(unknown) if defaults.robots else 0
         first, last = (start_of(pace, n + robots, now) for n in (1, new))
         return PlannedSource(source, new, 0, first, last, pace, unknown_robots=robots)
-    snapshot, placed = found.snapshots[source], found.placed[source]
+    snapshot, placement = facts.snapshots[source], facts.placements[source]
     robots = len(snapshot.unknown_robots | unknown) if snapshot.policy.robots else 0
     return PlannedSource(
-        snapshot.row.name, new, placed.up_to_last,
-        snapshot.start_of_place(placed.before_first + 1, now, also_unknown=unknown),
-        snapshot.start_of_place(placed.up_to_last + new, now, also_unknown=unknown),
-        snapshot.pace, snapshot.pace.strain.recent, robots, placed.if_first,
-        next(paused(snapshot), None),
+        snapshot.row.name, new, placement.up_to_last,
+        snapshot.start_of_place(placement.before_first + 1, now, also_unknown=unknown),
+        snapshot.start_of_place(placement.up_to_last + new, now, also_unknown=unknown),
+        snapshot.pace, snapshot.pace.strain.recent, robots, placement.if_first,
+        next(pause_blockers(snapshot), None),
     )  # fmt: skip
+
+
+def _pages_by_source(wanted: Sequence[Wanted], facts: PlanFacts) -> dict[int | str, int]:
+    """Pages by source, or by the name of a source that would be created; the most first."""
+    return dict(Counter(_source_of(page, facts) for page in wanted).most_common())
+
+
+def _source_of(page: Wanted, facts: PlanFacts) -> int | str:
+    return facts.source_of.get(page.host, home_of(page.host))
+
+
+def _is_fresh(page: Wanted, facts: PlanFacts) -> bool:
+    known = facts.known.get(page.fingerprint)
+    return known is not None and known.fresh
+
+
+def _is_new(page: Wanted, facts: PlanFacts) -> bool:
+    """Whether the page is neither fresh nor waited for by another job."""
+    known = facts.known.get(page.fingerprint)
+    return known is None or (known.joined is None and not known.fresh)
+
+
+def _denied_by_robots(
+    wanted: Sequence[Wanted], facts: PlanFacts, defaults: Policy, token: str
+) -> Iterator[str]:
+    """Fingerprints of the pages that a known robots.txt denies, where the policy obeys it."""
+    rules: dict[str, Robots] = {}
+    for page in wanted:
+        if page.host not in facts.robots or not _policy(page.host, facts, defaults).robots:
+            continue
+        if page.host not in rules:
+            file = facts.robots[page.host]
+            text = zstandard.decompress(file, max_output_size=READ_BYTES) if file else b""
+            agent = _policy(page.host, facts, defaults).user_agent
+            rules[page.host] = robots_of(text, token_of(agent) if agent else token)
+        if not rules[page.host].allows(page.url[page.url.index("/", len("https://")) :]):
+            yield page.fingerprint
+
+
+def _policy(host: str, facts: PlanFacts, defaults: Policy) -> Policy:
+    source = facts.source_of.get(host)
+    snapshot = facts.snapshots.get(source) if source is not None else None
+    return snapshot.policy if snapshot is not None else defaults

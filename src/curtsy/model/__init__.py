@@ -1,1 +1,1 @@
-"""The words of the system as values: no input, no output, no clock."""
+"""The terms of the domain as values and pure functions: no I/O, no clock."""

@@ -1,4 +1,4 @@
-"""A count that stops at a cap, so that counting many costs no more than counting some."""
+"""A count that stops at a cap, so that counting stays cheap."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -8,9 +8,9 @@ from typing import Self
 class Count:
     number: int
     capped: bool
-    """There are more; they were not counted."""
+    """There are more than were counted."""
 
     @classmethod
     def up_to(cls, cap: int, counted: int) -> Self:
-        """`counted` stopped at one over the cap."""
+        """`counted` was counted up to one over the cap."""
         return cls(min(counted, cap), counted > cap)

@@ -1,4 +1,4 @@
-"""Whose host it is: the domain that somebody registered."""
+"""The registered domain of a host, by the public suffix list."""
 
 from functools import cache, lru_cache
 from ipaddress import ip_address
@@ -8,7 +8,8 @@ from publicsuffixlist import PublicSuffixList
 
 @lru_cache(maxsize=10_000)
 def domain_of(host: str) -> str:
-    """The registered domain, without a port; an address or a single word is its own."""
+    """The registered domain, without a port; an IP address or a single label is returned as it
+    is."""
     name = host[1 : host.index("]")] if host.startswith("[") else host.partition(":")[0]
     if _is_address(name):
         return name
@@ -16,8 +17,8 @@ def domain_of(host: str) -> str:
 
 
 def home_of(host: str) -> str:
-    """What a host shares its budget with as long as nobody says otherwise: its whole domain, on
-    the same port. A site has as many names as it likes, and is asked no more often for it."""
+    """The name of the source that a host belongs to by default: its registered domain, on the same
+    port. All names of a domain share one budget, so that many names do not mean more requests."""
     if host.startswith("["):
         return host
     name, colon, port = host.partition(":")

@@ -1,6 +1,6 @@
-"""Why a visit fails: a closed list, and what follows from each kind.
+"""The kinds of failure of a visit: a closed list, with the rule for each.
 
-The table is the documentation: `docs/reference/failure-kinds.md` is checked against it.
+`docs/reference/failure-kinds.md` is checked against this table.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Rule:
     family: Family
     retried: bool
     hosts_fault: bool
-    """The whole source rests and the page's attempts are not burned."""
+    """The whole source rests, and the failure does not count as an attempt of the page."""
     means: str
 
 

@@ -1,4 +1,4 @@
-"""States of jobs and items, and the numbers that decide them."""
+"""States of jobs and items, priority bands, and ids."""
 
 import secrets
 from enum import IntEnum, StrEnum
@@ -16,6 +16,7 @@ class JobState(StrEnum):
 
 OPEN_STATES = (JobState.SCHEDULED, JobState.QUEUED, JobState.RUNNING)
 PARTIAL_AT_MOST = 0.30
+"""A job with a larger share of failed pages has failed."""
 
 
 class ItemState(IntEnum):

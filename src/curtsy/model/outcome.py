@@ -1,4 +1,4 @@
-"""What a visit can come to. Expected failures are values, matched exhaustively."""
+"""The possible outcomes of a visit. Expected failures are values, matched exhaustively."""
 
 from dataclasses import dataclass, field
 
@@ -7,32 +7,32 @@ from curtsy.model.failure_kinds import Kind
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A complete HTTP answer, its body decompressed and within all caps."""
+    """A complete HTTP response, decompressed and within all size limits."""
 
     status: int
     url: str
     headers: dict[str, str]
-    """Names in lower case; a name that came twice has its values joined by a comma, but the
-    cookies by a line end."""
+    """Names in lower case. The values of a repeated header are joined by a comma, those of
+    Set-Cookie by a newline."""
     body: bytes
     wire_bytes: int
     answered_ms: int = 0
-    """From handing the request over until the answer's headers were there."""
+    """Milliseconds from sending the request to receiving the response headers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a scraper made of a page; `content` is what is stored and compared."""
+    """What a scraper extracted from a page; `content` is stored and compared."""
 
     content: bytes
     content_type: str
     charset: str | None
     memory: int | None = None
-    """The most that the process that made it has had, in bytes."""
+    """Peak memory of the extracting process, in bytes."""
     links: tuple[str, ...] | None = None
-    """Where the page leads; None: nobody wanted to know."""
+    """The links of the page; None: links were not extracted."""
     lines: tuple[tuple[str, str], ...] = ()
-    """What the scraper adds to the job's log: level and message."""
+    """The scraper's lines for the job's log: level and message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +52,17 @@ class NotModified:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The page is elsewhere: the visit goes on at this URL, when that source lets it."""
+    """The page redirects: the visit continues at this URL, at the pace of that URL's source."""
 
     url: str
     status: int
     progress: str | None = None
-    """What the next hop must know."""
+    """State for the next request of the visit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Not done yet and nobody's fault: look again at `due_at`. Burns no attempt."""
+    """Not finished, without a failure: the visit continues at `due_at`. No attempt is counted."""
 
     due_at: int
     progress: str | None
@@ -72,20 +72,20 @@ class Again:
 class Failed:
     kind: Kind
     error: str
-    """A sentence for people."""
+    """A sentence for users."""
     status: int | None = None
     retry_after: int | None = None
-    """A span that the host asked for, in milliseconds."""
+    """The wait that the host asked for, in milliseconds."""
     final: bool = False
-    """True where trying again cannot help although the kind is usually retried (NXDOMAIN)."""
+    """A retry cannot help, although the kind is usually retried (NXDOMAIN)."""
     whole_host: bool = False
-    """The whole source rests, although the kind is usually a page's own trouble."""
+    """The whole source rests, although the kind usually concerns only the page."""
     traceback: str | None = field(default=None, repr=False)
     memory: int | None = None
     wire_bytes: int | None = None
-    """Of the answer, where there was a whole one."""
+    """Size of the response; None: there was no complete one."""
     lines: tuple[tuple[str, str], ...] = ()
-    """What the scraper had added to the job's log by then."""
+    """The scraper's lines for the job's log up to the failure."""
 
 
 Outcome = Fetched | NotModified | Moved | Again | Failed

@@ -1,11 +1,11 @@
-"""Who asks, and what that one may do."""
+"""Roles and callers: who sends a request, and what the caller may do."""
 
 from dataclasses import dataclass
 from enum import IntEnum
 
 
 class Role(IntEnum):
-    """Each may do all that the ones before it may."""
+    """Each role includes the permissions of the roles before it."""
 
     READ = 1
     SUBMIT = 2
@@ -27,13 +27,13 @@ class Caller:
     key_id: int | None = None
     pages_per_hour: int | None = None
     open_jobs: int | None = None
-    """Quotas of the key; none: no limit."""
+    """Quotas of the key, as is `pages_per_hour`; None: no limit."""
 
     @property
     def confined_to(self) -> str | None:
-        """The user whose jobs are the only ones this caller may know of; none: it sees all."""
+        """The user whose jobs are the only ones that the caller sees; None: the caller sees all."""
         return self.user_id if self.role < Role.OPERATE else None
 
 
 OPEN = Caller(None, Role.ADMIN)
-"""Whoever comes while nobody is asked for a key."""
+"""Any caller while authentication is off."""

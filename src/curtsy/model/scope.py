@@ -1,4 +1,4 @@
-"""Where a crawl may go: decided for each link, from what the crawl was told at its start."""
+"""The scope of a crawl: which links it may follow."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ Reach = Literal["page", "prefix", "host", "domain"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """`page`: no further; `prefix`: below the folder of a start page; `host`: a start page's
-    host; `domain`: its registered domain with all that is in it."""
+    """The reach is `page`: the start pages only; `prefix`: below the folder of a start page;
+    `host`: the host of a start page; `domain`: its registered domain with all its hosts."""
 
     reach: Reach
     places: frozenset[str]
-    """Prefixes, hosts or domains, as the reach has it."""
+    """Prefixes, hosts or domains, depending on the reach."""
     include: tuple[Wildcard, ...] = ()
     exclude: tuple[Wildcard, ...] = ()
 
     def holds(self, url: str, host: str) -> bool:
-        """Whether the crawl may go to this URL, which is canonical and on that host."""
+        """Whether the crawl may follow this canonical URL on this host."""
         if not self._is_near(url, host):
             return False
         if self.include and not any(pattern.matches(url) for pattern in self.include):
@@ -49,12 +49,12 @@ class Scope:
         }
 
     @classmethod
-    def from_json(cls, kept: dict[str, Any]) -> Self:
+    def from_json(cls, stored: dict[str, Any]) -> Self:
         return cls(
-            kept["reach"],
-            frozenset(kept["places"]),
-            tuple(Wildcard(text) for text in kept["include"]),
-            tuple(Wildcard(text) for text in kept["exclude"]),
+            stored["reach"],
+            frozenset(stored["places"]),
+            tuple(Wildcard(text) for text in stored["include"]),
+            tuple(Wildcard(text) for text in stored["exclude"]),
         )
 
 
@@ -65,7 +65,7 @@ def scope_around(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
 ) -> Scope:
-    """The starts are canonical URLs with their hosts."""
+    """The scope around the start pages: canonical URLs with their hosts."""
     match reach:
         case "page":
             places: set[str] = set()
@@ -81,5 +81,5 @@ def scope_around(
 
 
 def _paths(starts: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """Without their queries, in which a slash is no folder."""
+    """The URLs without their queries, where a slash is not a folder."""
     return ((url.partition("?")[0], host) for url, host in starts)

@@ -1,8 +1,8 @@
-"""The doors' words for the engine's states: the table of the contract, and back again."""
+"""Translates job states to the status words of each door, and status words to filters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from curtsy.model.jobs import JobState
 
@@ -17,7 +17,7 @@ FETCH: Mapping[JobState, str] = {
     _S.FAILED: "error",
     _S.CANCELLED: "cancelled",
 }
-"""A job of one URL is never partial; the word is there so that no state is without one."""
+"""A job of one URL is never partial; PARTIAL is here so that every state has a word."""
 ARTICLES: Mapping[JobState, str] = {
     _S.SCHEDULED: "PENDING",
     _S.QUEUED: "IN_PROGRESS",
@@ -52,26 +52,37 @@ DOORS: Mapping[str, Mapping[JobState, str]] = {
     "fetch": FETCH, "articles": ARTICLES, "crawl": CRAWL, "runs": RUNS,
 }  # fmt: skip
 IF_SOME_SUCCEEDED = {"articles": "COMPLETED", "crawl": "finished"}
-"""What these doors call a job of which most failed, but not all."""
+"""The word of these doors for a failed job with some successful pages."""
 
 
 def word(door: str, state: JobState, done: int) -> str:
-    """The state as the door that made the job calls it."""
+    """The status word for the state, at the door that created the job."""
     if state == JobState.FAILED and done and door in IF_SOME_SUCCEEDED:
         return IF_SOME_SUCCEEDED[door]
     return DOORS[door][state]
 
 
+class HasState(Protocol):
+    """What a filter needs to know of a job."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def door(self) -> str: ...
+    @property
+    def done(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class StatusFilter:
-    """Jobs of these doors in these states."""
+    """Matches jobs of certain doors in certain states."""
 
     whole: frozenset[tuple[str, str]]
-    """State and door."""
+    """State and door of matching jobs."""
     failed: frozenset[tuple[str, bool]] = frozenset()
-    """Doors of whose failed jobs only those are meant of which some page succeeded, or none."""
+    """Doors whose failed jobs match only with (True) or without (False) a successful page."""
 
-    def fits(self, row: Any) -> bool:
+    def fits(self, row: HasState) -> bool:
         is_failed = row.state == JobState.FAILED and (row.door, row.done > 0) in self.failed
         return is_failed or (row.state, row.door) in self.whole
 
@@ -83,12 +94,12 @@ class StatusFilter:
 
 
 def in_states(*states: JobState) -> StatusFilter:
-    """Whatever door they came through."""
+    """Matches jobs of all doors in these states."""
     return StatusFilter(frozenset((state.value, door) for state in states for door in DOORS))
 
 
 def _shown_as(name: str) -> StatusFilter:
-    """Jobs that show this word: as the status of their door, or as their state."""
+    """Matches jobs that show this word, as the status at their door or as their state."""
     whole: set[tuple[str, str]] = set()
     failed: set[tuple[str, bool]] = set()
     for door in DOORS:
@@ -102,13 +113,14 @@ def _shown_as(name: str) -> StatusFilter:
 
 
 def _filters() -> dict[str, StatusFilter]:
-    """The operations door makes no jobs: its own words are meant of all."""
+    """Filters by word. The operations door creates no jobs, so its words match jobs of all
+    doors."""
     names = dict.fromkeys(w for words in DOORS.values() for w in words.values())
-    made = {name: _shown_as(name) for name in [*names, *IF_SOME_SUCCEEDED.values(), *JobState]}
+    filters = {name: _shown_as(name) for name in [*names, *IF_SOME_SUCCEEDED.values(), *JobState]}
     for name in OPERATIONS.values():
         states = (state for state, shown in OPERATIONS.items() if shown == name)
-        made.setdefault(name, in_states(*states))
-    return {str(name): wanted for name, wanted in made.items()}
+        filters.setdefault(name, in_states(*states))
+    return {str(name): wanted for name, wanted in filters.items()}
 
 
 FILTERS = _filters()

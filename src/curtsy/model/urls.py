@@ -1,4 +1,4 @@
-"""One spelling for each URL: what is the same page, and which host it asks."""
+"""Canonical URLs: one spelling for each page, and the key of its host."""
 
 import hashlib
 import re
@@ -13,39 +13,39 @@ DEFAULT_PORTS = {"http:": "80", "https:": "443"}
 
 
 class BadUrl(ValueError):
-    """A URL we cannot or will not fetch; the text says why."""
+    """A URL that cannot or must not be fetched; the text is a predicate that says why."""
 
 
 class Url(NamedTuple):
     text: str
     """Canonical: parsed as browsers do, query sorted, no fragment, no credentials."""
     host: str
-    """The key of its host: name without `www.`, plus the port where it is not the usual one."""
+    """The key of its host: the name without `www.`, plus the port unless it is the default."""
 
 
 def canonical(text: str) -> Url:
-    """Parse as browsers do and spell it in the one way that stands for the page."""
+    """Parses the URL as browsers do and returns the spelling that identifies the page."""
     url = _parsed(text)
     if "?" in text:
         query = "&".join(sorted(url.search[1:].split("&")))
-        url.search = f"?{query}" if query else ""  # the mark, or it takes the query's first one
+        url.search = f"?{query}" if query else ""  # else a leading ? of the query is lost
     return Url(url.href, _host_key(url.hostname, url.port))
 
 
 def as_given(text: str) -> Url:
-    """The same for what is no page: its query stays in the order that its owner gave it."""
+    """The same for URLs that are not pages (webhooks): the query keeps its order."""
     url = _parsed(text)
     return Url(url.href, _host_key(url.hostname, url.port))
 
 
 def _parsed(text: str) -> can_ada.URL:
     if len(text) > MAX_URL_LENGTH:
-        raise BadUrl(f"longer than {MAX_URL_LENGTH} characters")
+        raise BadUrl(f"is longer than {MAX_URL_LENGTH} characters")
     if _CONTROL.search(text):
         raise BadUrl("contains a control character")
     try:
         url = can_ada.parse(text)
-    except (ValueError, TypeError):  # the latter for half of a surrogate pair
+    except (ValueError, TypeError):  # TypeError for half of a surrogate pair
         raise BadUrl("is not a URL") from None
     if url.protocol not in DEFAULT_PORTS:
         raise BadUrl("is neither http nor https")
@@ -64,6 +64,6 @@ def _host_key(hostname: str, port: str) -> str:
 
 
 def fingerprint(url: str, scraper: str, options: str = "") -> str:
-    """Sixteen bytes, in base64, that stand for one URL scraped one way."""
+    """The identity of a page (URL, scraper and options): a 16-byte hash in base64."""
     digest = hashlib.blake2b(f"{url}\0{scraper}\0{options}".encode(), digest_size=16).digest()
     return b2a_base64(digest, newline=False)[:22].decode()

@@ -1,4 +1,4 @@
-"""Patterns with `*` for any run of characters. Matching takes one pass, whatever the pattern."""
+"""Patterns with `*` for any run of characters, matched in one pass whatever the pattern."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """A pattern for a whole text."""
+    """A pattern that must match a whole text."""
 
     text: str
     _pieces: tuple[str, ...] = field(init=False, repr=False, compare=False)
@@ -19,7 +19,7 @@ class Wildcard:
 
 
 def pieces_match(pieces: Sequence[str], text: str, *, to_the_end: bool) -> bool:
-    """Whether the pieces follow each other in the text, the first at its beginning."""
+    """Whether the pieces occur in this order, the first at the beginning of the text."""
     first, *others = pieces
     last = others.pop() if to_the_end and others else ""
     if not text.startswith(first):

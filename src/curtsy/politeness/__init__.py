@@ -1,1 +1,1 @@
-"""How fast, and what then: pure rules. Every function is told the time and the dice."""
+"""Pure rules for pacing requests and handling failures. Time and randomness are parameters."""

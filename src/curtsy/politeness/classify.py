@@ -1,7 +1,7 @@
-"""What an HTTP answer means for the visit. Two tables and nothing else to know.
+"""Classifies an HTTP response by its status, with two tables.
 
-None means a page to extract. Those are 200 and 203. Other successes are not the page that was
-asked for: 201 and 202 tell of work, 204 and 205 of nothing, 206 is a part that nobody asked for.
+Only 200 and 203 are pages to extract. Other successes are not the requested page: 201 and 202
+report work, 204 and 205 have no content, and 206 is a part that was not requested.
 """
 
 from datetime import UTC
@@ -27,7 +27,7 @@ BY_STATUS = {
     410: Kind.GONE,
     429: Kind.RATE_LIMITED,
     451: Kind.FORBIDDEN,
-    503: Kind.RATE_LIMITED,  # the whole host is overloaded or closed, not this page
+    503: Kind.RATE_LIMITED,  # the whole host is overloaded or closed, not only this page
 }
 BY_HUNDRED = {
     4: Kind.CLIENT_ERROR,
@@ -40,7 +40,8 @@ LONGEST_RETRY_AFTER = 24 * 60 * 60 * 1000
 def classify(
     reply: Reply, now: int, *, conditional: bool = False
 ) -> Failed | Moved | NotModified | None:
-    """`conditional`: we have the page, and asked for it only if it is another by now."""
+    """The outcome; None: a page to extract. `conditional`: the request was for a page that is
+    stored already, if it has changed."""
     status = reply.status
     if status in PAGES:
         return None
@@ -49,17 +50,18 @@ def classify(
     if status in REDIRECTS:
         return _moved(reply)
     kind = BY_STATUS.get(status) or BY_HUNDRED.get(status // 100, Kind.CLIENT_ERROR)
-    wanted = retry_after(reply.headers.get("retry-after"), now)
-    return Failed(kind, f"The host answered {_named(status)}.", status, wanted)
+    wait = retry_after(reply.headers.get("retry-after"), now)
+    return Failed(kind, f"The host answered {_named(status)}.", status, wait)
 
 
 def retry_after(value: str | None, now: int) -> int | None:
-    """The span that a host asks for, as seconds or as a date: milliseconds, at most a day."""
+    """The wait that a Retry-After header asks for (seconds or a date), in milliseconds: at most a
+    day."""
     if value is None:
         return None
     text = value.strip()
     if text.isascii() and text.isdigit():
-        span = int(text.lstrip("0")[:9] or 0) * 1000  # nine digits are past the longest anyway
+        span = int(text.lstrip("0")[:9] or 0) * 1000  # nine digits exceed the longest anyway
     else:
         try:
             moment = parsedate_to_datetime(text)
@@ -73,7 +75,7 @@ def _moved(reply: Reply) -> Moved | Failed:
     answered = f"The host answered {_named(reply.status)}"
     location = reply.headers.get("location", "").strip()
     if not location:
-        return Failed(Kind.CLIENT_ERROR, f"{answered} without saying where to.", reply.status)
+        return Failed(Kind.CLIENT_ERROR, f"{answered} without a Location.", reply.status)
     try:
         target = canonical((can_ada.parse(reply.url) + location).href)
     except BadUrl as error:

@@ -1,4 +1,4 @@
-"""What follows when a visit fails: try the page again, rest the host, or give up."""
+"""Decides what follows a failed visit: retry the page, rest the host, or give up."""
 
 import random
 from dataclasses import dataclass
@@ -13,17 +13,18 @@ LONGEST_REST = 24 * 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The page's own trouble: one attempt is spent, the next comes after `wait`."""
+    """The page failed: the attempt counts, and the next one follows after `wait`."""
 
     wait: int
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The host's trouble: the whole source rests for `wait`, no attempt is spent."""
+    """The host failed: the whole source rests for `wait`, and the attempt does not count."""
 
     wait: int
     announced: bool
+    """The host asked for the wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class GiveUp:
 def consequence(
     failed: Failed, attempt: int, policy: Policy, rng: random.Random, health: HostHealth = HEALTHY
 ) -> Retry | Rest | GiveUp:
-    """`attempt` is how many were spent before this one, `health` the host's until now."""
+    """`attempt` is the number of attempts that counted before, `health` the host's health so
+    far."""
     rule = RULES[failed.kind]
     if failed.final or not (rule.retried or failed.whole_host):
         return GiveUp()
@@ -48,14 +50,14 @@ def consequence(
 
 
 def _as_announced(span: int, health: HostHealth, policy: Policy, rng: random.Random) -> int:
-    """What the host asks for. One that refuses us again after just that, as with a `Retry-After`
-    of no time at all, gets what it would get without a word of its own, if that is more."""
+    """The wait that the host asked for. A host that refuses again after such a wait, as with
+    `Retry-After: 0`, gets the usual backoff if that is longer."""
     again = health.announced_streak
     own = backoff(again - 1, policy, rng) if again else 0
     return max(min(span, LONGEST_REST), own)
 
 
 def backoff(attempt: int, policy: Policy, rng: random.Random) -> int:
-    """The base doubled with each attempt, to the cap, give or take a tenth."""
+    """The base, doubled with each attempt up to the cap, plus or minus ten percent."""
     span = min(policy.retry_cap, policy.retry_base * 2 ** min(attempt, 30))
     return int(span * rng.uniform(0.9, 1.1))

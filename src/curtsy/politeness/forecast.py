@@ -1,9 +1,8 @@
-"""When the n-th request from now may be expected to start, by the rules that pace them all.
+"""Predicts when the n-th request from now starts, from the rules that pace requests.
 
-`start_of` lets the pacer itself go ahead, on a clock that nobody has to wait for, as far as that is
-worth the time. Further on, and for who asks very often, there is `nth_start`: each rule alone says
-how soon the n-th can come if the source always has work, and the slowest of them decides. Delays
-that are drawn at random count with their mean.
+`start_of` runs a copy of the pace on a simulated clock for the first requests. For later ones, and
+for frequent calls, `nth_start` computes the start under each rule alone, for a source that always
+has work; the slowest rule decides. Random delays count with their mean.
 """
 
 import random
@@ -15,7 +14,7 @@ from curtsy.politeness.hours import FARTHEST, Hours
 from curtsy.politeness.pace import Pace
 
 STEPS = 300
-"""So many starts are gone through one by one."""
+"""The number of starts that are simulated one by one."""
 
 
 class _Middle(random.Random):
@@ -24,12 +23,12 @@ class _Middle(random.Random):
 
 
 MIDDLE = _Middle()
-"""For delays that are drawn: each is the mean."""
+"""A random generator that makes every random delay the mean."""
 
 
 def start_of(pace: Pace, n: int, now: int, *, answer_ms: float = 0.0) -> int:
-    """The n-th start from now. `answer_ms` is what a request takes: where few may be open at once,
-    it counts too."""
+    """The n-th start from now. `answer_ms` is the duration of a request, which matters where few
+    may be open at once."""
     policy = pace.policy
     if policy.hours is None and not policy.requests_per_hour:
         return nth_start(pace, n, now, answer_ms=answer_ms)
@@ -38,7 +37,7 @@ def start_of(pace: Pace, n: int, now: int, *, answer_ms: float = 0.0) -> int:
     for _ in range(min(n, STEPS)):
         now = max(now, open_until.popleft())
         now += ahead.wait_when_free(now)
-        ahead.left(now, MIDDLE)
+        ahead.request_left(now, MIDDLE)
         open_until.append(now + round(answer_ms))
         if now >= farthest:
             return farthest
@@ -46,7 +45,7 @@ def start_of(pace: Pace, n: int, now: int, *, answer_ms: float = 0.0) -> int:
 
 
 def nth_start(pace: Pace, n: int, now: int, *, answer_ms: float = 0.0) -> int:
-    """The same in one step, and less exact where hours of the day and limits meet."""
+    """The same in one step; less exact where respectful hours and the hourly limit meet."""
     wait = pace.wait_when_free(now)
     first = now + wait
     if n <= 1:
@@ -72,8 +71,9 @@ def _mean_delay(pace: Pace) -> float:
 
 
 def _hour_by_hour(pace: Pace, n: int, first: int, by_others: Callable[[int], int]) -> int:
-    """An hour after the one that came as many before as the limit allows: one of the past, or
-    one of those foretold. `by_others` says when the n-th comes by the other rules."""
+    """The n-th start under the hourly limit: an hour after the request that lies `limit` requests
+    before it, be that a past or a predicted one. `by_others` is the n-th start under the other
+    rules."""
     limit = pace.policy.requests_per_hour
     whole, early = divmod(n - 1, limit)
     pace.hour.forget(first)
@@ -82,7 +82,7 @@ def _hour_by_hour(pace: Pace, n: int, first: int, by_others: Callable[[int], int
 
 
 def _working(pace: Pace, at: int, span: float) -> int:
-    """The moment when so much polite time in which requests may start has passed."""
+    """The moment at which this much polite time has passed, closed hours not counted."""
     span = min(max(0.0, span), FARTHEST)
     hours = pace.policy.hours
     if hours is None:

@@ -1,6 +1,6 @@
-"""What a source remembers of the trouble with its hosts: who fails, since when, who was given up.
+"""The health of a source's hosts: which fail, how often, and which were given up.
 
-A source may have many hosts. One that is dead takes none of the others with it.
+A source may have many hosts; a dead one does not affect the others.
 """
 
 from collections.abc import Mapping
@@ -10,23 +10,25 @@ from typing import Any, NamedTuple
 from curtsy.politeness.policy import Policy
 
 ANNOUNCED_AT_MOST = 24
-"""So many announced rests in a row without one success, and the host counts as dead."""
+"""After this many announced rests in a row without a success, the host counts as dead."""
 MOST_REMEMBERED = 32
-"""Hosts in trouble. Of more, the one that failed longest ago begins anew."""
+"""The most failing hosts that are stored; beyond that, the one that failed longest ago is
+dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostHealth:
-    """Of one host, since it last answered."""
+    """The failures of one host since it last answered."""
 
     fail_streak: int = 0
     announced_streak: int = 0
     rested: int = 0
-    """Milliseconds that we left it alone of our own accord. Time in which nobody would have asked
-    it anyway, as when it is closed or nothing runs, proves nothing and does not count."""
+    """Milliseconds of rests that the host did not ask for. Time without requests for other reasons
+    (closed hours, no worker) does not count."""
 
     def failed(self, rest: int, policy: Policy, *, announced: bool) -> "HostHealth | None":
-        """After another failure that is followed by this rest; None: it counts as dead."""
+        """The health after another failure that is followed by this rest; None: the host is
+        dead."""
         if announced:
             again = replace(self, announced_streak=self.announced_streak + 1)
             return again if again.announced_streak < ANNOUNCED_AT_MOST else None
@@ -40,37 +42,37 @@ HEALTHY = HostHealth()
 
 class GivenUp(NamedTuple):
     at: int
-    """Visits made before this moment end unasked."""
+    """Visits created before this moment end without a request."""
     kind: str
 
 
 class Hosts:
-    """Those in trouble, and those that were given up; all others are well."""
+    """The failing hosts and the hosts that were given up; all others are healthy."""
 
-    __slots__ = ("_given_up", "_ill")
+    __slots__ = ("_failing", "_given_up")
 
     def __init__(self) -> None:
-        self._ill: dict[str, HostHealth] = {}
+        self._failing: dict[str, HostHealth] = {}
         self._given_up: dict[str, GivenUp] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._ill or self._given_up)
+        return bool(self._failing or self._given_up)
 
     def health(self, host: str) -> HostHealth:
-        return self._ill.get(host, HEALTHY)
+        return self._failing.get(host, HEALTHY)
 
     def answered(self, host: str) -> None:
-        self._ill.pop(host, None)
+        self._failing.pop(host, None)
         self._given_up.pop(host, None)
 
     def failed(self, host: str, health: HostHealth) -> None:
-        self._ill.pop(host, None)
-        self._ill[host] = health
-        if len(self._ill) > MOST_REMEMBERED:
-            del self._ill[next(iter(self._ill))]
+        self._failing.pop(host, None)
+        self._failing[host] = health
+        if len(self._failing) > MOST_REMEMBERED:
+            del self._failing[next(iter(self._failing))]
 
     def give_up(self, host: str, at: int, kind: str) -> None:
-        self._ill.pop(host, None)
+        self._failing.pop(host, None)
         self._given_up.pop(host, None)
         self._given_up[host] = GivenUp(at, kind)
         if len(self._given_up) > MOST_REMEMBERED:
@@ -83,21 +85,21 @@ class Hosts:
     def some_given_up(self) -> bool:
         return bool(self._given_up)
 
-    def kept(self, moment: int) -> dict[str, Any]:
-        """What the next owner needs to know; moments as spans before this one."""
-        kept: dict[str, Any] = {}
-        if self._ill:
-            kept["ill"] = {host: astuple(health) for host, health in self._ill.items()}
+    def stored(self, moment: int) -> dict[str, Any]:
+        """The state for the next owner; moments are stored as spans before `moment`."""
+        stored: dict[str, Any] = {}
+        if self._failing:
+            stored["ill"] = {host: astuple(health) for host, health in self._failing.items()}
         if self._given_up:
-            kept["gone"] = {host: [moment - at, kind] for host, (at, kind)
+            stored["gone"] = {host: [moment - at, kind] for host, (at, kind)
                             in self._given_up.items()}  # fmt: skip
-        return kept
+        return stored
 
     @classmethod
-    def resumed(cls, kept: Mapping[str, Any], moment: int) -> "Hosts":
+    def resumed(cls, stored: Mapping[str, Any], moment: int) -> "Hosts":
         hosts = cls()
-        for host, health in kept.get("ill", {}).items():
-            hosts._ill[host] = HostHealth(*health)
-        for host, (ago, kind) in kept.get("gone", {}).items():
+        for host, health in stored.get("ill", {}).items():
+            hosts._failing[host] = HostHealth(*health)
+        for host, (ago, kind) in stored.get("gone", {}).items():
             hosts._given_up[host] = GivenUp(moment - ago, kind)
         return hosts

@@ -1,8 +1,7 @@
-"""Hours of the day in which a site wants less of us, or nothing; by its own clock on the wall.
+"""Respectful hours: hours of the day, on the site's local clock, with fewer requests or none.
 
-Where less is wanted, time counts for less: a second of such an hour is worth 1/slowdown of one.
-Every delay and every allowance is then kept in this polite time. Where nothing is wanted, time
-counts as ever, but nothing starts.
+In slow hours time counts less: a second is worth 1/slowdown of a second. Delays and limits are
+measured in this polite time. In closed hours time counts as usual, but no request starts.
 """
 
 from dataclasses import dataclass, field
@@ -14,66 +13,67 @@ from zoneinfo import ZoneInfo
 from curtsy.clock import DAY, MINUTE
 
 FARTHEST = 10 * 365 * DAY
-"""What lies beyond is not looked for: it is said to be this far."""
+"""The farthest moment that is computed; later ones are returned as this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hours:
     start: int
-    """Minutes after midnight, as is `end`; one that ends before it starts lasts over midnight."""
+    """Minutes after midnight, as is `end`. Hours that end before they start last past midnight."""
     end: int
     timezone: str = "UTC"
     slowdown: float = 1.0
     closed: bool = False
     _zone: Any = field(init=False, repr=False, compare=False)
-    _known: tuple[int, int, bool] = field(init=False, repr=False, compare=False)
-    """From, until, and whether it is within: asking the zone takes most of a start's time."""
+    _cached: tuple[int, int, bool] = field(init=False, repr=False, compare=False)
+    """Cache: a stretch of time (from, until) and whether it is within the hours. The zone lookup
+    would otherwise take most of the time of a start."""
 
     def __post_init__(self) -> None:
         if self.start == self.end:
-            raise ValueError("hours that start when they end")
+            raise ValueError("start and end are the same time")
         object.__setattr__(self, "_zone", ZoneInfo(self.timezone))
-        object.__setattr__(self, "_known", (0, 0, False))
+        object.__setattr__(self, "_cached", (0, 0, False))
 
     def within(self, instant: int) -> bool:
         return self._stretch(instant)[2]
 
     def changes_at(self, instant: int) -> int:
-        """When it will be otherwise."""
+        """When `within` changes next."""
         return self._stretch(instant)[1]
 
     def _stretch(self, instant: int) -> tuple[int, int, bool]:
-        known = self._known
+        known = self._cached
         if not known[0] <= instant < known[1]:
             known = instant, self._changes_at(instant), self._is_within(instant)
-            object.__setattr__(self, "_known", known)
+            object.__setattr__(self, "_cached", known)
         return known
 
     def _is_within(self, instant: int) -> bool:
-        at = (instant + self._ahead(instant)) % DAY
+        at = (instant + self._utc_offset(instant)) % DAY
         start, end = self.start * MINUTE, self.end * MINUTE
         return start <= at < end if start < end else at >= start or at < end
 
     def _changes_at(self, instant: int) -> int:
-        """The wall's clock itself may jump meanwhile."""
+        """Uncached; the local clock may jump in between (daylight saving time)."""
         before, at = self._is_within(instant), instant
         while True:
-            ahead = self._ahead(at)
+            ahead = self._utc_offset(at)
             local = (at + ahead) % DAY
             marks = (self.start * MINUTE, self.end * MINUTE)
             following = at + min((mark - local - 1) % DAY + 1 for mark in marks)
-            if self._ahead(following) != ahead:
+            if self._utc_offset(following) != ahead:
                 following = self._jump(at, following)
             if self._is_within(following) != before:
                 return following
             at = following
 
     def opens_at(self, instant: int) -> int:
-        """This moment, or the end of the closed hours that it falls in."""
+        """The instant itself, or the end of the closed hours that it falls in."""
         return self.changes_at(instant) if self.closed and self.within(instant) else instant
 
     def after(self, instant: int, span: float) -> int:
-        """When so much polite time has passed."""
+        """The instant at which this much polite time has passed."""
         if self.closed or self.slowdown == 1:
             return instant + ceil(span)
         farthest = instant + FARTHEST
@@ -97,27 +97,27 @@ class Hours:
         return span
 
     def closed_between(self, since: int, until: int) -> int:
-        """How much of this time was closed."""
-        shut = 0
+        """How much of this time lies in closed hours."""
+        closed = 0
         while self.closed and since < until:
             step = min(until, self.changes_at(since))
-            shut += step - since if self.within(since) else 0
+            closed += step - since if self.within(since) else 0
             since = step
-        return shut
+        return closed
 
     def _rate(self, instant: int) -> float:
         return self.slowdown if self.within(instant) else 1.0
 
-    def _ahead(self, instant: int) -> int:
-        """Of UTC, at that moment, in milliseconds."""
+    def _utc_offset(self, instant: int) -> int:
+        """The local clock's offset from UTC at that instant, in milliseconds."""
         local = datetime.fromtimestamp(instant / 1000, UTC).astimezone(self._zone)
         offset = local.utcoffset()
         return int(offset.total_seconds() * 1000) if offset is not None else 0
 
     def _jump(self, low: int, high: int) -> int:
-        """The first moment after `low` at which the wall's clock runs as it does at `high`."""
-        ahead = self._ahead(high)
+        """The first instant after `low` with the UTC offset of `high`."""
+        ahead = self._utc_offset(high)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._ahead(middle) == ahead else (middle, high)
+            low, high = (low, middle) if self._utc_offset(middle) == ahead else (middle, high)
         return high

@@ -1,4 +1,4 @@
-"""The requests of the last hour, remembered well enough to say when there is room for another."""
+"""The requests of the last hour, stored precisely enough to enforce the hourly limit."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from curtsy.clock import HOUR
 
 REMEMBERED = 600
-"""So many are remembered one by one; of more, those of a six-hundredth of an hour together, as
-if all had come when the last of them did."""
+"""Up to this limit requests are stored one by one; above it, those of each six-hundredth of an hour
+are stored together, at the time of the last of them."""
 ROUGHLY = 12
-"""Where there is no limit, but may be one soon: those of a twelfth of an hour together."""
+"""Parts of an hour whose requests are stored together where there is no limit (yet)."""
 
 
 class LastHour:
@@ -17,7 +17,7 @@ class LastHour:
 
     def __init__(self, starts: Iterable[tuple[int, int]] = ()) -> None:
         self._starts = deque(starts)
-        """When, and how many; the oldest first."""
+        """Time and number; the oldest first."""
         self.total = sum(many for _at, many in self._starts)
 
     def copy(self) -> "LastHour":
@@ -27,7 +27,7 @@ class LastHour:
         return iter(self._starts)
 
     def add(self, now: int, most: int, many: int = 1) -> None:
-        """`most` is the limit of the hour; 0: there is none."""
+        """Counts `many` requests now. `most` is the hourly limit; 0: there is none."""
         self.forget(now)
         self.total += many
         if not 0 < most <= REMEMBERED:
@@ -37,12 +37,12 @@ class LastHour:
         self._starts.append((now, many))
 
     def forget(self, now: int) -> None:
-        """What is more than an hour ago by now."""
+        """Drops requests that are more than an hour old."""
         while self._starts and self._starts[0][0] < now - HOUR:
             self.total -= self._starts.popleft()[1]
 
     def free_at(self, most: int) -> int | None:
-        """When the hour before it holds fewer than `most`; None: it does so by now."""
+        """When the past hour has fewer than `most` requests; None: it has already."""
         over, at = self.total - most, None
         for start, many in self._starts:
             if over < 0:
@@ -52,7 +52,7 @@ class LastHour:
         return at
 
     def before(self, moment: int) -> list[list[int]]:
-        """How long before that moment, and how many; the oldest first."""
+        """Span before that moment and number; the oldest first. The inverse of `since`."""
         return [[moment - at, many] for at, many in self._starts]
 
     @classmethod

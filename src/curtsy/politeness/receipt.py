@@ -1,4 +1,4 @@
-"""What a source had of us in one day: proof of good manners, to be shown to the site's owner."""
+"""A day's receipt of a source: what curtsy sent and saved, to be shown to the site's owner."""
 
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -7,26 +7,26 @@ from typing import Any
 @dataclass(slots=True)
 class Receipt:
     day: int
-    """Since 1970, UTC."""
+    """Days since 1970, UTC."""
     requests: int = 0
-    """Of all sorts, robots.txt included."""
+    """All requests, robots.txt included."""
     robots_requests: int = 0
     robots_refusals: int = 0
-    """Pages that were not asked for because robots.txt says so."""
+    """Pages that were not fetched because robots.txt denies them."""
     smallest_gap_ms: int | None = None
-    """Between two requests that left."""
+    """The smallest time between two requests."""
     rests_announced: int = 0
-    """Times that the site asked us to wait (Retry-After), and we did."""
+    """Rests that the site asked for (Retry-After)."""
     rests_of_our_own: int = 0
-    """Times that we waited after a failure without being asked to."""
+    """Rests after a failure that the site did not ask for."""
     not_modified: int = 0
     bytes: int = 0
-    """That came, as they were transferred."""
+    """Bytes received, as transferred."""
     bytes_saved: int = 0
-    """That need not come again, since the page was as we had it."""
+    """Bytes not transferred because the page was unchanged."""
 
-    def left(self, gap: int | None) -> None:
-        """A request, so long after the one before."""
+    def request_left(self, gap: int | None) -> None:
+        """Counts a request that left this long after the one before."""
         self.requests += 1
         if gap is not None:
             known = self.smallest_gap_ms

@@ -1,7 +1,7 @@
-"""What a robots.txt lets us do, by RFC 9309.
+"""Parses robots.txt and matches paths against it, by RFC 9309.
 
-The file is hostile like any page: reading is linear in its size and a match is linear in the
-path, whatever its patterns. (As regular expressions, as is usual, `/*a*a*a*a*b` takes hours.)
+The file is untrusted: parsing takes time linear in its size, and matching time linear in the path,
+whatever its patterns. (With regular expressions, `/*a*a*a*a*b` would take hours.)
 """
 
 import re
@@ -12,9 +12,9 @@ from urllib.parse import quote
 from curtsy.model.wildcards import pieces_match
 
 READ_BYTES = 500 * 1024
-"""What follows in a larger file is not read."""
+"""The rest of a larger file is ignored."""
 MOST_WILDCARDS = 5_000
-"""So many patterns with `*` or `$` are minded; every one is a search in every path."""
+"""The most patterns with `*` or `$` that are used; each is searched for in every path."""
 
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
@@ -36,10 +36,10 @@ _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]*)?")
 
 @dataclass(slots=True)
 class _Group:
-    """Lines that hold for certain robots."""
+    """The rules for certain user agents."""
 
     rules: dict[str, bool] = field(default_factory=dict)
-    """Pattern to whether it allows."""
+    """By pattern: whether it allows."""
     crawl_delay: int | None = None
 
 
@@ -48,7 +48,7 @@ class _Wildcard:
     length: int
     pieces: tuple[str, ...]
     needle: str
-    """The longest piece: a path without it is told apart at once."""
+    """The longest piece: a path without it cannot match."""
     anchored: bool
     allows: bool
 
@@ -57,13 +57,14 @@ class _Wildcard:
 
 
 class Robots:
-    """The rules for us. The longest pattern that matches decides; of two, the one that allows."""
+    """The rules for one user agent. The longest matching pattern decides; of two, the allowing
+    one."""
 
     __slots__ = ("_lengths", "_plain", "_wildcards", "crawl_delay")
 
     def __init__(self, rules: Iterable[tuple[str, bool]] = (), crawl_delay: int | None = None):
         self.crawl_delay = crawl_delay
-        """Milliseconds between two requests, if the file asks for any."""
+        """Milliseconds between two requests; None: the file has no Crawl-delay."""
         self._plain: dict[str, bool] = {}
         wildcards: list[_Wildcard] = []
         for pattern, allows in rules:
@@ -78,8 +79,8 @@ class Robots:
         self._wildcards = sorted(wildcards, key=lambda w: (w.length, w.allows), reverse=True)
 
     def allows(self, path: str) -> bool:
-        """`path` as it is asked for: from the slash on, with the query."""
-        path = _spelled(path)
+        """`path` is the request target: from the slash on, with the query."""
+        path = _normalized(path)
         if path == "/robots.txt":
             return True
         length, allowed = self._plain_verdict(path)
@@ -98,35 +99,35 @@ class Robots:
 
 
 def robots_of(file: bytes, token: str) -> Robots:
-    """The rules of the groups that name us; where none does, of those for everybody."""
-    ours, everybodys = _Group(), _Group()
+    """The rules of the groups that name this product token; if there are none, of those for `*`."""
+    own, everyones = _Group(), _Group()
     named = in_head = False
-    meant: list[_Group] = []
+    current: list[_Group] = []
     for name, value in _lines(file):
         if name == "user-agent":
             if not in_head:
-                meant, in_head = [], True
+                current, in_head = [], True
             agent = _agent(value)
             named = named or agent == token.lower()
-            group = {token.lower(): ours, "*": everybodys}.get(agent)
-            if group is not None and all(group is not known for known in meant):
-                meant.append(group)
+            group = {token.lower(): own, "*": everyones}.get(agent)
+            if group is not None and all(group is not known for known in current):
+                current.append(group)
         elif name in ("allow", "disallow", "crawl-delay"):
             in_head = False
-            for group in meant:
+            for group in current:
                 _add(group, name, value)
-    group = ours if named else everybodys
+    group = own if named else everyones
     return Robots(group.rules.items(), group.crawl_delay)
 
 
 def token_of(user_agent: str) -> str:
-    """The name that robots.txt files call us by: what the user agent begins with."""
+    """The product token, by which robots.txt names a client: the beginning of its user agent."""
     found = _TOKEN.match(user_agent)
     return found[0] if found else ""
 
 
 def _lines(file: bytes) -> Iterator[tuple[str, str]]:
-    """Name and value of each line that has them; some write a space where the colon should be."""
+    """Name and value of each line that has both; some files have a space in place of the colon."""
     text = file[:READ_BYTES].decode(errors="replace").removeprefix("\ufeff")
     for line in text.replace("\r", "\n").split("\n"):
         if found := _LINE.match(line.partition("#")[0].strip()):
@@ -145,17 +146,17 @@ def _add(group: _Group, name: str, value: str) -> None:
         if _NUMBER.fullmatch(value):
             group.crawl_delay = max(group.crawl_delay or 0, int(float(value) * 1000))
     elif value:
-        pattern, allows = _spelled(value), name == "allow"
+        pattern, allows = _normalized(value), name == "allow"
         group.rules[pattern] = group.rules.get(pattern, False) or allows
 
 
-def _spelled(text: str) -> str:
-    """One spelling for each path: escaped where that is needed and nowhere else."""
+def _normalized(text: str) -> str:
+    """The canonical spelling of a path: percent-encoded only where necessary."""
     if _NEEDS_ESCAPE.search(text):
         text = _NEEDS_ESCAPE.sub(lambda found: quote(found[0], safe=""), text)
-    return _ESCAPE.sub(_one_escape, text) if "%" in text else text
+    return _ESCAPE.sub(_normalized_escape, text) if "%" in text else text
 
 
-def _one_escape(found: re.Match[str]) -> str:
+def _normalized_escape(found: re.Match[str]) -> str:
     character = chr(int(found[1], 16))
     return character if character in _UNRESERVED else found[0].upper()

@@ -1,38 +1,40 @@
-"""How a site bears us: whether its answers take longer than they used to."""
+"""Measures whether a site is under strain: whether its answers take longer than usual."""
 
 from dataclasses import dataclass
 
 NOTICED_FROM = 500
-"""Milliseconds: what answers faster than this is not under strain, whatever it was before."""
+"""Milliseconds: a site that answers faster than this is not under strain."""
 CLIMBED = 2.0
+"""Strain begins where recent answers take this many times as long as usual."""
 MOST = 8.0
+"""The largest stretch."""
 MEMORY = 64
-"""Answers: what was usual before is forgotten in about so many."""
+"""The number of answers over which the usual time is averaged."""
 
 
 @dataclass(slots=True)
 class Strain:
     usual: float = 0.0
-    """Milliseconds to the first byte: the mean of all answers, of late ones more than of old."""
+    """Milliseconds to the first byte: a mean in which recent answers weigh more."""
     recent: float = 0.0
-    """The same over the last few."""
-    heard_of: int = 0
-    """Answers, until there are enough of them that one more hardly matters."""
+    """The same over the last few answers."""
+    samples: int = 0
+    """Answers so far, up to MEMORY."""
 
-    def heard(self, ms: float) -> None:
+    def observe(self, ms: float) -> None:
         ms = max(1.0, ms)
-        if not self.heard_of:
+        if not self.samples:
             self.recent = ms
-        self.heard_of = min(MEMORY, self.heard_of + 1)
+        self.samples = min(MEMORY, self.samples + 1)
         self.recent += (ms - self.recent) / 4
-        self.usual += (ms - self.usual) / self.heard_of
+        self.usual += (ms - self.usual) / self.samples
 
-    def kept(self) -> list[int]:
-        return [round(self.usual), round(self.recent), self.heard_of]
+    def stored(self) -> list[int]:
+        return [round(self.usual), round(self.recent), self.samples]
 
     @property
     def stretch(self) -> float:
-        """By how much every delay is longer for now."""
+        """The factor by which delays are longer now."""
         if self.recent < NOTICED_FROM or self.recent < CLIMBED * self.usual:
             return 1.0
         return min(MOST, self.recent / self.usual)

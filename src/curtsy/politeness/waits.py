@@ -1,4 +1,4 @@
-"""What a visit waited for, told apart after the fact."""
+"""Attributes the time that a visit waited to its causes, once it starts."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -8,27 +8,27 @@ from curtsy.politeness.hours import Hours
 
 Why = Literal["capacity", "backoff"]
 REMEMBERED = 16
-WORTH_A_NOTE = 100
-"""Milliseconds: shorter holds are not remembered."""
+SHORTEST_HOLD = 100
+"""Milliseconds: shorter holds are not stored."""
 
 
 class Waited(NamedTuple):
-    """Milliseconds. All in all, the time from when the page could have been asked for."""
+    """Milliseconds, which add up to the time since the page could have been requested."""
 
     capacity: int = 0
-    """Everything allowed it, but no worker had a hand free."""
+    """Every rule allowed a request, but no worker had a free slot."""
     politeness: int = 0
-    """Others of the same source were before it, each at the source's pace."""
+    """Other visits to the same source came first, at the source's pace."""
     closed: int = 0
     backoff: int = 0
-    """The source rested after trouble, or the page itself before it was tried again."""
+    """The source rested after a failure, or the page waited for its retry."""
 
 
 NOTHING = Waited()
 
 
 class Holds:
-    """When a source with work stood still, and why: the last few times, as instants."""
+    """The last few times, as instants, in which a source with work sent no requests, and why."""
 
     __slots__ = ("_holds",)
 
@@ -36,11 +36,11 @@ class Holds:
         self._holds: deque[tuple[int, int, Why]] = deque(holds, maxlen=REMEMBERED)
 
     def add(self, since: int, until: int, why: Why) -> None:
-        if until - since >= WORTH_A_NOTE:
+        if until - since >= SHORTEST_HOLD:
             self._holds.append((since, until, why))
 
-    def told_apart(self, since: int, until: int, hours: Hours | None) -> Waited:
-        """What the time between was spent on."""
+    def attribute(self, since: int, until: int, hours: Hours | None) -> Waited:
+        """Attributes the time between two instants."""
         spent: dict[Why, int] = {"capacity": 0, "backoff": 0}
         for start, end, why in self._holds:
             spent[why] += max(0, min(end, until) - max(start, since))

@@ -1,1 +1,1 @@
-"""Figures of a running system: queue, throughput, workers, diagnosis."""
+"""Figures of the running system: queue, throughput, workers, diagnosis."""

@@ -1,7 +1,6 @@
-"""What `doctor` looks at: one reading of the whole, with bounded counts."""
+"""The report behind `curtsy doctor`: workers, sources and bounded counts, read at one moment."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -20,7 +19,7 @@ class Worker:
     program: str
     lease_until: int
     alive: bool
-    """Its lease is not over yet."""
+    """Its lease has not expired."""
     draining: bool
     in_flight: int
 
@@ -32,7 +31,7 @@ class Source:
     epoch: int
     band: int
     ready_at: int | None
-    """None: nothing waits here."""
+    """None: no visit waits here."""
     next_fetch_at: int | None
     paused: bool
     fail_streak: int
@@ -47,7 +46,7 @@ class Diagnosis:
     """The database's time."""
     workers: list[Worker]
     sources: list[Source]
-    """Those in trouble first, then those at work, then those that are due next."""
+    """Failing sources first, then paused, then leased, then those that are due next."""
     sources_in_all: Count
     open_jobs: dict[str, Count]
     pending_visits: Count
@@ -88,15 +87,15 @@ _COUNT_LETTERS = Statement(
 
 
 def diagnose(connection: Connection, *, sources: int) -> Diagnosis:
-    """At most so many sources are shown; everything else is counted or few."""
+    """Reads the report, with at most this many sources."""
     now: int = _NOW(connection).scalar_one()
     states = [(str(state),) for state in OPEN_STATES]
     open_jobs = _COUNT_OPEN_JOBS(connection, states, most=COUNT_CAP + 1)
     return Diagnosis(
         engine=connection.dialect.name,
         now=now,
-        workers=[_worker(row, now) for row in _WORKERS(connection)],
-        sources=[_source(row) for row in _SOURCES(connection, most=sources)],
+        workers=_workers(connection, now),
+        sources=_sources(connection, sources),
         sources_in_all=_count(connection, _COUNT_SOURCES),
         open_jobs={row.state: Count.up_to(COUNT_CAP, row.number) for row in open_jobs},
         pending_visits=_count(connection, _COUNT_VISITS),
@@ -112,14 +111,23 @@ def _count(connection: Connection, statement: Statement) -> Count:
     return Count.up_to(COUNT_CAP, statement(connection, most=COUNT_CAP + 1).scalar_one())
 
 
-def _worker(row: Any, now: int) -> Worker:
-    return Worker(
-        id=row.id, machine=row.machine, pid=row.pid, program=row.program,
-        lease_until=row.lease_until, alive=row.lease_until > now, draining=bool(row.draining),
-        in_flight=len(orjson.loads(row.in_flight)),
-    )  # fmt: skip
+def _workers(connection: Connection, now: int) -> list[Worker]:
+    return [
+        Worker(
+            id=row.id, machine=row.machine, pid=row.pid, program=row.program,
+            lease_until=row.lease_until, alive=row.lease_until > now, draining=bool(row.draining),
+            in_flight=len(orjson.loads(row.in_flight)),
+        )
+        for row in _WORKERS(connection)
+    ]  # fmt: skip
 
 
-def _source(row: Any) -> Source:
-    fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
-    return Source(**fields | {"paused": bool(row.paused)})
+def _sources(connection: Connection, most: int) -> list[Source]:
+    return [
+        Source(
+            name=row.name, owner=row.owner, epoch=row.epoch, band=row.band, ready_at=row.ready_at,
+            next_fetch_at=row.next_fetch_at, paused=bool(row.paused), fail_streak=row.fail_streak,
+            crash_streak=row.crash_streak, failing_since=row.failing_since,
+        )
+        for row in _SOURCES(connection, most=most)
+    ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""How fast it goes, from the newest events: pages in the last minute, time that attempts take."""
+"""Pages per minute, latency and success rate, from the newest events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from curtsy.clock import MINUTE, SECOND
 from curtsy.store import Connection, Statement
 
 EVENTS_COUNTED = 5_000
-"""For the rate. If they are all of the last minute, it is that of the time they cover."""
+"""Events read for the rate. If the last minute has more, the rate is over the time they span."""
 EVENTS_READ = 1_000
-"""For latency and success."""
+"""Events read for latency and success rate."""
 DONE = ("page_fetched", "page_not_modified")
 PERCENTILES = (0.50, 0.95, 0.99)
 
-# A page that several jobs wait for ends once, with an event for each of them.
+# A page that several jobs wait for ends once but has an event for each job.
 _ENDS = Statement(
     """
     WITH newest AS (SELECT at, name, page_id FROM events ORDER BY seq DESC LIMIT :most)
@@ -35,18 +35,18 @@ _NEWEST = Statement("SELECT at, name, page_id, data FROM events ORDER BY seq DES
 @dataclass(frozen=True, slots=True)
 class Throughput:
     pages_per_minute: float
-    """Pages that ended, well or not."""
+    """Pages that ended, successfully or not."""
     attempts: int
-    """Of so many, the newest, the rest is told."""
+    """The newest attempts, from which the other figures are computed."""
     latency: tuple[int, ...] | None
-    """Milliseconds within which 50, 95 and 99 of a hundred had their answer and its record."""
+    """Milliseconds from request to record: the 50th, 95th and 99th percentile."""
     success_rate: float | None
-    """Of those that were the last of their page."""
+    """The share of successes among the last attempts of pages."""
 
 
 def throughput(connection: Connection, *, now: int) -> Throughput:
     attempts = _newest_attempts(connection)
-    took = sorted(data["ms"] for _name, data in attempts if _was_asked(data))
+    took = sorted(data["ms"] for _name, data in attempts if _was_requested(data))
     ends = [name in DONE for name, _data in attempts if name in (*DONE, "page_failed")]
     return Throughput(
         pages_per_minute=_rate(connection, now=now),
@@ -65,17 +65,17 @@ def _rate(connection: Connection, *, now: int) -> float:
 
 
 def _newest_attempts(connection: Connection) -> list[tuple[str, dict[str, Any]]]:
-    """Name and facts of each, once, however many jobs it was told to."""
+    """Event name and data of each attempt, once for all jobs that wait for its page."""
     rows = _NEWEST(connection, most=EVENTS_READ)
     found = {(row.page_id, row.at): row for row in rows if row.page_id is not None}
     return [(row.name, orjson.loads(row.data)) for row in found.values()]
 
 
-def _was_asked(data: dict[str, Any]) -> bool:
-    """Not so where robots.txt or a dead host ended the page without a request."""
+def _was_requested(data: dict[str, Any]) -> bool:
+    """False where robots.txt or a dead host ended the page without a request."""
     return bool(data["ms"] or data.get("status"))
 
 
 def percentile(in_order: Sequence[int], part: float) -> int:
-    """The least that so great a part of them does not exceed."""
+    """The smallest value that at least this part of the sorted values does not exceed."""
     return in_order[ceil(part * len(in_order)) - 1]

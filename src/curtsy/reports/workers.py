@@ -1,4 +1,4 @@
-"""Who works: each worker as its last heartbeat left it, with what it holds."""
+"""The workers as of their last heartbeats, with their open requests and leases."""
 
 from dataclasses import dataclass
 
@@ -27,17 +27,17 @@ class WorkerStatus:
     started_at: int
     lease_until: int
     alive: bool
-    """Its lease is not over yet."""
+    """Its lease has not expired."""
     draining: bool
     slots: int
     in_flight: tuple[int, ...]
-    """Pages, by id."""
+    """Ids of the pages whose requests are open."""
     leases: int
-    """Sources that are its own for now."""
+    """Number of sources that it holds."""
 
 
 def all_workers(connection: Connection, *, now: int) -> list[WorkerStatus]:
-    """The longest at work first; those of whom nothing was heard for a lease included."""
+    """All workers, the oldest first; workers whose lease has expired are included."""
     leases = {row.owner: row.number for row in _LEASES(connection)}
     return [
         WorkerStatus(

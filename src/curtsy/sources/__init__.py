@@ -1,1 +1,1 @@
-"""Sources as people read and write them: policies, listings, the file of sources."""
+"""Sources as users read and write them: policies, listings, the declared file."""

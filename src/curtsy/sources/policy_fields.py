@@ -1,4 +1,4 @@
-"""A source's policy as people write it: in a file, in a request, in an answer."""
+"""A source's policy as users write and read it: in the sources file, in requests and responses."""
 
 import re
 from collections.abc import Mapping
@@ -18,13 +18,14 @@ DAY_MINUTES = 24 * 60
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-5][0-9])")
 _LINE = re.compile(r"[ -~]{1,500}")
 MASK = "***"
-"""What is shown of a secret; nobody has it for one."""
+"""Shown in place of a secret; not accepted as one."""
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|pass|credential|session|signature", re.I)
 _CREDENTIALS = re.compile(r"//([^/@]*)@")
 
 
 def host_key(text: str) -> str:
-    """The one spelling of a host; `*.` before it says no more than the name alone."""
+    """The canonical spelling of a host. A leading `*.` is ignored: names below a host are included
+    anyway."""
     try:
         url = canonical(f"http://{text.removeprefix('*.')}/")
     except BadUrl as problem:
@@ -34,8 +35,8 @@ def host_key(text: str) -> str:
     return url.host
 
 
-def _time_of_day(given: Any) -> Any:
-    """An hour, or hours and minutes, as minutes after midnight."""
+def _time_of_day(given: Any) -> str:
+    """Accepts an hour (9) or a time ('9:30') and returns it as HH:MM."""
     if isinstance(given, int) and not isinstance(given, bool):
         minutes = given * 60
     elif isinstance(given, str) and (found := _CLOCK.fullmatch(given)):
@@ -47,16 +48,16 @@ def _time_of_day(given: Any) -> Any:
     return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
-def _a_proxy(text: str) -> str:
+def _checked_proxy(text: str) -> str:
     parse_proxy(text)
     if (found := _CREDENTIALS.search(text)) and MASK in found[1]:
-        raise ValueError(f"the proxy's password is {MASK}, as it is shown: write the real one")
+        raise ValueError(f"the proxy's password is {MASK}, which only masks it: write the real one")
     return text
 
 
-def _the_headers(given: dict[str, str]) -> dict[str, str]:
+def _checked_headers(given: dict[str, str]) -> dict[str, str]:
     if MASK in given.values():
-        raise ValueError(f"a header is {MASK}, as it is shown: write what is to be sent")
+        raise ValueError(f"a header is {MASK}, which only masks its value: write the real value")
     return checked_headers(given)
 
 
@@ -73,31 +74,31 @@ Seconds = Annotated[float, Field(ge=0, le=86_400)]
 
 
 class RespectfulHours(BaseModel):
-    """Hours in which the site wants less of us (`slowdown`), or nothing (`closed`)."""
+    """Hours of the day with fewer requests (`slowdown`) or none (`closed`)."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     start: TimeOfDay
     end: TimeOfDay
-    """Before `start`: they last over midnight."""
+    """If before `start`, the hours last past midnight."""
     timezone: str = Field("UTC", max_length=100)
     slowdown: float | None = Field(None, gt=1, le=1_000)
-    """Every delay is so many times as long, and the hour's limit so many times as small."""
+    """The factor by which delays grow and the hourly limit shrinks."""
     closed: bool = False
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check(self) -> Self:
         if self.closed == (self.slowdown is not None):
             raise ValueError("needs either a slowdown or closed")
         try:
-            Hours(**self.kept())
+            Hours(**self.stored())
         except ValueError as problem:
             raise ValueError(str(problem)) from None
-        except (KeyError, OSError):  # as zoneinfo says of what it does not know
+        except (KeyError, OSError):  # zoneinfo raises these for unknown names
             raise ValueError(f"there is no time zone {self.timezone!r}") from None
         return self
 
-    def kept(self) -> dict[str, Any]:
+    def stored(self) -> dict[str, Any]:
         return {
             "start": _minutes(self.start) % DAY_MINUTES,
             "end": _minutes(self.end) % DAY_MINUTES,
@@ -113,7 +114,7 @@ def _minutes(time_of_day: str) -> int:
 
 
 class PolicyFields(BaseModel):
-    """What is left out is as the settings have it."""
+    """The policy of a source. Fields that are left out follow the settings."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -121,68 +122,68 @@ class PolicyFields(BaseModel):
         list[Annotated[str, AfterValidator(host_key)]] | None,
         Field(min_length=1, max_length=MOST_HOSTS),
     ] = None
-    """They share one budget. Names within their domains do, too, unless described elsewhere."""
+    """Hosts that share one budget. So do the names below them, unless another source has them."""
     requests_per_hour: int | None = Field(None, ge=1, le=1_000_000)
     burst_limit: int | None = Field(None, ge=1, le=1_000_000)
     min_delay_seconds: Seconds | None = None
     max_delay_seconds: Seconds | None = None
-    """Above `min_delay_seconds`: each delay is random between the two."""
+    """If above `min_delay_seconds`, each delay is random between the two."""
     concurrency: int | None = Field(None, ge=1, le=1_000)
     lanes: Literal[1] | None = None
-    """One worker at a time asks a source."""
+    """Only one worker at a time sends requests to a source."""
     respectful_hours: RespectfulHours | None = None
     max_retries: int | None = Field(None, ge=0, le=100)
     timeout: float | None = Field(None, gt=0, le=3_600)
     """Seconds, for a whole attempt."""
     robots: Literal["obey", "ignore"] | None = None
     crawl_delay_cap_seconds: Seconds | None = None
-    headers: Annotated[dict[str, str], AfterValidator(_the_headers)] | None = None
+    headers: Annotated[dict[str, str], AfterValidator(_checked_headers)] | None = None
     user_agent: Annotated[str, AfterValidator(_one_line)] | None = None
-    """Name whom to write to: a site's owner who knows that is less likely to shut us out."""
-    proxy: Annotated[str, AfterValidator(_a_proxy)] | None = None
+    """Should name a contact: site owners are less likely to block a client that they can reach."""
+    proxy: Annotated[str, AfterValidator(_checked_proxy)] | None = None
     enabled: bool | None = None
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check(self) -> Self:
         low, high = self.min_delay_seconds, self.max_delay_seconds
         if low is not None and high is not None and high < low:
             raise ValueError("max_delay_seconds is below min_delay_seconds")
         if self.burst_limit is not None and (self.requests_per_hour or 0) < self.burst_limit:
-            raise ValueError("burst_limit needs a requests_per_hour that is no smaller")
+            raise ValueError("burst_limit needs a requests_per_hour that is at least as large")
         return self
 
     def overrides(self) -> dict[str, Any]:
-        """As they are stored: what differs from the defaults."""
+        """The fields that differ from the defaults, as they are stored."""
         hours = self.respectful_hours
-        kept: dict[str, Any] = {
+        stored: dict[str, Any] = {
             "requests_per_hour": self.requests_per_hour,
             "burst_limit": self.burst_limit,
-            "min_delay": _span(self.min_delay_seconds),
-            "max_delay": _span(self.max_delay_seconds),
+            "min_delay": _milliseconds(self.min_delay_seconds),
+            "max_delay": _milliseconds(self.max_delay_seconds),
             "concurrency": self.concurrency,
-            "hours": hours.kept() if hours is not None else None,
+            "hours": hours.stored() if hours is not None else None,
             "max_retries": self.max_retries,
-            "timeout": _span(self.timeout),
+            "timeout": _milliseconds(self.timeout),
             "robots": None if self.robots is None else self.robots == "obey",
-            "crawl_delay_cap": _span(self.crawl_delay_cap_seconds),
+            "crawl_delay_cap": _milliseconds(self.crawl_delay_cap_seconds),
             "headers": self.headers,
             "user_agent": self.user_agent,
             "proxy": self.proxy,
         }
-        return {name: value for name, value in kept.items() if value is not None}
+        return {name: value for name, value in stored.items() if value is not None}
 
 
 class PolicyChanges(PolicyFields):
-    """What is left out stays as it is; null is as the settings have it."""
+    """Changes to a policy. Fields that are left out stay; null resets a field to the settings."""
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
-        """Only together with what stays."""
+    def _check(self) -> Self:
+        """Checks nothing: changes make sense only together with the stored policy."""
         return self
 
 
-def words_of(overrides: Mapping[str, Any]) -> PolicyFields:
-    """What was stored, in people's words, without its secrets."""
+def fields_of(overrides: Mapping[str, Any]) -> PolicyFields:
+    """The stored overrides as policy fields, with secrets masked."""
     hours, headers, proxy = (overrides.get(name) for name in ("hours", "headers", "proxy"))
     return PolicyFields.model_construct(
         requests_per_hour=overrides.get("requests_per_hour"),
@@ -195,17 +196,17 @@ def words_of(overrides: Mapping[str, Any]) -> PolicyFields:
         timeout=_seconds(overrides.get("timeout")),
         robots={True: "obey", False: "ignore", None: None}[overrides.get("robots")],
         crawl_delay_cap_seconds=_seconds(overrides.get("crawl_delay_cap")),
-        headers=_without_secrets(headers) if headers is not None else None,
+        headers=_masked_headers(headers) if headers is not None else None,
         user_agent=overrides.get("user_agent"),
-        proxy=_without_password(proxy) if proxy is not None else None,
+        proxy=_masked_proxy(proxy) if proxy is not None else None,
     )
 
 
-def words_in_force(policy: Policy) -> PolicyFields:
-    """All of a policy, the defaults too; None where it has no such limit."""
+def fields_in_force(policy: Policy) -> PolicyFields:
+    """The whole policy as policy fields, defaults included; None where there is no such limit."""
     hours = policy.hours
     limit = policy.requests_per_hour or None
-    words = words_of({
+    fields = fields_of({
         "requests_per_hour": limit, "burst_limit": policy.burst_limit if limit else None,
         "min_delay": policy.min_delay, "max_delay": max(policy.min_delay, policy.max_delay),
         "concurrency": policy.concurrency, "max_retries": policy.max_retries,
@@ -217,34 +218,34 @@ def words_in_force(policy: Policy) -> PolicyFields:
             "slowdown": hours.slowdown, "closed": hours.closed,
         },
     })  # fmt: skip
-    return words.model_copy(update={"lanes": 1})
+    return fields.model_copy(update={"lanes": 1})
 
 
-def _without_secrets(headers: Mapping[str, str]) -> dict[str, str]:
+def _masked_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: MASK if _SECRET_HEADER.search(name) else value for name, value in headers.items()}
 
 
-def _without_password(proxy: str) -> str:
-    """Who has no password may be one: a token."""
+def _masked_proxy(proxy: str) -> str:
+    """Masks the password; a user name without a password may be a token, so it is masked too."""
 
-    def hidden(found: re.Match[str]) -> str:
+    def masked(found: re.Match[str]) -> str:
         user, colon, _password = found[1].partition(":")
         return f"//{user}:{MASK}@" if colon else f"//{MASK}@"
 
-    return _CREDENTIALS.sub(hidden, proxy)
+    return _CREDENTIALS.sub(masked, proxy)
 
 
-def _hours(kept: dict[str, Any]) -> RespectfulHours:
+def _hours(stored: dict[str, Any]) -> RespectfulHours:
     return RespectfulHours.model_construct(
-        start=f"{kept['start'] // 60:02}:{kept['start'] % 60:02}",
-        end=f"{kept['end'] // 60:02}:{kept['end'] % 60:02}",
-        timezone=kept["timezone"],
-        slowdown=None if kept["closed"] else kept["slowdown"],
-        closed=kept["closed"],
+        start=f"{stored['start'] // 60:02}:{stored['start'] % 60:02}",
+        end=f"{stored['end'] // 60:02}:{stored['end'] % 60:02}",
+        timezone=stored["timezone"],
+        slowdown=None if stored["closed"] else stored["slowdown"],
+        closed=stored["closed"],
     )
 
 
-def _span(seconds: float | None) -> int | None:
+def _milliseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * SECOND)
 
 

@@ -1,9 +1,9 @@
-"""Sources as people see them: described, listed, paused, forgotten."""
+"""Reads, lists, describes, pauses and deletes sources."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -29,13 +29,19 @@ from curtsy.store import Connection, Statement
 NAME = re.compile(r"(?=.*[a-z0-9])([a-z0-9._-]{1,200}|[a-z0-9._:\[\]-]{1,253})")
 WAITING_CAP = 10_000
 WAITING_CAP_TOGETHER = 500_000
-"""Of many sources at once, each is counted less far."""
+"""The cap for all sources of a listing together: in a long one each is counted less far."""
 HOSTS_SHOWN = 1_000
 HOSTS_SHOWN_TOGETHER = 10_000
 
-_COLUMNS = """s.id, s.name, s.policy, s.paused, s.paused_by, s.described, s.described_as, s.band,
-    s.ready_at, s.owner, s.next_fetch_at, s.pace, s.paced_at, s.fail_streak, s.failing_since,
-    s.crash_streak, s.created_at"""
+_STORED_AS = {
+    "min_delay_seconds": "min_delay",
+    "max_delay_seconds": "max_delay",
+    "respectful_hours": "hours",
+    "crawl_delay_cap_seconds": "crawl_delay_cap",
+}
+"""Policy fields whose stored name differs."""
+_COLUMNS = """s.id, s.name, s.policy, s.paused, s.paused_by, s.described, s.next_fetch_at, s.pace,
+    s.paced_at, s.fail_streak"""
 _ALL = Statement(
     f"""
     SELECT {_COLUMNS} FROM sources s WHERE s.name > :after AND (s.described OR
@@ -66,7 +72,7 @@ _HOSTS = Statement(
     """,
     wanted={"id": "bigint"},
 )
-_WAITING = Statement(  # in halves, as the indexes have them
+_WAITING = Statement(  # in halves, one for each index
     """
     SELECT wanted.id,
         (SELECT count(*) FROM (SELECT 1 AS one FROM visits v WHERE v.source_id = wanted.id
@@ -79,48 +85,61 @@ _WAITING = Statement(  # in halves, as the indexes have them
 )
 
 
+class SourceRow(NamedTuple):
+    id: int
+    name: str
+    policy: str
+    paused: bool
+    paused_by: str | None
+    described: bool
+    next_fetch_at: int | None
+    pace: str | None
+    paced_at: int | None
+    fail_streak: int
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source, its policy, and how it stands."""
+    """A source, its policy and its current state."""
 
-    row: Any
+    row: SourceRow
     policy: Policy
-    """With the defaults."""
+    """Includes the defaults."""
     overrides: Mapping[str, Any]
-    """What was said of it."""
+    """What its description sets."""
     hosts: Sequence[str]
     hosts_are_all: bool
     waiting: int
-    """Visits, counted to ten thousand; of many sources at once, less far."""
+    """Visits, counted up to ten thousand; in a long listing, less far."""
     waiting_is_capped: bool
     used: int | None
-    """Requests in the last hour, where they are limited."""
+    """Requests in the last hour; None: there is no hourly limit."""
     today: Receipt | None
 
     @property
-    def kept(self) -> dict[str, Any]:
-        """What the pacer remembers."""
+    def stored_pace(self) -> dict[str, Any]:
         return orjson.loads(self.row.pace) if self.row.pace else {}
 
     @property
     def is_enabled(self) -> bool:
-        return bool(self.row.paused_by != DISABLED)
+        return self.row.paused_by != DISABLED
 
     @property
     def crawl_delay(self) -> int:
-        """What a robots.txt of its hosts asks for, within the cap, where it is obeyed."""
-        asked = int(self.kept.get("crawl", 0))
-        return min(asked, self.policy.crawl_delay_cap) if self.policy.robots else 0
+        """The Crawl-delay of its hosts' robots.txt, up to the cap; 0 if the policy ignores it."""
+        asked_for = int(self.stored_pace.get("crawl", 0))
+        return min(asked_for, self.policy.crawl_delay_cap) if self.policy.robots else 0
 
     def rests_until(self, now: int) -> int | None:
-        """After trouble with the host; None: not now."""
-        if self.row.paced_at is None or "why" not in self.kept:
+        """When a rest after a failure ends; None: the source does not rest."""
+        stored = self.stored_pace
+        if self.row.paced_at is None or "why" not in stored:
             return None
-        until: int = self.row.paced_at + self.kept.get("rest", 0)
+        until: int = self.row.paced_at + stored.get("rest", 0)
         return until if until > now else None
 
     def next_start_at(self, now: int) -> int | None:
-        """Before this no request may start; None: now, or never while it is paused."""
+        """No request starts before this; None: one may start now, or the source is paused."""
         if self.row.paused:
             return None
         at = max(now, self.row.next_fetch_at or 0)
@@ -132,71 +151,72 @@ class Source:
 def list_sources(
     connection: Connection, defaults: Policy, *, after: str, most: int, described: bool, now: int
 ) -> list[Source]:
-    rows = list((_DESCRIBED if described else _ALL)(connection, after=after, most=most))
-    return _whole(connection, rows, defaults, now)
+    statement = _DESCRIBED if described else _ALL
+    rows = [_row(row) for row in statement(connection, after=after, most=most)]
+    return _with_details(connection, rows, defaults, now)
 
 
 def source(connection: Connection, name: str, defaults: Policy, *, now: int) -> Source:
     row = _ONE(connection, name=name).one_or_none()
     if row is None:
         raise NotFound("source", name[:200])
-    return _whole(connection, [row], defaults, now)[0]
+    return _with_details(connection, [_row(row)], defaults, now)[0]
 
 
 def put_source(
     connection: Connection,
     name: str,
-    words: PolicyFields,
-    around: PolicyContext,
+    fields: PolicyFields,
+    context: PolicyContext,
     *,
     as_in_file: str | None = None,
 ) -> bool:
-    """The source is described by these words, and by nothing that was said before. False: it was
-    there. What the file of sources said last is remembered, so that it is not said again."""
-    check_name(name, words.hosts)
-    row = _held(connection, name)
+    """Replaces the whole description of the source; returns whether the source is new. `as_in_file`
+    is the hash of its section in the sources file; without one, the last hash stays, so that the
+    file does not apply an unchanged section again."""
+    check_name(name, fields.hosts)
+    row = _find(connection, name)
     if row is None:
-        check_hosts(name, words.hosts)
-    overrides = words.overrides()
-    check_whole(around.defaults.with_overrides(overrides))
-    enabled = words.enabled is not False
-    as_said = as_in_file or (row.described_as if row is not None else None)
-    describe(connection, Description(name, overrides, words.hosts, enabled, as_said), around)
+        check_hosts(name, fields.hosts)
+    overrides = fields.overrides()
+    check_policy(context.defaults.with_overrides(overrides))
+    enabled = fields.enabled is not False
+    hashed = as_in_file or (row.described_as if row is not None else None)
+    describe(connection, Description(name, overrides, fields.hosts, enabled, hashed), context)
     return row is None
 
 
 def patch_source(
-    connection: Connection, name: str, words: PolicyFields, around: PolicyContext
+    connection: Connection, name: str, fields: PolicyFields, context: PolicyContext
 ) -> None:
-    """What the words name is changed (to the default, where they say null), the rest stays."""
-    row = _held(connection, name)
-    if row is None:
-        raise NotFound("source", name[:200])
-    given = words.overrides()
-    cleared = _names_of(words.model_fields_set) - given.keys()
-    kept = {k: v for k, v in orjson.loads(row.policy).items() if k not in cleared} | given
-    check_whole(around.defaults.with_overrides(kept))
-    enabled = row.paused_by != DISABLED if words.enabled is None else words.enabled
-    check_name(name, words.hosts)
-    wanted = Description(name, kept, words.hosts, enabled, row.described_as)
-    describe(connection, wanted, around)
+    """Changes the fields that are set (null: to the default) and leaves the others."""
+    row = _require(connection, name)
+    given = fields.overrides()
+    cleared = {_STORED_AS.get(field, field) for field in fields.model_fields_set} - given.keys()
+    policy = {k: v for k, v in orjson.loads(row.policy).items() if k not in cleared} | given
+    check_policy(context.defaults.with_overrides(policy))
+    enabled = row.paused_by != DISABLED if fields.enabled is None else fields.enabled
+    check_name(name, fields.hosts)
+    wanted = Description(name, policy, fields.hosts, enabled, row.described_as)
+    describe(connection, wanted, context)
 
 
-def delete_source(connection: Connection, name: str, around: PolicyContext) -> None:
-    if not forget(connection, name, around):
+def delete_source(connection: Connection, name: str, context: PolicyContext) -> None:
+    """Deletes the description of the source; its hosts follow the settings again."""
+    if not forget(connection, name, context):
         raise NotFound("described source", name[:200])
 
 
 def pause_source(connection: Connection, name: str, *, by: str) -> None:
-    row = _known(connection, name)
+    row = _require(connection, name)
     if row.paused:
         raise WrongState(name, "paused already", "paused again")
-    # a user whose name means something else here
+    # A user may be named like the marker for disabled sources.
     pause(connection, row.id, by=f"user {by}" if by == DISABLED else by)
 
 
 def resume_source(connection: Connection, name: str, *, now: int) -> None:
-    row = _known(connection, name)
+    row = _require(connection, name)
     if not row.paused:
         raise WrongState(name, "not paused", "resumed")
     if row.paused_by == DISABLED:
@@ -205,8 +225,11 @@ def resume_source(connection: Connection, name: str, *, now: int) -> None:
 
 
 def check_name(name: str, hosts: Sequence[str] | None) -> None:
+    """Raises BadRequest for an invalid name, or for the name of a host that the source lacks."""
     if not NAME.fullmatch(name):
-        raise BadRequest([f"{name[:100]!r} is no name for a source: use a-z, 0-9, '.', '_', '-'."])
+        raise BadRequest(
+            [f"{name[:100]!r} is not a valid source name: use a-z, 0-9, '.', '_' and '-'."]
+        )
     if hosts is None or "." not in name:
         return
     try:
@@ -215,53 +238,47 @@ def check_name(name: str, hosts: Sequence[str] | None) -> None:
         return
     if named_after not in hosts:
         raise BadRequest(
-            [f"{name} is a host, but not among those of the source: name it otherwise."]
+            [f"{name} is the name of a host that is not in hosts: add it, or choose another name."]
         )
 
 
 def check_hosts(name: str, hosts: Sequence[str] | None) -> None:
-    """A new source has hosts: those that are said, or the one that it is named after."""
+    """Raises BadRequest for a new source that neither lists hosts nor is named after one."""
     if hosts is None and not re.search(r"[.:]", name):
-        raise BadRequest([f"{name} is no host's name, so say which hosts it has (hosts)."])
+        raise BadRequest([f"{name} is not the name of a host, so list its hosts (hosts)."])
 
 
-def _held(connection: Connection, name: str) -> Any:
-    """Its row, until the transaction ends. One that lost all hosts when it was forgotten is as
-    good as none."""
+def check_policy(policy: Policy) -> None:
+    """Raises BadRequest for fields that contradict each other once the defaults are filled in."""
+    if 0 < policy.max_delay < policy.min_delay:
+        raise BadRequest(["max_delay_seconds is below min_delay_seconds."])
+    if policy.burst_limit > max(1, policy.requests_per_hour):
+        raise BadRequest(["burst_limit needs a requests_per_hour that is at least as large."])
+
+
+def _find(connection: Connection, name: str) -> Any:
+    """The row of the source; no other transaction describes sources until this one ends. None also
+    for a source whose description was deleted and that has no hosts."""
     row = source_named(connection, name)
     if row is None or row.described or _HAS_HOSTS(connection, id=row.id).first():
         return row
     return None
 
 
-def _known(connection: Connection, name: str) -> Any:
-    row = _held(connection, name)
+def _require(connection: Connection, name: str) -> Any:
+    row = _find(connection, name)
     if row is None:
         raise NotFound("source", name[:200])
     return row
 
 
-_KEPT_AS = {
-    "min_delay_seconds": "min_delay",
-    "max_delay_seconds": "max_delay",
-    "respectful_hours": "hours",
-    "crawl_delay_cap_seconds": "crawl_delay_cap",
-}
+def _row(row: Any) -> SourceRow:
+    return SourceRow._make(row)._replace(paused=bool(row.paused), described=bool(row.described))
 
 
-def _names_of(words: set[str]) -> set[str]:
-    return {_KEPT_AS.get(word, word) for word in words}
-
-
-def check_whole(policy: Policy) -> None:
-    """What was said piece by piece must make sense together."""
-    if 0 < policy.max_delay < policy.min_delay:
-        raise BadRequest(["max_delay_seconds is below min_delay_seconds."])
-    if policy.burst_limit > max(1, policy.requests_per_hour):
-        raise BadRequest(["burst_limit needs a requests_per_hour that is no smaller."])
-
-
-def _whole(connection: Connection, rows: Sequence[Any], defaults: Policy, now: int) -> list[Source]:
+def _with_details(
+    connection: Connection, rows: Sequence[SourceRow], defaults: Policy, now: int
+) -> list[Source]:
     wanted = [(row.id,) for row in rows]
     if not wanted:
         return []
@@ -273,7 +290,7 @@ def _whole(connection: Connection, rows: Sequence[Any], defaults: Policy, now: i
     waiting = {row.id: row.waiting for row in
                _WAITING(connection, wanted=wanted, most=cap + 1)}  # fmt: skip
     today = receipts_of(connection, wanted, day=now // DAY)
-    made = []
+    sources = []
     for row in rows:
         overrides = orjson.loads(row.policy)
         found = Source(
@@ -282,13 +299,13 @@ def _whole(connection: Connection, rows: Sequence[Any], defaults: Policy, now: i
             waiting=min(cap, waiting[row.id]), waiting_is_capped=waiting[row.id] > cap,
             used=None, today=today.get(row.id),
         )  # fmt: skip
-        made.append(replace(found, used=_used(found, now)))
-    return made
+        sources.append(replace(found, used=_used(found, now)))
+    return sources
 
 
 def _used(found: Source, now: int) -> int | None:
     if not found.policy.requests_per_hour:
         return None
-    hour = LastHour.since(found.row.paced_at or 0, found.kept.get("hour", ()))
+    hour = LastHour.since(found.row.paced_at or 0, found.stored_pace.get("hour", ()))
     hour.forget(now)
     return hour.total

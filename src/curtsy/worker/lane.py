@@ -242,7 +242,7 @@ class Lane:
             return
         self._source_state.received(done.wire_bytes, robots=done.asked_robots)
         if done.answered_ms:
-            self._pace.heard(done.answered_ms)
+            self._pace.observe(done.answered_ms)
         if done.outcome is None:
             self._lookahead.invalidate()  # robots.txt is known now: read the page again
             return

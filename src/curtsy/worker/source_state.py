@@ -43,7 +43,7 @@ class SourceState:
             self._effective_policy(), kept, last=last, next_at=next_at, offset=clock.offset
         )
         if lease.unreported:
-            self.pace.assume_the_worst(now + lease.wait - lease.delay_ms, trust)
+            self.pace.assume_unreported(now + lease.wait - lease.delay_ms, trust)
             self.pace.rest(now + lease.wait)
         self.pace.resting = lease.fail_streak > 0
         self._holds = Holds.since((last or now) + clock.offset, kept.get("holds", ()))
@@ -69,7 +69,7 @@ class SourceState:
             self.pace.adopt(self._effective_policy())
 
     def _effective_policy(self) -> Policy:
-        return self._policy.minding(self._crawl_delay)
+        return self._policy.with_crawl_delay(self._crawl_delay)
 
     def refusal(self, visit: Visit) -> Failed | None:
         """Returns why the visit ends without a request; None: it needs one."""
@@ -99,11 +99,11 @@ class SourceState:
         might = max(self.pace.next_at, self._free_since) + offset
         self._holds.add(max(could, might), now + offset, "capacity")
         self.pace.started()
-        return self._holds.told_apart(could, now + offset, self._policy.hours)
+        return self._holds.attribute(could, now + offset, self._policy.hours)
 
     def left(self) -> None:
         now = self._clock.monotonic()
-        self._receipt().left(None if self.pace.last is None else now - self.pace.last)
+        self._receipt().request_left(None if self.pace.last is None else now - self.pace.last)
         self.pace.sent(now, self._rng)
 
     def ended(self, *, was_sent: bool) -> None:
@@ -201,7 +201,7 @@ class SourceState:
         )
 
     def _pace_json(self, is_open: Sequence[int]) -> dict[str, Any]:
-        state: dict[str, Any] = self.pace.kept()
+        state: dict[str, Any] = self.pace.stored()
         if is_open:  # for display only: the next owner starts without open requests
             state["open"] = is_open[:MOST_OPEN_REPORTED]
         if self._crawl_delay:
@@ -210,7 +210,7 @@ class SourceState:
             state["why"] = self._rest_why
         if self.pace.last is not None:
             moment = self.pace.last + self._clock.offset
-            state |= self._hosts.kept(moment)
+            state |= self._hosts.stored(moment)
             if holds := self._holds.before(moment):
                 state["holds"] = holds
         return state

@@ -1,4 +1,4 @@
-"""What a job would come to, against what it comes to once it is submitted."""
+"""A job's plan, compared with the outlook once the job is submitted."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,7 +8,7 @@ import zstandard
 
 from curtsy.clock import HOUR, MINUTE
 from curtsy.explain.outlook import job_outlook
-from curtsy.explain.plan import Plan, look_for_plan, make_plan
+from curtsy.explain.plan import Plan, build_plan, read_plan_facts
 from curtsy.frontier.robots_files import RobotsFile, store_robots
 from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.jobs import JobRequest, PageRequest, SubmitLimits
@@ -34,8 +34,8 @@ async def planned(
     request = JobRequest("fetch", [PageRequest(url, priority) for url in urls], max_age=max_age)
     guarded: list[str] = []
     wanted, now = check(request, SubmitLimits(), guarded=guarded), bench.time()
-    found = await bench.store.read(lambda c: look_for_plan(c, wanted, max_age, defaults, now=now))
-    return make_plan(wanted, found, defaults, user_agent="curtsy/1", now=now, finish_by=finish_by,
+    facts = await bench.store.read(lambda c: read_plan_facts(c, wanted, max_age, defaults, now=now))
+    return build_plan(wanted, facts, defaults, user_agent="curtsy/1", now=now, finish_by=finish_by,
                      guarded=guarded)  # fmt: skip
 
 
@@ -57,8 +57,8 @@ async def test_new_joined_cached_and_refused(bench: Bench) -> None:
     await worker.flush(*(fetched(v, at=bench.time()) for v in await worker.lease_and_take()))
     await bench.submit(f"{SITE}/joined")
     rules = zstandard.compress(b"User-agent: *\nDisallow: /private\n")
-    kept = RobotsFile(rules, bench.time() + HOUR)
-    await bench.store.write(lambda c: store_robots(c, "site.com", kept, status=200))
+    stored = RobotsFile(rules, bench.time() + HOUR)
+    await bench.store.write(lambda c: store_robots(c, "site.com", stored, status=200))
     urls = [f"{SITE}/{page}" for page in ("cached", "joined", "new", "private/1", "private/2")]
     plan = await planned(bench, *urls, max_age=LONG)
     assert (plan.total, plan.cached, plan.joined, plan.new, plan.refused) == (5, 1, 1, 1, 2)
@@ -68,7 +68,7 @@ async def test_new_joined_cached_and_refused(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("priority", [1, 5, 9])
-async def test_what_is_foretold_before_is_foretold_after(bench: Bench, priority: int) -> None:
+async def test_the_plan_predicts_what_the_outlook_predicts(bench: Bench, priority: int) -> None:
     await bench.submit(*(f"{SITE}/before/{n}" for n in range(30)))
     await bench.submit(*(f"{SITE}/urgent/{n}" for n in range(7)), priority=2)
     await bench.worker()
@@ -81,7 +81,7 @@ async def test_what_is_foretold_before_is_foretold_after(bench: Bench, priority:
     assert slowest.ahead == {1: 0, 5: 27, 9: 37}[priority], "30 of the same priority take turns"
 
 
-async def test_what_is_joined_is_not_fetched_twice(bench: Bench) -> None:
+async def test_joined_pages_are_fetched_once(bench: Bench) -> None:
     urls = [f"{SITE}/{n}" for n in range(12)]
     first = await bench.job(*urls)
     await bench.worker()
@@ -93,7 +93,7 @@ async def test_what_is_joined_is_not_fetched_twice(bench: Bench) -> None:
     assert more.finish_at == plan.finish_at + DELAY + 1
 
 
-async def test_in_time_or_what_would_make_it(bench: Bench) -> None:
+async def test_advice_for_a_late_job(bench: Bench) -> None:
     await bench.submit(*(f"{SITE}/before/{n}" for n in range(600)))
     await bench.worker()
     urls = [f"{SITE}/{n}" for n in range(100)]
@@ -111,17 +111,17 @@ async def test_in_time_or_what_would_make_it(bench: Bench) -> None:
     assert first.finish_at == late.advice.with_priority_1_at
     quick = replace(DEFAULTS, min_delay=late.advice.delay_needed or 0)
     again = await planned(bench, *urls, priority=9, finish_by=now + 2 * MINUTE, defaults=quick)
-    assert again.advice is None, "with the delay that was said to do"
+    assert again.advice is None, "with the advised delay"
 
 
-async def test_only_what_would_do_alone_is_advised(bench: Bench) -> None:
+async def test_only_changes_that_suffice_alone_are_advised(bench: Bench) -> None:
     urls, now = [f"{SITE}/{n}" for n in range(100)], bench.time()
     await bench.worker()
     await described(bench, "site.com", min_delay=500, requests_per_hour=60)
     plan = await planned(bench, *urls, finish_by=now + 10 * MINUTE)
     assert plan.advice is not None
-    assert plan.advice.with_priority_1_at is None, "nobody is before it"
-    assert plan.advice.delay_needed is None, "not the delay is what it waits for"
+    assert plan.advice.with_priority_1_at is None, "no visit is ahead of it"
+    assert plan.advice.delay_needed is None, "the delay is not what it waits for"
     assert plan.advice.per_hour_needed == 606, "and a request for robots.txt"
     await described(bench, "site.com", min_delay=500, requests_per_hour=606)
     assert (await planned(bench, *urls, finish_by=now + 10 * MINUTE)).advice is None
@@ -134,7 +134,7 @@ async def test_only_what_would_do_alone_is_advised(bench: Bench) -> None:
     assert plan.advice.without_hours_at == now + 100 * 501
 
 
-async def test_where_a_person_has_to_act_first_no_end_is_foretold(bench: Bench) -> None:
+async def test_no_end_is_predicted_while_a_person_has_to_act(bench: Bench) -> None:
     now = bench.time()
     alone = await planned(bench, f"{SITE}/1", finish_by=now + HOUR)
     assert [blocker.code for blocker in alone.blockers] == ["no_worker"]
@@ -148,13 +148,13 @@ async def test_where_a_person_has_to_act_first_no_end_is_foretold(bench: Bench) 
     assert [source.paused is None for source in paused.sources].count(False) == 1
 
 
-async def test_what_leads_to_a_private_address_is_counted_apart(bench: Bench) -> None:
+async def test_private_addresses_are_counted_separately(bench: Bench) -> None:
     plan = await planned(bench, f"{SITE}/1", "http://127.0.0.1/", "http://[::1]/x")
     assert (plan.total, plan.new) == (3, 1)
     assert plan.guarded == ["http://127.0.0.1/", "http://[::1]/x"]
 
 
-async def test_robots_files_count_for_the_hosts_that_are_asked(bench: Bench) -> None:
+async def test_robots_files_count_for_the_requested_hosts(bench: Bench) -> None:
     await described(bench, "many", *(f"h{n}.com" for n in range(50)))
     await bench.worker()
     one = await planned(bench, "http://h7.com/1")
@@ -165,13 +165,13 @@ async def test_robots_files_count_for_the_hosts_that_are_asked(bench: Bench) -> 
     assert await expected_end(bench, job) == three.finish_at
 
 
-async def test_a_host_never_seen_belongs_to_its_home(bench: Bench) -> None:
+async def test_an_unknown_host_belongs_to_its_registered_domain(bench: Bench) -> None:
     await bench.submit(*(f"{SITE}/{n}" for n in range(10)))
     plan = await planned(bench, "http://blog.site.com/1", "http://a.new.org/1", "http://b.new.org/")
     assert {(s.name, s.pages) for s in plan.sources} == {("site.com", 1), ("new.org", 2)}
 
 
-async def test_what_is_joined_with_a_better_priority_comes_sooner(bench: Bench) -> None:
+async def test_joining_with_a_better_priority_moves_a_page_up(bench: Bench) -> None:
     await bench.submit(*(f"{SITE}/{n}" for n in range(6)), priority=9)
     await bench.worker()
     plan = await planned(bench, f"{SITE}/5", priority=1)
@@ -183,7 +183,7 @@ async def test_what_is_joined_with_a_better_priority_comes_sooner(bench: Bench) 
     assert both.finish_at == await expected_end(bench, job) == bench.time() + 3 * (DELAY + 1)
 
 
-async def test_whoever_joins_all_its_pages_is_advised_too(bench: Bench) -> None:
+async def test_advice_for_a_job_that_joins_all_its_pages(bench: Bench) -> None:
     await bench.submit(*(f"{SITE}/{n}" for n in range(6)), priority=9)
     await bench.worker()
     robots = RobotsFile(b"", bench.time() + HOUR)
@@ -193,7 +193,7 @@ async def test_whoever_joins_all_its_pages_is_advised_too(bench: Bench) -> None:
     assert late.advice.pages_in_time == 0
 
 
-async def test_what_is_fresh_delays_nothing(bench: Bench) -> None:
+async def test_fresh_pages_delay_nothing(bench: Bench) -> None:
     await bench.submit(f"{SITE}/cached")
     worker = await bench.worker()
     await worker.flush(*(fetched(v, at=bench.time()) for v in await worker.lease_and_take()))
@@ -201,15 +201,15 @@ async def test_what_is_fresh_delays_nothing(bench: Bench) -> None:
     request = JobRequest("fetch", [PageRequest(f"{SITE}/new", 1), PageRequest(f"{SITE}/cached", 9)],
                          max_age=LONG)  # fmt: skip
     wanted, now = check(request, SubmitLimits()), bench.time()
-    found = await bench.store.read(lambda c: look_for_plan(c, wanted, LONG, DEFAULTS, now=now))
-    plan = make_plan(wanted, found, DEFAULTS, user_agent="curtsy/1", now=now)
+    facts = await bench.store.read(lambda c: read_plan_facts(c, wanted, LONG, DEFAULTS, now=now))
+    plan = build_plan(wanted, facts, DEFAULTS, user_agent="curtsy/1", now=now)
     assert plan.cached == 1
     assert [source.ahead for source in plan.sources] == [0]
     alone = await planned(bench, f"{SITE}/new", priority=1)
     assert plan.finish_at == alone.finish_at
 
 
-async def test_priority_1_is_advised_only_where_it_helps_and_as_far_as_it_does(
+async def test_priority_1_is_advised_only_where_it_helps(
     bench: Bench,
 ) -> None:
     await bench.submit(*(f"{SITE}/urgent/{n}" for n in range(10)), priority=1)

@@ -1,4 +1,4 @@
-"""Why something waits, in every state, and whether the frontier then does what was said."""
+"""The reasons to wait in every state, and whether the frontier then does what they predict."""
 
 from dataclasses import replace
 from typing import Any
@@ -51,24 +51,24 @@ async def described(bench: Bench, **policy: Any) -> None:
     await bench.store.write(lambda c: describe(c, Description("site.com", policy), around))
 
 
-async def asked_once(bench: Bench, *, released: bool = True, **report: Any) -> Any:
-    """A worker takes the source, has one page answered, and gives the source back."""
+async def fetched_once(bench: Bench, *, released: bool = True, **report: Any) -> Any:
+    """A worker leases the source, fetches one page and releases the source."""
     worker = await bench.worker()
     [leased] = await worker.lease()
     [visit, *_others] = await worker.take()
     now = bench.time()
     batch = worker.batch(fetched(visit, at=now))
-    told = worker.report(leased.source_id, paced_at=now, next_fetch_at=now + DELAY + 1,
+    sent = worker.report(leased.source_id, paced_at=now, next_fetch_at=now + DELAY + 1,
                          pace='{"rest":0}')  # fmt: skip
-    batch.reports[leased.source_id] = replace(told, **report)
-    await worker.tell(batch)
+    batch.reports[leased.source_id] = replace(sent, **report)
+    await worker.flush_batch(batch)
     if released:
         await worker.leave()
         await worker.register()
     return worker
 
 
-async def test_nobody_works(bench: Bench) -> None:
+async def test_no_worker(bench: Bench) -> None:
     job = await bench.job(f"{SITE}/1")
     assert codes(await of_source(bench)) == ["no_worker"]
     page = await of_page(bench, f"{SITE}/1")
@@ -89,7 +89,7 @@ async def test_ready(bench: Bench) -> None:
 
 async def test_the_delay(bench: Bench) -> None:
     await bench.submit(f"{SITE}/1", f"{SITE}/2", f"{SITE}/3")
-    worker = await asked_once(bench)
+    worker = await fetched_once(bench)
     why = await of_source(bench)
     assert codes(why) == ["delay"]
     at = why.blockers[0].until
@@ -97,11 +97,11 @@ async def test_the_delay(bench: Bench) -> None:
     assert why.predicted_start_at == at
     bench.time.moves(at - bench.time() - 1)
     assert await worker.lease() == []
-    bench.time.moves(DELAY + 1)  # who left in order is believed no less than who died
+    bench.time.moves(DELAY + 1)  # a clean release counts as much as a crash
     assert [lease.wait for lease in await worker.lease()] == [0]
 
 
-async def test_others_go_first(bench: Bench) -> None:
+async def test_behind_other_visits(bench: Bench) -> None:
     await bench.submit(*(f"{SITE}/{n}" for n in range(20)))
     await bench.submit(f"{SITE}/high", priority=1)
     await bench.submit(f"{SITE}/late", priority=9)
@@ -121,7 +121,7 @@ async def test_a_rest(bench: Bench, announced: bool) -> None:
     now = bench.time()
     rest = {"announced": announced, "kind": "rate_limited", "status": 429, "url": f"{SITE}/1"}
     pace = orjson.dumps({"rest": 10 * MINUTE, "why": rest}).decode()
-    worker = await asked_once(bench, pace=pace, fail_streak=2, next_fetch_at=now + 10 * MINUTE)
+    worker = await fetched_once(bench, pace=pace, fail_streak=2, next_fetch_at=now + 10 * MINUTE)
     why = await of_source(bench)
     [blocker] = [b for b in why.blockers if b.code != "delay"]
     assert blocker.code == ("retry_after" if announced else "backoff")
@@ -143,7 +143,7 @@ async def test_closed_hours_and_an_hourly_limit(bench: Bench) -> None:
     assert codes(why) == ["closed_hours"]
     assert why.predicted_start_at == (bench.time() // HOUR + 2) * HOUR
     await described(bench, requests_per_hour=6)
-    await asked_once(bench, pace=orjson.dumps({"rest": 0, "level": 10 * MINUTE}).decode())
+    await fetched_once(bench, pace=orjson.dumps({"rest": 0, "level": 10 * MINUTE}).decode())
     why = await of_source(bench)
     assert "hourly_limit" in codes(why)
     assert why.predicted_start_at == bench.time() + 10 * MINUTE + 1
@@ -185,16 +185,16 @@ async def test_a_retry(bench: Bench) -> None:
 
 
 async def opened(worker: Any, visit: Any, *, at: int) -> None:
-    """The visit starts then, and the flush tells of it."""
+    """The visit starts, and a flush reports it as open."""
     batch = worker.batch()
     pace = orjson.dumps({"rest": 0, "open": [visit.page_id]}).decode()
-    told = worker.report(visit.source_id, paced_at=at, next_fetch_at=at + DELAY + 1, pace=pace)
-    batch.reports[visit.source_id] = told
+    sent = worker.report(visit.source_id, paced_at=at, next_fetch_at=at + DELAY + 1, pace=pace)
+    batch.reports[visit.source_id] = sent
     batch.started.append(visit.page_id)
-    await worker.tell(batch)
+    await worker.flush_batch(batch)
 
 
-async def test_in_flight_and_all_hands_busy(bench: Bench) -> None:
+async def test_in_flight_and_all_slots_busy(bench: Bench) -> None:
     await bench.submit(f"{SITE}/1", f"{SITE}/2")
     worker = await bench.worker()
     [first, _second] = await worker.lease_and_take()
@@ -226,7 +226,7 @@ async def test_a_job_whose_last_page_is_open_waits_for_nothing_else(bench: Bench
     assert (page.state, page.blockers[0].code) == ("waiting", "retry"), "whoever told of it as open"
 
 
-async def test_retries_that_are_due_go_before_what_they_go_before(bench: Bench) -> None:
+async def test_due_retries_count_as_ahead(bench: Bench) -> None:
     await bench.submit(*(f"{SITE}/{n}" for n in range(5)), priority=3)
     worker = await bench.worker()
     visits = await worker.lease_and_take()
@@ -240,12 +240,12 @@ async def test_retries_that_are_due_go_before_what_they_go_before(bench: Bench) 
     assert (await worker.take())[0].url == high
 
 
-async def test_slow_hours_are_named(bench: Bench) -> None:
+async def test_slow_hours(bench: Bench) -> None:
     await bench.submit(f"{SITE}/1", f"{SITE}/2", f"{SITE}/3")
     minute = bench.time() // MINUTE % 1440
     slow = {"start": (minute - 10) % 1440, "end": (minute + 60) % 1440, "slowdown": 10}
     await described(bench, min_delay=3 * SECOND, hours=slow)
-    await asked_once(bench)
+    await fetched_once(bench)
     why = await of_source(bench)
     [blocker] = why.blockers
     assert blocker.code == "slow_hours"
@@ -254,7 +254,7 @@ async def test_slow_hours_are_named(bench: Bench) -> None:
     assert blocker.data["slowdown"] == 10
 
 
-async def test_where_every_worker_is_about_to_stop_nothing_is_foretold(bench: Bench) -> None:
+async def test_no_prediction_while_every_worker_drains(bench: Bench) -> None:
     job = await bench.job(f"{SITE}/1")
     await bench.worker()
     await bench.execute("UPDATE workers SET draining = true")
@@ -276,7 +276,7 @@ async def test_a_worker_that_is_silent_or_stops(bench: Bench) -> None:
     assert "workers_drain" in codes(await of_source(bench))
 
 
-async def test_what_does_not_wait(bench: Bench) -> None:
+async def test_ended_and_paused(bench: Bench) -> None:
     job = await bench.job(f"{SITE}/1", f"{SITE}/2")
     worker = await bench.worker()
     first, second = await worker.lease_and_take()
@@ -309,7 +309,7 @@ async def test_of_several_sources_the_slowest_decides(bench: Bench) -> None:
     assert why.sources[1].outlook.last_start_at == bench.time() + 9 * (DELAY + 1)
 
 
-async def test_where_the_time_went(bench: Bench) -> None:
+async def test_the_ledger(bench: Bench) -> None:
     job = await bench.job(f"{SITE}/1", f"{SITE}/2")
     worker = await bench.worker()
     first, second = await worker.lease_and_take()
@@ -323,7 +323,7 @@ async def test_where_the_time_went(bench: Bench) -> None:
     }  # fmt: skip
 
 
-async def test_what_waited_before_a_job_was_made_is_not_the_jobs(bench: Bench) -> None:
+async def test_the_ledger_starts_when_the_job_was_created(bench: Bench) -> None:
     first = await bench.job(f"{SITE}/1")
     bench.time.moves(10 * SECOND)
     joined = await bench.job(f"{SITE}/1")
@@ -337,7 +337,7 @@ async def test_what_waited_before_a_job_was_made_is_not_the_jobs(bench: Bench) -
     assert (await of_job(bench, joined)).ledger["capacity"] == 2 * SECOND
 
 
-async def test_where_only_retries_wait_that_is_said(bench: Bench) -> None:
+async def test_only_retries_wait(bench: Bench) -> None:
     job = await bench.job(f"{SITE}/1", f"{SITE}/2", f"{SITE}/3")
     worker = await bench.worker()
     now = bench.time()
@@ -378,7 +378,7 @@ async def test_a_retry_that_falls_due_in_closed_hours_waits_for_their_end(bench:
     assert page.predicted_start_at == now - now % MINUTE + 60 * MINUTE
 
 
-async def test_a_job_for_later_says_when(bench: Bench) -> None:
+async def test_a_scheduled_job(bench: Bench) -> None:
     job = await bench.job(f"{SITE}/1")
     at = bench.time() + HOUR
     await bench.execute("UPDATE jobs SET state = 'scheduled', due_at = :at", at=at)
@@ -386,10 +386,10 @@ async def test_a_job_for_later_says_when(bench: Bench) -> None:
     assert (codes(why)[0], why.blockers[0].until) == ("scheduled", at)
 
 
-async def test_after_a_handover_the_wait_is_told(bench: Bench) -> None:
-    """The worker died, and what it last told lies behind what it may have done since."""
+async def test_handover(bench: Bench) -> None:
+    """The worker died after its last report and may have sent requests since."""
     await bench.submit(f"{SITE}/1", f"{SITE}/2")
-    await asked_once(bench, released=False)
+    await fetched_once(bench, released=False)
     bench.time.moves(20 * SECOND)
     await bench.bury("w1")
     await bench.worker("w2")
@@ -402,11 +402,11 @@ async def test_after_a_handover_the_wait_is_told(bench: Bench) -> None:
     assert all(leased.wait for leased in await (await bench.worker("w3")).lease())
 
 
-async def test_whatever_makes_the_delay_long_is_named(bench: Bench) -> None:
+async def test_crawl_delay_and_slow_answers(bench: Bench) -> None:
     await bench.submit(f"{SITE}/1", f"{SITE}/2", f"{SITE}/3")
     await described(bench, robots=True)
-    given_back = Release(more=True, band=2, known_band=2, looks=0)
-    await asked_once(bench, released=False, release=given_back, pace='{"rest":0,"crawl":8000}',
+    to_release = Release(more=True, band=2, known_band=2, looks=0)
+    await fetched_once(bench, released=False, release=to_release, pace='{"rest":0,"crawl":8000}',
                      next_fetch_at=bench.time() + 8_001)  # fmt: skip
     why = await of_source(bench)
     assert codes(why) == ["crawl_delay"]
@@ -423,7 +423,7 @@ async def test_whatever_makes_the_delay_long_is_named(bench: Bench) -> None:
     assert why.predicted_start_at == bench.time() + 4 * DELAY + 1
 
 
-async def test_a_source_that_nobody_takes_is_told(bench: Bench) -> None:
+async def test_a_source_that_no_worker_leases(bench: Bench) -> None:
     job = await bench.job(f"{SITE}/1")
     await bench.worker()
     bench.time.moves(1_000)
@@ -434,7 +434,7 @@ async def test_a_source_that_nobody_takes_is_told(bench: Bench) -> None:
     assert [b.code for b in there.blockers] == ["not_taken"]
 
 
-async def test_nothing_is_foretold_of_what_waits_for_a_person(bench: Bench) -> None:
+async def test_no_prediction_for_what_waits_for_a_person(bench: Bench) -> None:
     job = await bench.job(f"{SITE}/1", "http://other.com/1")
     assert [there.moves for there in (await of_job(bench, job)).sources] == [False, False]
     await bench.worker()
@@ -444,7 +444,7 @@ async def test_nothing_is_foretold_of_what_waits_for_a_person(bench: Bench) -> N
     assert moves == {"site.com": False, "other.com": True}
 
 
-async def test_what_nobody_knows(bench: Bench) -> None:
+async def test_unknown_names(bench: Bench) -> None:
     with pytest.raises(NotFound):
         await of_source(bench, "nobody.example")
     with pytest.raises(NotFound):

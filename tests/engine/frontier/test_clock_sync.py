@@ -45,7 +45,7 @@ async def something_waits(bench: Bench) -> None:
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
     await worker.flush(retried(visit, again_at=bench.time() + 30_000))
-    await worker.give_back(visit.source_id)
+    await worker.release(visit.source_id)
     await bench.execute("UPDATE sources SET failing_since = 5")
 
 

@@ -209,7 +209,7 @@ async def test_a_started_page_makes_its_jobs_running_once(bench: Bench) -> None:
     job, worker, [visit] = await taken(bench, PAGE)
     for _ in range(2):
         batch = worker.batch(release={}, started=[visit.page_id])
-        await worker.tell(batch)
+        await worker.flush_batch(batch)
         bench.time.moves(100)
     assert (await bench.counts(job)).state == "running"
     assert await bench.events(job) == ["job_queued", "job_started"]
@@ -240,7 +240,7 @@ async def test_a_lease_over_midnight_has_a_receipt_for_each_day(bench: Bench) ->
 
     async def tell(*receipts: Receipt) -> list[tuple[int, int, int | None]]:
         report = replace(batch.reports[visit.source_id], receipts=receipts)
-        await worker.tell(replace(batch, reports={visit.source_id: report}))
+        await worker.flush_batch(replace(batch, reports={visit.source_id: report}))
         rows = await bench.rows("SELECT day, requests, smallest_gap_ms FROM receipts ORDER BY day")
         return [tuple(row) for row in rows]
 

@@ -72,7 +72,7 @@ async def test_a_job_knows_when_it_started_and_finished(bench: Bench) -> None:
     worker = await bench.worker()
     one, two = await worker.lease_and_take()
     began = bench.time.moves(1_000)
-    await worker.tell(worker.batch(started=[one.page_id]))
+    await worker.flush_batch(worker.batch(started=[one.page_id]))
     bench.time.moves(1_000)
     await worker.flush(fetched(one))
     ended = bench.time.moves(1_000)
@@ -96,7 +96,7 @@ async def test_a_job_that_joins_a_page_under_way_is_started_by_its_result(bench:
     await bench.submit(PAGE)
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    await worker.tell(worker.batch(started=[visit.page_id]))
+    await worker.flush_batch(worker.batch(started=[visit.page_id]))
     joined = await bench.job(PAGE, "https://site.example/b")
     assert (await bench.counts(joined)).state == "queued"
     await worker.flush(fetched(visit))

@@ -13,7 +13,7 @@ async def test_a_lease_raises_the_epoch_and_names_the_owner(bench: Bench) -> Non
     worker = await bench.worker()
     [first] = await worker.lease()
     assert (await bench.source("a.example")).owner == worker.name
-    await worker.give_back(first.source_id, more=True)
+    await worker.release(first.source_id, more=True)
     [second] = await worker.lease()
     assert second.epoch == first.epoch + 1
 
@@ -122,7 +122,7 @@ async def test_what_a_lane_reported_comes_back_with_the_next_lease(bench: Bench)
         pace='{"rest":1}',
         release=Release(more=True, band=2, known_band=2, looks=0),
     )  # fmt: skip
-    await worker.tell(batch)
+    await worker.flush_batch(batch)
     [again] = await worker.lease()
     assert (again.fail_streak, again.failing_since, again.ranks) == (3, 17, {"5": [9, 2]})
     assert again.pace == {"rest": 1}

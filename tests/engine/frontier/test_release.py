@@ -27,7 +27,7 @@ async def test_a_source_with_more_is_ready_when_it_may_next_be_asked(bench: Benc
     batch.reports[visit.source_id] = worker.report(
         visit.source_id, release, next_fetch_at=bench.time() + 700
     )
-    await worker.tell(batch)
+    await worker.flush_batch(batch)
     source = await bench.source("site.example")
     assert (source.owner, source.ready_at, source.band) == (None, bench.time() + 700, 2)
 
@@ -81,7 +81,7 @@ async def test_a_source_released_while_resting_stays_closed_until_its_rest_is_ov
     report = worker.report(visit.source_id, empty(1), next_fetch_at=bench.time() + 90_000)
     batch = worker.batch(fetched(visit))
     batch.reports[visit.source_id] = report
-    await worker.tell(batch)
+    await worker.flush_batch(batch)
     assert (await bench.source("site.example")).ready_at == bench.time() + 90_000
 
 
@@ -98,7 +98,7 @@ async def test_work_that_came_after_the_last_look_makes_a_released_source_ready_
 
 async def test_a_released_source_belongs_to_nobody_and_keeps_its_epoch(bench: Bench) -> None:
     worker, visit = await held(bench)
-    await worker.give_back(visit.source_id)
+    await worker.release(visit.source_id)
     source = await bench.source("site.example")
     assert (source.owner, source.epoch) == (None, worker.leases[visit.source_id].epoch)
     flushed = await worker.flush(fetched(visit))

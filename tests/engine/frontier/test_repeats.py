@@ -36,10 +36,10 @@ async def all_kinds(bench: Bench) -> tuple[ScriptedWorker, Batch]:
 
 async def test_the_same_batch_flushed_twice_changes_nothing(bench: Bench) -> None:
     worker, batch = await all_kinds(bench)
-    flushed = await worker.tell(batch)
+    flushed = await worker.flush_batch(batch)
     assert flushed.recorded == len(BUILDERS)
     before = await bench.dump()
-    repeated = await worker.tell(batch)
+    repeated = await worker.flush_batch(batch)
     assert (repeated.recorded, repeated.dropped) == (0, len(BUILDERS))
     assert await bench.dump() == before
     assert await bench.violations() == []
@@ -50,9 +50,9 @@ async def test_the_same_batch_with_a_release_flushed_twice_changes_nothing(bench
     [(source_id, report)] = batch.reports.items()
     release = Release(more=True, band=2, known_band=2, looks=0)
     batch.reports[source_id] = replace(report, release=release)
-    await worker.tell(batch)
+    await worker.flush_batch(batch)
     before = await bench.dump()
-    repeated = await worker.tell(batch)
+    repeated = await worker.flush_batch(batch)
     assert repeated.lost_sources == {source_id}
     assert await bench.dump() == before
 
@@ -61,12 +61,12 @@ async def test_a_batch_repeated_after_the_source_was_leased_again_changes_nothin
     bench: Bench,
 ) -> None:
     worker, batch = await all_kinds(bench)
-    await worker.tell(batch)
+    await worker.flush_batch(batch)
     [source_id] = batch.reports
-    await worker.give_back(source_id, more=True)
+    await worker.release(source_id, more=True)
     await worker.lease(bands=[1])
     before = await bench.dump()
-    repeated = await worker.tell(batch)
+    repeated = await worker.flush_batch(batch)
     assert (repeated.recorded, repeated.lost_sources) == (0, {source_id})
     assert await bench.dump() == before
 
@@ -84,7 +84,7 @@ async def test_a_zombies_flush_after_the_reap_is_dropped(bench: Bench, name: str
     )
     assert await bench.bury("zombie") == ["zombie"]
     before = await bench.dump()
-    flushed = await zombie.tell(batch)
+    flushed = await zombie.flush_batch(batch)
     assert (flushed.recorded, flushed.dropped) == (0, 1)
     assert flushed.lost_sources == {visit.source_id}
     assert await bench.dump() == before
@@ -99,7 +99,7 @@ async def test_a_zombies_flush_cannot_touch_the_next_owners_lease(bench: Bench) 
     [same] = await heir.lease_and_take()
     before = await bench.dump()
     await zombie.flush(fetched(visit, "stale"))
-    await zombie.give_back(visit.source_id)
+    await zombie.release(visit.source_id)
     assert await bench.dump() == before
     assert (await heir.flush(fetched(same, "good"))).recorded == 1
     assert (await bench.row("SELECT hash FROM documents")).hash == "good"
@@ -122,7 +122,7 @@ async def test_results_without_a_report_of_their_source_are_dropped(bench: Bench
     await bench.submit(f"{SITE}/page")
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    flushed = await worker.tell(Batch([fetched(visit)]))
+    flushed = await worker.flush_batch(Batch([fetched(visit)]))
     assert (flushed.recorded, flushed.dropped) == (0, 1)
 
 
@@ -180,7 +180,7 @@ async def test_of_two_turns_of_a_page_in_one_batch_one_counts(bench: Bench, kind
     [second] = await worker.take()
     assert (first.turn, second.turn) == (1, 2)
     batch = worker.batch(BUILDERS[kind](first), BUILDERS[kind](second))
-    assert (await worker.tell(batch)).recorded == 1
+    assert (await worker.flush_batch(batch)).recorded == 1
     assert await bench.violations() == []
     rows = await bench.rows("SELECT turn FROM attempts ORDER BY turn")
     assert [row.turn for row in rows] == [1, 2]

@@ -142,7 +142,7 @@ async def test_the_failures_of_a_cancelled_job_can_be_retried(bench: Bench) -> N
 async def test_a_retry_wakes_a_parked_source(bench: Bench) -> None:
     job, worker = await half_failed(bench)
     [source_id] = worker.leases
-    await worker.give_back(source_id, looks=4)
+    await worker.release(source_id, looks=4)
     assert (await bench.source("site.example")).ready_at is None
     await bench.retry(job)
     source = await bench.source("site.example")

@@ -124,7 +124,7 @@ async def test_a_rest_goes_with_its_host_also_into_a_source_that_is_held(bench: 
     worker = await bench.worker()
     held = {lease.name: lease for lease in await worker.lease()}
     visits = {visit.url: visit for visit in await worker.take()}
-    await worker.give_back(held["one.com"].source_id, more=True)
+    await worker.release(held["one.com"].source_id, more=True)
     later = bench.time() + 600_000
     await bench.execute("UPDATE sources SET next_fetch_at = :t WHERE name = 'one.com'", t=later)
     await described(bench, "group", hosts=["one.com", "two.com"])
@@ -174,7 +174,7 @@ async def test_a_policy_counts_for_a_wait_that_began_under_another(bench: Bench)
                                            control_version=leased.control_version))  # fmt: skip
     batch = worker.batch(fetched(first))
     batch.reports[leased.source_id] = report
-    await worker.tell(batch)
+    await worker.flush_batch(batch)
     bench.time.moves(10_000)
     assert await worker.lease() == []
     await described(bench, "one.com", policy={"min_delay": 9_000})
@@ -218,5 +218,5 @@ async def test_a_policy_that_changed_while_its_source_was_given_back_holds(bench
         leased.source_id, next_fetch_at=now + 3_600_001, paced_at=now, pace='{"rest":0}',
         release=release,
     )  # fmt: skip
-    await worker.tell(batch)
+    await worker.flush_batch(batch)
     assert [lease.source_id for lease in await worker.lease()] == [leased.source_id]

@@ -179,7 +179,7 @@ class Machine(RuleBasedStateMachine):
             for url, visit, what in told
             if visit.source_id in ours and self._model.counts(url, visit.turn)
         ]
-        flushed = self._run(worker.tell(self._last[1]))
+        flushed = self._run(worker.flush_batch(self._last[1]))
         assert (flushed.recorded, flushed.dropped) == (len(counted), len(told) - len(counted))
         assert flushed.lost_sources == {r.visit.source_id for r in results} - ours
         for url, what in counted:
@@ -226,7 +226,7 @@ class Machine(RuleBasedStateMachine):
             return  # telling it again may wake the source it moved to: a hint, not a fact
         ours = self._ours(worker)
         before = self._run(self._bench.dump())
-        flushed = self._run(worker.tell(batch))
+        flushed = self._run(worker.flush_batch(batch))
         after = self._run(self._bench.dump())
         assert flushed.recorded == 0
         differing = [table for table in before if before[table] != after[table]]

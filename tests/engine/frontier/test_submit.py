@@ -216,21 +216,21 @@ async def test_www_shares_its_hosts_source_and_another_port_does_not(bench: Benc
 
 
 async def test_more_urls_than_allowed_are_refused(bench: Bench) -> None:
-    bench.submitter = bench.doors(SubmitLimits(urls=2))
+    bench.submitter = bench.submitter_with(SubmitLimits(urls=2))
     with pytest.raises(BadRequest, match="at most 2"):
         await bench.submit(*(f"https://site.example/{i}" for i in range(3)))
 
 
 async def test_only_new_sources_count_against_the_limit_of_new_sources(bench: Bench) -> None:
     await bench.submit("https://a.example/", "https://b.example/")
-    bench.submitter = bench.doors(SubmitLimits(new_sources=2))
+    bench.submitter = bench.submitter_with(SubmitLimits(new_sources=2))
     await bench.submit(*(f"https://{h}.example/2" for h in "abcd"))
     with pytest.raises(OverLimit, match="3 hosts never seen"):
         await bench.submit(*(f"https://{h}.example/3" for h in "aefg"))
 
 
 async def test_pages_waiting_in_all_and_of_a_user_are_limited(bench: Bench) -> None:
-    bench.submitter = bench.doors(SubmitLimits(pending=3, pending_of_user=2))
+    bench.submitter = bench.submitter_with(SubmitLimits(pending=3, pending_of_user=2))
     with pytest.raises(OverLimit, match="of ann"):
         await bench.submit(*(f"https://site.example/{i}" for i in range(3)), user_id="ann")
     bench.time.moves(1_000)
@@ -239,7 +239,7 @@ async def test_pages_waiting_in_all_and_of_a_user_are_limited(bench: Bench) -> N
 
 
 async def test_a_refused_submit_takes_no_room_from_the_next(bench: Bench) -> None:
-    bench.submitter = bench.doors(SubmitLimits(pending=3))
+    bench.submitter = bench.submitter_with(SubmitLimits(pending=3))
     with pytest.raises(OverLimit):
         await bench.submit(*(f"https://site.example/{i}" for i in range(4)))
     await bench.submit(PAGE)

@@ -35,7 +35,7 @@ async def test_a_late_small_job_shares_from_where_the_large_one_is(bench: Bench)
     batch = worker.batch(*[fetched(v) for v in visits[:50]])
     [report] = batch.reports.values()
     batch.reports[report.source_id] = replace(report, ranks='{"5":[50,0]}')
-    await worker.tell(batch)
+    await worker.flush_batch(batch)
     await bench.submit(*(f"https://a.example/small{i}" for i in range(5)))
     first_ten = paths(await worker.take())[:10]
     assert sum(p.startswith("small") for p in first_ten) == 5

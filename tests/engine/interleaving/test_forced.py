@@ -251,7 +251,7 @@ async def test_work_committed_while_its_source_was_released_empty_is_found_by_th
     await held.reached()
     await worker.flush(fetched(visit))
     assert await worker.take() == []
-    await worker.give_back(visit.source_id, looks=1)
+    await worker.release(visit.source_id, looks=1)
     held.let_go()
     await submitting
     bench.time.moves(1_000)

@@ -205,7 +205,7 @@ async def a_zombie_flushes(bench: Bench) -> bool:
     bench.time.moves(5_000)
     await owner.lease_and_take()
     await zombie.flush(fetched(visit, "stale"))
-    await zombie.give_back(visit.source_id)
+    await zombie.release(visit.source_id)
     bench.time.moves(5_000)
     return bool(await third.lease())
 

@@ -25,12 +25,12 @@ async def filled(store: Store, clock: Clock, number: int) -> None:
     whole = engine(store, clock)
     for n in range(number):
         at = clock.now() + (100_000 if n % 2 else -n)
-        await whole.tell(SUBMISSION, key=f"k{n}", at=at)
-        await whole.tell(SESSION, key=f"k{n}", at=at)
+        await whole.execute(SUBMISSION, key=f"k{n}", at=at)
+        await whole.execute(SESSION, key=f"k{n}", at=at)
 
 
 async def left(store: Store, clock: Clock) -> list[int]:
-    ask = engine(store, clock).ask
+    ask = engine(store, clock).query
     return [len(await ask(f"SELECT 1 FROM {table}")) for table in ("submissions", "sessions")]
 
 

@@ -1,4 +1,4 @@
-"""Duties: what may be tried again, and that none is lost on the way."""
+"""Maintenance tasks: which dead letters are retried, and that no task is lost."""
 
 import asyncio
 from typing import Any
@@ -32,14 +32,14 @@ async def a_run_with_a_failure(board: Board) -> str:
     return run
 
 
-async def test_failures_of_a_sites_last_run_are_tried_again(board: Board, bench: Bench) -> None:
+async def test_failures_of_a_sites_last_run_are_retried(board: Board, bench: Bench) -> None:
     run = await a_run_with_a_failure(board)
     assert await dead_letters(bench) == "1 failed pages are retried."
     assert (await board.told(run)).finished_at is None
 
 
 @pytest.mark.parametrize("ended", [False, True], ids=["goes on", "has ended"])
-async def test_no_run_of_a_site_goes_on_anew_once_there_is_a_newer_one(
+async def test_only_the_newest_run_of_a_site_is_retried(
     board: Board, bench: Bench, ended: bool
 ) -> None:
     run = await a_run_with_a_failure(board)
@@ -53,7 +53,7 @@ async def test_no_run_of_a_site_goes_on_anew_once_there_is_a_newer_one(
     assert letter.state == "open", "somebody may still ask for it"
 
 
-async def test_a_run_that_begins_in_this_moment_is_not_overlooked(
+async def test_a_run_that_starts_at_the_same_time_is_not_overlooked(
     board: Board, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look for letters and their retry."""
@@ -76,7 +76,7 @@ async def test_a_run_that_begins_in_this_moment_is_not_overlooked(
     assert (await board.told(run)).state == "failed"
 
 
-async def test_a_duty_is_owed_until_it_is_done_also_while_the_store_is_away(
+async def test_a_task_stays_due_until_it_is_done_also_while_the_store_is_away(
     store: Store, hand: Hand, ask: Engine
 ) -> None:
     tried = 0
@@ -99,6 +99,6 @@ async def test_a_duty_is_owed_until_it_is_done_also_while_the_store_is_away(
     assert not owed.is_settled
     await asyncio.gather(owed.step(), owed.step())
     assert owed.is_settled
-    rows = await ask.ask("SELECT outcome, message FROM firings")
+    rows = await ask.query("SELECT outcome, message FROM firings")
     assert [tuple(row) for row in rows] == [("fired", "Done at last.")] * 2
     assert tried == 2, "once for both, and not by two at a time"

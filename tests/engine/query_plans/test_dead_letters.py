@@ -43,7 +43,7 @@ async def failed(store: Store, clock: Clock) -> Engine:
 async def filled(curtsy: Engine) -> None:
     await curtsy.submit(*(f"http://{n % 2}.example/{n}" for n in range(MANY)))
     for statement in MAKE_FAILURES:
-        await curtsy.tell(statement)
+        await curtsy.execute(statement)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ async def test_the_list_reads_what_it_shows(
 async def test_a_retry_of_many_goes_from_the_letters_to_their_items(
     failed: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    some = [row.id for row in await failed.ask("SELECT id FROM dead_letters LIMIT 20")]
+    some = [row.id for row in await failed.query("SELECT id FROM dead_letters LIMIT 20")]
     with explained(monkeypatch) as plans:
         settled = await failed.store.write(
             lambda c: retry_letters(c, LetterSelection(some), now=failed.clock.now())

@@ -31,8 +31,8 @@ async def eventful(store: Store, clock: Clock) -> Engine:
 
 async def filled(curtsy: Engine) -> None:
     """5000 old jobs, 300 of them with a hundred events, and one more with its first."""
-    await curtsy.tell(MANY_JOBS)
-    await curtsy.tell(MANY_EVENTS)
+    await curtsy.execute(MANY_JOBS)
+    await curtsy.execute(MANY_EVENTS)
     await curtsy.submit("http://a.example/")
 
 
@@ -40,7 +40,7 @@ async def test_the_feed_of_all_reads_on_from_its_place(
     eventful: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await eventful.submit("http://b.example/")
-    [before] = await eventful.ask("SELECT xid, seq FROM events ORDER BY seq DESC LIMIT 1")
+    [before] = await eventful.query("SELECT xid, seq FROM events ORDER BY seq DESC LIMIT 1")
     place = Place(before.xid, before.seq - 1)
     with explained(monkeypatch) as plans:
         facts = await eventful.store.write(lambda c: read_all_after(c, place, most=500))
@@ -53,7 +53,7 @@ async def test_the_feed_of_all_reads_on_from_its_place(
 async def test_the_end_of_all_is_found_at_once(
     eventful: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [last] = await eventful.ask("SELECT xid, seq FROM events ORDER BY seq DESC LIMIT 1")
+    [last] = await eventful.query("SELECT xid, seq FROM events ORDER BY seq DESC LIMIT 1")
     with explained(monkeypatch) as plans:
         end = await eventful.store.write(end_of_all)
     assert end == tuple(last)
@@ -64,7 +64,7 @@ async def test_the_end_of_all_is_found_at_once(
 async def test_followers_of_quiet_jobs_cost_a_look_at_their_rows(
     eventful: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = await eventful.ask("SELECT id, last_event FROM jobs WHERE created_at <= 300")
+    rows = await eventful.query("SELECT id, last_event FROM jobs WHERE created_at <= 300")
     known = [(row.id, row.last_event) for row in rows]
     with explained(monkeypatch) as plans:
         facts, gone = await eventful.store.write(lambda c: read_news(c, known, most=500))

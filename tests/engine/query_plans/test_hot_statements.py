@@ -48,7 +48,7 @@ async def filled(curtsy: Engine) -> None:
     """One source with 20,000 visits and three hundred with a hundred each."""
     await curtsy.submit(*(f"http://large.example/{n}" for n in range(LARGE)))
     await curtsy.submit(*(f"http://s{n % SMALL}.example/{n}" for n in range(SMALL * 100)))
-    await curtsy.tell(MANY_OLD_JOBS)
+    await curtsy.execute(MANY_OLD_JOBS)
     now = curtsy.clock.now()
     row = WorkerRow(WORKER, "here", 1, "curtsy")
     await curtsy.store.write(lambda c: register(c, row, lease_until=now, now=now))
@@ -64,7 +64,7 @@ async def lease_some(curtsy: Engine, want: int, low_water: LowWater | None = Non
 
 
 async def lease_the_large_one(curtsy: Engine) -> Lease:
-    await curtsy.tell("UPDATE sources SET ready_at = 1 WHERE name = 'large.example'")
+    await curtsy.execute("UPDATE sources SET ready_at = 1 WHERE name = 'large.example'")
     [leased] = await lease_some(curtsy, 1)
     return leased
 
@@ -88,7 +88,7 @@ def tell(curtsy: Engine, batch: Batch):  # type: ignore[no-untyped-def]
 async def test_a_lease_costs_the_same_whatever_waits(
     full: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await full.tell(MANY_SOURCES, now=full.clock.now())
+    await full.execute(MANY_SOURCES, now=full.clock.now())
     await full.store.write(lambda c: c.execute(text("ANALYZE")) and None)
     with explained(monkeypatch) as plans:
         assert len(await lease_some(full, 32)) == 32
@@ -228,7 +228,7 @@ async def test_a_held_snapshot_does_not_make_leasing_dearer(
     held: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     low_water = LowWater()
-    await held.tell(MANY_SOURCES, now=held.clock.now())
+    await held.execute(MANY_SOURCES, now=held.clock.now())
     await held.store.write(lambda c: c.execute(text("ANALYZE")) and None)
 
     async def cycle(times: int) -> None:

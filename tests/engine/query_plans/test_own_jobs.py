@@ -14,7 +14,7 @@ from curtsy.model.roles import Role
 from curtsy.model.status_words import FILTERS
 from curtsy.store import Connection, Store
 from support.engine import Engine, engine
-from support.explaining import Plans, explained
+from support.explaining import QueryPlans, explained
 
 MANY = 40_000
 HERS = 200
@@ -43,12 +43,12 @@ async def filled(curtsy: Engine) -> None:
     """Of 40,000 jobs that have ended, 200 are Ann's; all share a hundred pages."""
     await curtsy.submit(*(f"http://a.example/{n}" for n in range(101)))
     for statement in (MAKE_JOBS, MAKE_ITEMS, MAKE_TAGS):
-        await curtsy.tell(statement)
+        await curtsy.execute(statement)
 
 
 async def plans_of(
     of: Engine, monkeypatch: pytest.MonkeyPatch, work: Callable[[Connection], Any]
-) -> tuple[Any, Plans]:
+) -> tuple[Any, QueryPlans]:
     with explained(monkeypatch) as plans:
         return await of.store.write(work), plans
 

@@ -42,7 +42,7 @@ async def crowded(store: Store, clock: Clock) -> Engine:
 
 async def filled(curtsy: Engine) -> None:
     for make in (MAKE_SITES, MAKE_RUNS, MAKE_RECORDS, MAKE_SIGHTINGS):
-        await curtsy.tell(make)
+        await curtsy.execute(make)
 
 
 def watching(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
@@ -76,7 +76,7 @@ async def test_old_records_of_a_site_are_found_without_a_look_at_the_others(
 async def test_runs_with_sightings_are_met_one_by_one(
     crowded: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await crowded.tell("DELETE FROM jobs WHERE id = 700")
+    await crowded.execute("DELETE FROM jobs WHERE id = 700")
     with watching(monkeypatch) as plans:
         found = await crowded.store.write(lambda c: deleted_runs(c, 500))
     assert found == ([700], 1_500)

@@ -51,17 +51,17 @@ async def filled(curtsy: Engine) -> None:
     """Ten are due, half of which replace a run that goes on."""
     store, clock = curtsy.store, curtsy.clock
     rule = to_json(Cron("0 7 * * *"))
-    await curtsy.tell(MAKE_SCHEDULES, rule=rule, later=clock.now() + DAY)
-    await curtsy.tell(MAKE_JOBS)
-    await curtsy.tell(MAKE_FIRINGS)
+    await curtsy.execute(MAKE_SCHEDULES, rule=rule, later=clock.now() + DAY)
+    await curtsy.execute(MAKE_JOBS)
+    await curtsy.execute(MAKE_FIRINGS)
     for n in range(DUE):
         overlap = Overlap.CANCEL_RUNNING if n % 2 else Overlap.ALLOW
         row = await made(store, clock, Cron("* * * * *"), name=f"due {n}", overlap=overlap)
         at = {"at": clock.now() - MINUTE, "id": row.id}
-        await curtsy.tell("UPDATE schedules SET next_fire_at = :at, look_at = :at WHERE id = :id",
-                          **at)  # fmt: skip
-        await curtsy.tell("UPDATE jobs SET schedule_id = :id WHERE public_id = :job",
-                          id=row.id, job=f"old_{n + 1}")  # fmt: skip
+        due = "UPDATE schedules SET next_fire_at = :at, look_at = :at WHERE id = :id"
+        await curtsy.execute(due, **at)
+        await curtsy.execute("UPDATE jobs SET schedule_id = :id WHERE public_id = :job",
+                             id=row.id, job=f"old_{n + 1}")  # fmt: skip
 
 
 def watching(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
@@ -84,7 +84,7 @@ async def test_what_fires_is_found_with_its_runs_without_a_look_at_others(
 ) -> None:
     """Those that are to be replaced have given way."""
     now = crowded.clock.now()
-    await crowded.tell(f"UPDATE jobs SET finished_at = 1 WHERE id <= {DUE}")
+    await crowded.execute(f"UPDATE jobs SET finished_at = 1 WHERE id <= {DUE}")
 
     def fire(connection: Connection) -> list[Fired]:
         return firer(crowded.clock).fire_due(connection, now=now).fired
@@ -114,9 +114,13 @@ async def test_runs_that_last_too_long_are_found_among_those_that_go_on(
     crowded: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All jobs are runs of a hundred sites, and two of them go on."""
-    await crowded.tell("UPDATE jobs SET site_id = id % 100, finished_at = coalesce(finished_at, 1)")
-    await crowded.tell("UPDATE jobs SET finished_at = NULL WHERE public_id IN ('old_1', 'old_2')")
-    await crowded.tell(MAKE_EVENTS)
+    await crowded.execute(
+        "UPDATE jobs SET site_id = id % 100, finished_at = coalesce(finished_at, 1)"
+    )
+    await crowded.execute(
+        "UPDATE jobs SET finished_at = NULL WHERE public_id IN ('old_1', 'old_2')"
+    )
+    await crowded.execute(MAKE_EVENTS)
     await crowded.store.write(lambda c: c.execute(text("ANALYZE")) and None)
     now = crowded.clock.now()
     with watching(monkeypatch) as plans:
@@ -132,7 +136,7 @@ async def test_the_guard_sees_what_it_is_for(
     crowded: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without its index every schedule is read."""
-    await crowded.tell("DROP INDEX schedules_to_look_at")
+    await crowded.execute("DROP INDEX schedules_to_look_at")
     with watching(monkeypatch) as plans:
         await crowded.store.write(lambda c: ticker._NEXT(c).one())
     assert plans.scanned == {"schedules"}

@@ -29,7 +29,7 @@ async def many(store: Store, clock: Clock) -> Engine:
 
 async def filled(curtsy: Engine) -> None:
     for statement in MAKE:
-        await curtsy.tell(statement)
+        await curtsy.execute(statement)
     await curtsy.submit(*(f"http://h{n % 500 + 1}.example/{n}" for n in range(MANY)))
 
 

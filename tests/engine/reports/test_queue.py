@@ -42,21 +42,21 @@ async def test_each_priority_counts_in_its_band(curtsy: Engine) -> None:
     assert not any(found[band].capped for band in Band)
 
 
-async def test_an_empty_queue_has_nothing(curtsy: Engine) -> None:
+async def test_an_empty_queue(curtsy: Engine) -> None:
     assert await look(curtsy) == dict.fromkeys(Band, NOTHING)
 
 
-async def test_what_is_in_flight_waits_no_more(curtsy: Engine) -> None:
+async def test_open_requests_do_not_count_as_waiting(curtsy: Engine) -> None:
     await submit(curtsy, "a", 3, 5)
-    [first, *_] = await curtsy.ask("SELECT page_id FROM visits ORDER BY page_id")
+    [first, *_] = await curtsy.query("SELECT page_id FROM visits ORDER BY page_id")
     assert (await look(curtsy, first.page_id, 10**9))[Band.MEDIUM].waiting == 2
 
 
-async def test_retries_are_told_apart_by_whether_they_are_due(curtsy: Engine) -> None:
+async def test_due_and_later_retries_are_counted_separately(curtsy: Engine) -> None:
     await submit(curtsy, "a", 4, 2)
     now = curtsy.clock.now()
     for page, due_at in ((1, now - 5_000), (2, now - 1), (3, now + 60_000)):
-        await curtsy.tell(
+        await curtsy.execute(
             "UPDATE visits SET due_at = :due_at WHERE page_id = "
             "(SELECT page_id FROM visits ORDER BY page_id LIMIT 1 OFFSET :page)",
             due_at=due_at, page=page,
@@ -65,24 +65,24 @@ async def test_retries_are_told_apart_by_whether_they_are_due(curtsy: Engine) ->
     assert (high.waiting, high.due_retries, high.later_retries) == (1, 2, 1)
 
 
-async def test_the_oldest_is_the_one_that_waits_longest(curtsy: Engine) -> None:
+async def test_the_oldest_is_the_longest_waiting_visit(curtsy: Engine) -> None:
     await submit(curtsy, "a", 3, 5)
-    await curtsy.tell("UPDATE visits SET created_at = 1000 * page_id, due_at = NULL")
-    [first, second, _] = await curtsy.ask("SELECT page_id FROM visits ORDER BY page_id")
+    await curtsy.execute("UPDATE visits SET created_at = 1000 * page_id, due_at = NULL")
+    [first, second, _] = await curtsy.query("SELECT page_id FROM visits ORDER BY page_id")
     assert (await look(curtsy))[Band.MEDIUM].oldest == 1000 * first.page_id
     busy = await look(curtsy, first.page_id)
     assert busy[Band.MEDIUM].oldest == 1000 * second.page_id
     later = curtsy.clock.now() + 60_000
-    await curtsy.tell("UPDATE visits SET due_at = :later", later=later)
+    await curtsy.execute("UPDATE visits SET due_at = :later", later=later)
     assert (await look(curtsy))[Band.MEDIUM].oldest is None
 
 
 @pytest.mark.usefixtures("shallow")
-async def test_what_is_urgent_is_found_behind_a_deep_backlog(curtsy: Engine) -> None:
+async def test_urgent_visits_are_counted_behind_a_deep_backlog(curtsy: Engine) -> None:
     await submit(curtsy, "deep", 60, 5)
     await submit(curtsy, "urgent", 3, 1)
     await submit(curtsy, "deep", 2, 3)
-    [busy] = await curtsy.ask("SELECT page_id FROM visits WHERE priority = 3 LIMIT 1")
+    [busy] = await curtsy.query("SELECT page_id FROM visits WHERE priority = 3 LIMIT 1")
     found = await look(curtsy, busy.page_id)
     assert (found[Band.HIGH].waiting, found[Band.HIGH].capped) == (4, False)
     assert found[Band.MEDIUM].waiting >= 20
@@ -91,11 +91,11 @@ async def test_what_is_urgent_is_found_behind_a_deep_backlog(curtsy: Engine) -> 
 
 
 @pytest.mark.usefixtures("shallow")
-async def test_retries_are_found_behind_a_deep_backlog(curtsy: Engine) -> None:
+async def test_retries_are_counted_behind_a_deep_backlog(curtsy: Engine) -> None:
     await submit(curtsy, "deep", 60, 5)
     await submit(curtsy, "failing", 3, 2)
     now = curtsy.clock.now()
-    await curtsy.tell(
+    await curtsy.execute(
         "UPDATE visits SET due_at = CAST(:now AS bigint) + 100 * (page_id % 2), created_at = 7 "
         "WHERE priority = 2",
         now=now,
@@ -108,10 +108,10 @@ async def test_retries_are_found_behind_a_deep_backlog(curtsy: Engine) -> None:
 
 
 @pytest.mark.usefixtures("shallow")
-async def test_a_retry_is_found_in_a_source_that_is_not_urgent(curtsy: Engine) -> None:
+async def test_a_retry_is_counted_in_a_source_of_a_lower_band(curtsy: Engine) -> None:
     await submit(curtsy, "deep", 60, 5)
     await submit(curtsy, "bulk", 12, 9)
-    await curtsy.tell(
+    await curtsy.execute(
         "UPDATE visits SET priority = 3, due_at = 7 WHERE page_id = "
         "(SELECT max(page_id) FROM visits WHERE priority = 9)"
     )
@@ -120,19 +120,19 @@ async def test_a_retry_is_found_in_a_source_that_is_not_urgent(curtsy: Engine) -
 
 
 @pytest.mark.usefixtures("shallow")
-async def test_leased_sources_are_looked_at_too(curtsy: Engine) -> None:
+async def test_leased_sources_are_counted(curtsy: Engine) -> None:
     await submit(curtsy, "deep", 60, 5)
     await submit(curtsy, "urgent", 3, 1)
-    await curtsy.tell("UPDATE sources SET owner = 'w_1'")
+    await curtsy.execute("UPDATE sources SET owner = 'w_1'")
     high = (await look(curtsy))[Band.HIGH]
     assert (high.waiting, high.capped) == (3, False)
 
 
 @pytest.mark.usefixtures("shallow")
-async def test_more_sources_than_are_looked_at_make_a_lower_bound(
+async def test_with_more_sources_than_are_read_the_count_is_a_lower_bound(
     curtsy: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SOURCES_LOOKED_AT", 2)
+    monkeypatch.setattr(module, "SOURCES_READ", 2)
     await submit(curtsy, "deep", 60, 5)
     for n in range(5):
         await submit(curtsy, f"urgent{n}", 1, 1)
@@ -142,7 +142,7 @@ async def test_more_sources_than_are_looked_at_make_a_lower_bound(
 
 
 @pytest.mark.usefixtures("shallow")
-async def test_a_band_that_has_much_after_all_is_a_lower_bound(curtsy: Engine) -> None:
+async def test_the_count_of_a_deep_band_is_a_lower_bound(curtsy: Engine) -> None:
     await submit(curtsy, "deep", 60, 5)
     await submit(curtsy, "bulk", 200, 9)
     low = (await look(curtsy))[Band.LOW]

@@ -29,7 +29,7 @@ async def test_a_slot_for_which_there_is_no_room_is_refused_and_the_others_fire(
     fired = {one.schedule.name: one for one in await scheduler.tick()}
     assert (fired["crowded"].outcome, fired["crowded"].message) == ("refused", SENTENCE)
     assert fired["tidy"].outcome == "fired"
-    rows = await ask.ask("SELECT message FROM firings WHERE outcome = 'refused'")
+    rows = await ask.query("SELECT message FROM firings WHERE outcome = 'refused'")
     assert [row.message for row in rows] == [SENTENCE]
     await store.write(lambda c: cancel(c, waiting, now=hand.at))
     hand.forward(MINUTE)
@@ -79,7 +79,7 @@ async def test_refused_an_interval_after_the_end_comes_again_after_its_interval(
     for _ in range(21):
         await scheduler.tick()
         hand.forward(MINUTE)
-    rows = await ask.ask("SELECT outcome FROM firings")
+    rows = await ask.query("SELECT outcome FROM firings")
     assert [row.outcome for row in rows] == ["refused"] * 3
 
 
@@ -92,7 +92,7 @@ async def test_by_hand_it_is_refused_as_a_submit_would_be(
     await full.pending.count(store)
     with pytest.raises(OverLimit, match="the limit is 1"):
         await store.write(lambda c: run_now(c, row.public_id, full, now=hand.at))
-    assert await ask.ask("SELECT * FROM firings") == []
+    assert await ask.query("SELECT * FROM firings") == []
 
 
 async def test_slots_fire_also_when_nobody_can_say_how_much_waits(

@@ -58,7 +58,7 @@ async def test_several_processes_that_start_at_once_apply_a_file_once(
     for file, of_sites in ((schedules(hand, nightly=NIGHTLY), SITES), (schedules(hand), {})):
         await asyncio.gather(*(store.write(sites(hand, of_sites)) for _ in range(4)))
         await asyncio.gather(*(store.write(file) for _ in range(4)))
-        left = [row.name for row in await ask.ask("SELECT name FROM schedules ORDER BY name")]
+        left = [row.name for row in await ask.query("SELECT name FROM schedules ORDER BY name")]
         assert left == (["board", "nightly"] if of_sites else [])
 
 
@@ -70,7 +70,7 @@ async def test_a_site_takes_over_no_schedule_that_has_its_name(
         await store.write(sites(hand, SITES))
     by_hand = {"board": SITES["board"].model_copy(update={"interval_minutes": 0})}
     await store.write(sites(hand, by_hand))
-    [row] = await ask.ask("SELECT payload, site_id FROM schedules")
+    [row] = await ask.query("SELECT payload, site_id FROM schedules")
     assert (row.payload, row.site_id) == ('{"duty":"cleanup"}', None)
 
 
@@ -82,7 +82,7 @@ async def test_the_file_takes_nothing_from_a_user_whose_schedule_has_the_name(
     )
     await store.write(lambda c: create(c, hers, now=hand.at))
     await store.write(schedules(hand, tidy=CLEANUP))
-    rows = await ask.ask("SELECT user_id FROM schedules WHERE name = 'tidy' ORDER BY id")
+    rows = await ask.query("SELECT user_id FROM schedules WHERE name = 'tidy' ORDER BY id")
     assert [row.user_id for row in rows] == ["ann", None]
 
 
@@ -94,7 +94,7 @@ async def test_what_was_said_of_a_site_since_its_file_was_applied_stays(
     around, check = PolicyContext(Policy(), 1_000, hand.at), firer(hand.clock).check
     await store.write(lambda c: declare(c, "board", said, around, check=check) and None)
     assert await store.write(sites(hand, SITES)) == Applied([], [])
-    [row] = await ask.ask("SELECT rule FROM schedules")
+    [row] = await ask.query("SELECT rule FROM schedules")
     assert '"minutes": 15' in row.rule
     assert (await store.write(sites(hand, {}))).removed == ["board"], "it is still the file's"
 

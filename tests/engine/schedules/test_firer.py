@@ -25,7 +25,7 @@ MINUTELY = Cron("* * * * *")
 
 
 async def firings(ask: Engine) -> list[tuple[str, int]]:
-    rows = await ask.ask("SELECT outcome, fire_at FROM firings ORDER BY schedule_id, fire_at")
+    rows = await ask.query("SELECT outcome, fire_at FROM firings ORDER BY schedule_id, fire_at")
     return [(row.outcome, row.fire_at) for row in rows]
 
 
@@ -38,7 +38,7 @@ async def test_a_slot_has_one_job_and_the_next_slot_is_set(
     hand.forward(MINUTE)
     (fired,) = await tick()
     assert await tick() == []
-    [job] = await ask.ask("SELECT * FROM jobs")
+    [job] = await ask.query("SELECT * FROM jobs")
     assert (job.public_id, job.schedule_id, job.trigger) == (fired.job, row.id, "schedule")
     assert await firings(ask) == [("fired", hand.at)]
     now = await store.read(lambda c: find(c, row.public_id))
@@ -55,7 +55,7 @@ async def test_many_who_look_at_the_same_moment_make_one_job(
     hand.forward(MINUTE)
     await asyncio.gather(*(ticker(store, hand.clock).tick() for _ in range(8)))
     await ticker(store, hand.clock).tick()
-    assert len(await ask.ask("SELECT * FROM jobs")) == 20
+    assert len(await ask.query("SELECT * FROM jobs")) == 20
     assert await firings(ask) == [("fired", hand.at)] * 20
 
 
@@ -66,9 +66,9 @@ async def test_a_slot_that_has_its_row_already_makes_no_job(
     row = await made(store, hand.clock, MINUTELY)
     hand.forward(MINUTE)
     await ticker(store, hand.clock).tick()
-    await ask.tell("UPDATE schedules SET next_fire_at = :at, look_at = :at", at=hand.at)
+    await ask.execute("UPDATE schedules SET next_fire_at = :at, look_at = :at", at=hand.at)
     assert await ticker(store, hand.clock).tick() == []
-    assert len(await ask.ask("SELECT * FROM jobs")) == 1
+    assert len(await ask.query("SELECT * FROM jobs")) == 1
     assert (await store.read(lambda c: find(c, row.public_id))).next_fire_at == hand.at + MINUTE
 
 
@@ -80,7 +80,7 @@ async def test_a_run_that_goes_on_makes_the_next_slot_skip_and_says_so(
         hand.forward(MINUTE)
         await ticker(store, hand.clock).tick()
     assert [outcome for outcome, _at in await firings(ask)] == ["fired", "skipped"]
-    [skipped] = await ask.ask("SELECT message FROM firings WHERE outcome = 'skipped'")
+    [skipped] = await ask.query("SELECT message FROM firings WHERE outcome = 'skipped'")
     assert "still running" in skipped.message
 
 
@@ -112,7 +112,7 @@ async def test_a_run_is_replaced_where_the_schedule_says_so(
     for _ in range(3):
         hand.forward(MINUTE)
         await ticker(store, hand.clock).tick()
-    states = [row.state for row in await ask.ask("SELECT state FROM jobs ORDER BY id")]
+    states = [row.state for row in await ask.query("SELECT state FROM jobs ORDER BY id")]
     assert states == ["cancelled", "cancelled", "queued"]
 
 
@@ -121,7 +121,7 @@ async def test_runs_may_go_on_beside_each_other(store: Store, hand: Hand, ask: E
     for _ in range(3):
         hand.forward(MINUTE)
         await ticker(store, hand.clock).tick()
-    assert [row.state for row in await ask.ask("SELECT state FROM jobs")] == ["queued"] * 3
+    assert [row.state for row in await ask.query("SELECT state FROM jobs")] == ["queued"] * 3
 
 
 async def test_a_payload_that_became_invalid_is_told_and_the_schedule_goes_on(
@@ -134,7 +134,7 @@ async def test_a_payload_that_became_invalid_is_told_and_the_schedule_goes_on(
     [refused] = await ticker(store, hand.clock).tick()
     assert refused.outcome == "refused"
     assert "fetch.x" in (refused.message or "")
-    [row] = await ask.ask("SELECT f.message, s.next_fire_at FROM firings f, schedules s")
+    [row] = await ask.query("SELECT f.message, s.next_fire_at FROM firings f, schedules s")
     assert row.message == refused.message
     assert row.next_fire_at == hand.at + MINUTE
 
@@ -143,13 +143,13 @@ async def test_a_source_that_is_paused_is_told_and_its_pages_wait(
     store: Store, hand: Hand, ask: Engine
 ) -> None:
     await ask.submit("https://a.example/0")
-    await ask.tell("UPDATE sources SET paused = true")
+    await ask.execute("UPDATE sources SET paused = true")
     await made(store, hand.clock, MINUTELY)
     hand.forward(MINUTE)
     [fired] = await ticker(store, hand.clock).tick()
     assert (fired.outcome, fired.message) == (
         "fired", "Its source a.example is paused: its pages wait.")  # fmt: skip
-    [row] = await ask.ask("SELECT message FROM firings")
+    [row] = await ask.query("SELECT message FROM firings")
     assert row.message == fired.message
 
 
@@ -158,7 +158,7 @@ async def test_one_that_breaks_the_engine_does_not_keep_others_from_firing(
 ) -> None:
     await made(store, hand.clock, MINUTELY, name="good")
     broken = await made(store, hand.clock, MINUTELY, name="broken")
-    await ask.tell("UPDATE schedules SET payload = 'no json' WHERE id = :id", id=broken.id)
+    await ask.execute("UPDATE schedules SET payload = 'no json' WHERE id = :id", id=broken.id)
     hand.forward(MINUTE)
     fired = await ticker(store, hand.clock).tick()
     assert {(one.schedule.name, one.outcome) for one in fired} == {
@@ -180,7 +180,7 @@ async def test_after_an_absence_each_catches_up_as_it_says(
     hand.forward(6 * HOUR + 30 * MINUTE)
     for _ in range(8):
         await ticker(store, hand.clock).tick()
-    rows = await ask.ask("""
+    rows = await ask.query("""
         SELECT s.name, f.outcome, count(*) AS number FROM firings f
         JOIN schedules s ON s.id = f.schedule_id GROUP BY s.name, f.outcome""")  # fmt: skip
     counts = {(row.name, row.outcome): row.number for row in rows}
@@ -210,7 +210,7 @@ async def test_who_has_not_heard_of_a_jump_fires_nothing(
 ) -> None:
     await made(store, hand.clock, MINUTELY)
     hand.forward(MINUTE)
-    await ask.tell("UPDATE clock SET version = version + 1")
+    await ask.execute("UPDATE clock SET version = version + 1")
     assert await ticker(store, hand.clock).step() == 0.2
     assert await firings(ask) == []
 
@@ -277,7 +277,7 @@ async def test_a_run_by_hand_moves_no_slot_and_is_refused_beside_another(
     fired = await store.write(lambda c: run_now(c, row.public_id, firer(hand.clock), now=hand.at))
     with pytest.raises(WrongState, match=f"running as {fired.job}"):
         await store.write(lambda c: run_now(c, row.public_id, firer(hand.clock), now=hand.at))
-    [job] = await ask.ask("SELECT trigger FROM jobs")
+    [job] = await ask.query("SELECT trigger FROM jobs")
     assert job.trigger == "manual"
     assert (await store.read(lambda c: find(c, row.public_id))).next_fire_at == row.next_fire_at
 
@@ -291,7 +291,7 @@ async def test_removed_it_fires_no_more_and_what_runs_goes_on(
     await store.write(lambda c: remove(c, row.public_id, now=hand.at))
     hand.forward(MINUTE)
     assert await ticker(store, hand.clock).tick() == []
-    assert [job.state for job in await ask.ask("SELECT state FROM jobs")] == ["queued"]
+    assert [job.state for job in await ask.query("SELECT state FROM jobs")] == ["queued"]
     assert await firings(ask) == []
 
 
@@ -302,7 +302,7 @@ async def test_a_duty_runs_and_says_what_it_did(store: Store, hand: Hand, ask: E
     scheduler = ticker(store, hand.clock)
     await scheduler.tick()
     await scheduler.tasks.step()
-    rows = await ask.ask("""
+    rows = await ask.query("""
         SELECT s.name, f.outcome, f.message FROM firings f JOIN schedules s ON s.id = f.schedule_id
         ORDER BY s.name""")  # fmt: skip
     assert [(row.name, row.outcome) for row in rows] == [
@@ -335,7 +335,7 @@ async def test_a_duty_that_takes_long_holds_up_no_slot(
         await asyncio.sleep(0)
     let_go.set()
     await doing
-    rows = await ask.ask("SELECT message FROM firings WHERE message IS NOT NULL")
+    rows = await ask.query("SELECT message FROM firings WHERE message IS NOT NULL")
     assert [row.message for row in rows] == ["Done at last."] * 3
     assert done == 2
 
@@ -346,7 +346,7 @@ async def test_cleanup_forgets_old_jobs_and_no_others(
     old, young = [await ask.submit(f"https://a.example/{n}") for n in range(2)]
     for job in (old, young):
         await store.write(lambda c: cancel(c, job, now=hand.at))  # noqa: B023
-    await ask.tell(
+    await ask.execute(
         "UPDATE jobs SET created_at = 1, finished_at = 1 WHERE public_id = :job", job=old
     )
     await made(store, hand.clock, MINUTELY, payload={"duty": "cleanup"})
@@ -354,7 +354,7 @@ async def test_cleanup_forgets_old_jobs_and_no_others(
     scheduler = ticker(store, hand.clock)
     await scheduler.tick()
     await scheduler.tasks.step()
-    assert [row.public_id for row in await ask.ask("SELECT public_id FROM jobs")] == [young]
+    assert [row.public_id for row in await ask.query("SELECT public_id FROM jobs")] == [young]
 
 
 async def test_a_batch_is_not_the_end_of_what_is_due(store: Store, hand: Hand, ask: Engine) -> None:
@@ -415,7 +415,7 @@ async def test_of_many_that_were_missed_the_first_that_is_told_tells_of_the_othe
     await made(store, hand.clock, MINUTELY)
     hand.forward(5 * HOUR)
     await ticker(store, hand.clock).tick()
-    rows = await ask.ask("SELECT message FROM firings WHERE outcome = 'missed' ORDER BY fire_at")
+    rows = await ask.query("SELECT message FROM firings WHERE outcome = 'missed' ORDER BY fire_at")
     late = "No scheduler was running at that time"
     assert rows[0].message == f"{late}, nor at the 199 slots before it."
     assert [row.message for row in rows[1:]] == [f"{late}."] * 99
@@ -429,7 +429,7 @@ async def test_many_slots_that_are_skipped_hold_up_no_others(
         await made(store, hand.clock, MINUTELY, name=f"s{n}")
     due = "UPDATE schedules SET next_fire_at = :at, look_at = :at"
     hand.forward(-MINUTE)
-    await ask.tell(due, at=hand.at)
+    await ask.execute(due, at=hand.at)
     scheduler = ticker(store, hand.clock)
     assert await scheduler.step() == 0.0
     hand.forward(MINUTE)

@@ -42,7 +42,7 @@ async def test_a_job_that_waited_for_its_slot_keeps_its_tags(
     hand.forward(MINUTE)
     [fired] = await ticker(store, hand.clock).tick()
     assert (fired.outcome, fired.job, fired.message) == ("fired", first.job, None)
-    assert [row.tag for row in await ask.ask("SELECT tag FROM job_tags")] == ["news"]
+    assert [row.tag for row in await ask.query("SELECT tag FROM job_tags")] == ["news"]
 
 
 async def test_a_job_that_was_cancelled_and_purged_does_not_come_back(
@@ -54,7 +54,7 @@ async def test_a_job_that_was_cancelled_and_purged_does_not_come_back(
     hand.forward(MINUTE)
     [skipped] = await ticker(store, hand.clock).tick()
     assert skipped.outcome == "skipped"
-    assert await ask.ask("SELECT * FROM jobs") == []
+    assert await ask.query("SELECT * FROM jobs") == []
 
 
 async def test_a_run_is_not_replaced_while_its_end_is_waited_for(
@@ -67,7 +67,7 @@ async def test_a_run_is_not_replaced_while_its_end_is_waited_for(
     for _ in range(3):
         hand.forward(5 * SECOND)
         await ticker(store, hand.clock).tick()
-    assert [row.state for row in await ask.ask("SELECT state FROM jobs")] == ["queued"]
+    assert [row.state for row in await ask.query("SELECT state FROM jobs")] == ["queued"]
 
 
 async def test_a_run_is_not_cancelled_for_a_slot_that_is_missed(
@@ -81,9 +81,9 @@ async def test_a_run_is_not_cancelled_for_a_slot_that_is_missed(
     await ticker(store, hand.clock).tick()
     hand.forward(HOUR + 30 * MINUTE)
     await ticker(store, hand.clock).tick()
-    rows = await ask.ask("SELECT outcome FROM firings ORDER BY fire_at")
+    rows = await ask.query("SELECT outcome FROM firings ORDER BY fire_at")
     assert [row.outcome for row in rows] == ["fired", "missed"]
-    assert [row.state for row in await ask.ask("SELECT state FROM jobs")] == ["queued"]
+    assert [row.state for row in await ask.query("SELECT state FROM jobs")] == ["queued"]
 
 
 @pytest.mark.parametrize("rule", ["no rule", to_json(Cron("0 7 * * *", "Europe/Nowhere"))])
@@ -92,11 +92,11 @@ async def test_one_whose_rule_cannot_be_read_keeps_no_other_from_firing(
 ) -> None:
     broken = await made(store, hand.clock, MINUTELY, name="broken")
     await made(store, hand.clock, MINUTELY, name="good")
-    await ask.tell("UPDATE schedules SET rule = :rule WHERE id = :id", rule=rule, id=broken.id)
+    await ask.execute("UPDATE schedules SET rule = :rule WHERE id = :id", rule=rule, id=broken.id)
     for _ in range(2):
         hand.forward(MINUTE)
         await ticker(store, hand.clock).tick()
-    rows = await ask.ask("""
+    rows = await ask.query("""
         SELECT s.name, f.outcome FROM firings f JOIN schedules s ON s.id = f.schedule_id
         ORDER BY s.name, f.fire_at""")  # fmt: skip
     assert [tuple(row) for row in rows] == [
@@ -124,7 +124,7 @@ async def test_what_one_breaks_is_not_anothers_fault(
         await has_it.wait()
         assert await store.write(lambda c: refuse(c, broken.id, "Why not.", now=hand.at)) == []
         may_go.set()
-    assert await ask.ask("SELECT * FROM firings") == []
+    assert await ask.query("SELECT * FROM firings") == []
 
 
 async def test_a_run_by_hand_in_the_moment_of_a_slot_takes_it_from_nobody(
@@ -138,7 +138,7 @@ async def test_a_run_by_hand_in_the_moment_of_a_slot_takes_it_from_nobody(
     await store.write(lambda c: cancel(c, str(by_hand.job), now=hand.at))
     [fired] = await ticker(store, hand.clock).tick()
     assert (fired.outcome, fired.job) == ("fired", first.job)
-    states = {row.state for row in await ask.ask("SELECT state FROM jobs")}
+    states = {row.state for row in await ask.query("SELECT state FROM jobs")}
     assert states == {"queued", "cancelled"}
 
 
@@ -146,10 +146,10 @@ async def test_the_job_of_a_slot_that_breaks_the_engine_is_called_off(
     store: Store, hand: Hand, ask: Engine
 ) -> None:
     first = await with_job(store, hand, Once(hand.at + MINUTE))
-    await ask.tell("UPDATE schedules SET payload = 'no json'")
+    await ask.execute("UPDATE schedules SET payload = 'no json'")
     hand.forward(MINUTE)
     await ticker(store, hand.clock).tick()
-    [job] = await ask.ask("SELECT public_id, state FROM jobs")
+    [job] = await ask.query("SELECT public_id, state FROM jobs")
     assert (job.public_id, job.state) == (first.job, "cancelled")
 
 
@@ -199,7 +199,7 @@ async def test_an_interval_after_the_end_lasts_as_long_when_the_clock_jumps(
 
 
 async def slots(ask: Engine) -> dict[str, tuple[int, int]]:
-    rows = await ask.ask("SELECT name, next_fire_at, look_at FROM schedules")
+    rows = await ask.query("SELECT name, next_fire_at, look_at FROM schedules")
     return {row.name: (row.next_fire_at, row.look_at) for row in rows}
 
 
@@ -210,7 +210,7 @@ async def test_who_is_ahead_of_the_databases_clock_fires_nothing(
     await made(store, hand.clock, MINUTELY)
     hand.forward(HOUR)
     assert await ticker(store, hand.clock).step() == 0.2
-    assert await ask.ask("SELECT * FROM firings") == []
+    assert await ask.query("SELECT * FROM firings") == []
 
 
 async def test_a_run_does_not_give_way_to_a_slot_that_would_be_refused(
@@ -220,7 +220,7 @@ async def test_a_run_does_not_give_way_to_a_slot_that_would_be_refused(
     hand.forward(MINUTE)
     await ticker(store, hand.clock).tick()
     bad = orjson.dumps({"fetch": {"url": "http://10.0.0.1/"}}).decode()
-    await ask.tell("UPDATE schedules SET payload = :bad", bad=bad)
+    await ask.execute("UPDATE schedules SET payload = :bad", bad=bad)
     hand.forward(MINUTE)
     [refused] = await ticker(store, hand.clock).tick()
     assert (refused.outcome, "10.0.0.1" in (refused.message or "")) == ("refused", True)
@@ -228,7 +228,7 @@ async def test_a_run_does_not_give_way_to_a_slot_that_would_be_refused(
         await store.write(
             lambda c: replace_manually(c, row.public_id, firer(hand.clock), now=hand.at)
         )
-    assert [job.state for job in await ask.ask("SELECT state FROM jobs")] == ["queued"]
+    assert [job.state for job in await ask.query("SELECT state FROM jobs")] == ["queued"]
 
 
 async def test_a_schedule_that_cannot_be_read_keeps_no_other_from_firing(
@@ -239,7 +239,7 @@ async def test_a_schedule_that_cannot_be_read_keeps_no_other_from_firing(
     await made(store, hand.clock, MINUTELY, name="b", overlap=Overlap.ALLOW)
     hand.forward(MINUTE)
     assert len(await ticker(store, hand.clock).tick()) == 2
-    await ask.tell("UPDATE schedules SET payload = 'x' WHERE id = :id", id=broken.id)
+    await ask.execute("UPDATE schedules SET payload = 'x' WHERE id = :id", id=broken.id)
     hand.forward(MINUTE)
     fired = {one.schedule.name: one for one in await ticker(store, hand.clock).tick()}
     assert {name: one.outcome for name, one in fired.items()} == {"a": "refused", "b": "fired"}
@@ -255,6 +255,6 @@ async def test_slots_that_are_caught_up_on_one_by_one_cancel_no_run(
     for _ in range(3):
         await ticker(store, hand.clock).tick()
         hand.forward(5 * SECOND)
-    assert [job.state for job in await ask.ask("SELECT state FROM jobs")] == ["queued"]
-    [row] = await ask.ask("SELECT next_fire_at, last_fire_at FROM schedules")
+    assert [job.state for job in await ask.query("SELECT state FROM jobs")] == ["queued"]
+    [row] = await ask.query("SELECT next_fire_at, last_fire_at FROM schedules")
     assert row.next_fire_at == row.last_fire_at + MINUTE, "the next waits for its turn"

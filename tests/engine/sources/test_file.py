@@ -23,123 +23,125 @@ EXAMPLE = Path(__file__).parents[3] / "examples/travel_advisories.toml"
 POLICY = Policy()
 
 
-def words(**said: Any) -> PolicyFields:
-    return PolicyFields.model_validate(said)
+def policy_fields(**values: Any) -> PolicyFields:
+    return PolicyFields.model_validate(values)
 
 
 NEWS = {"hosts": ["one.example", "two.example"], "min_delay_seconds": 2}
 
 
-class House:
+class Sources:
     def __init__(self, store: Store, clock: Clock) -> None:
         self.store, self.clock = store, clock
 
-    def around(self) -> PolicyContext:
+    def context(self) -> PolicyContext:
         return PolicyContext(POLICY, 15_000, self.clock.now())
 
-    async def applies(self, **sections: PolicyFields) -> Applied:
-        return await self.store.write(lambda c: apply_file(c, sections, self.around()))
+    async def apply(self, **sections: PolicyFields) -> Applied:
+        return await self.store.write(lambda c: apply_file(c, sections, self.context()))
 
-    async def said(self, name: str) -> Mapping[str, Any]:
+    async def overrides(self, name: str) -> Mapping[str, Any]:
         now = self.clock.now()
         return (await self.store.read(lambda c: source(c, name, POLICY, now=now))).overrides
 
     async def rows(self) -> list[Any]:
         sql = "SELECT name, control_version, described, described_as FROM sources ORDER BY name"
-        return [tuple(row) for row in await engine(self.store, self.clock).ask(sql)]
+        return [tuple(row) for row in await engine(self.store, self.clock).query(sql)]
 
 
 @pytest.fixture
-def house(store: Store, clock: Clock) -> House:
-    return House(store, clock)
+def sources(store: Store, clock: Clock) -> Sources:
+    return Sources(store, clock)
 
 
-async def test_what_it_says_holds_and_saying_it_twice_changes_nothing(house: House) -> None:
-    sections = {"news": words(**NEWS), "shop": words(hosts=["shop.example"])}
-    applied = await house.applies(**sections)
+async def test_the_file_is_applied_and_a_second_time_changes_nothing(sources: Sources) -> None:
+    sections = {"news": policy_fields(**NEWS), "shop": policy_fields(hosts=["shop.example"])}
+    applied = await sources.apply(**sections)
     assert (applied.declared, applied.removed) == (["news", "shop"], [])
-    assert await house.said("news") == {"min_delay": 2_000}
-    before = await house.rows()
-    assert await house.applies(**sections) == Applied([], [])
-    assert await house.rows() == before, "no worker has anything to hear of"
+    assert await sources.overrides("news") == {"min_delay": 2_000}
+    before = await sources.rows()
+    assert await sources.apply(**sections) == Applied([], [])
+    assert await sources.rows() == before, "no worker has anything to hear of"
 
 
-async def test_only_a_section_that_changed_counts_anew(house: House) -> None:
-    shop = words(hosts=["shop.example"])
-    await house.applies(news=words(**NEWS), shop=shop)
-    applied = await house.applies(news=words(**NEWS | {"min_delay_seconds": 3}), shop=shop)
+async def test_only_a_changed_section_is_applied_again(sources: Sources) -> None:
+    shop = policy_fields(hosts=["shop.example"])
+    await sources.apply(news=policy_fields(**NEWS), shop=shop)
+    applied = await sources.apply(news=policy_fields(**NEWS | {"min_delay_seconds": 3}), shop=shop)
     assert applied == Applied(["news"], [])
-    assert await house.said("news") == {"min_delay": 3_000}
+    assert await sources.overrides("news") == {"min_delay": 3_000}
 
 
 @pytest.mark.parametrize("how", [patch_source, put_source])
-async def test_what_was_said_later_is_left_alone_until_the_section_changes(
-    house: House, how: Any
-) -> None:
-    await house.applies(news=words(**NEWS))
+async def test_a_later_change_stays_until_the_section_changes(sources: Sources, how: Any) -> None:
+    await sources.apply(news=policy_fields(**NEWS))
     later = PolicyChanges.model_validate({"min_delay_seconds": 9})
-    await house.store.write(lambda c: how(c, "news", later, house.around()))
-    assert await house.applies(news=words(**NEWS)) == Applied([], [])
-    assert await house.said("news") == {"min_delay": 9_000}
-    await house.applies(news=words(**NEWS, concurrency=2))
-    assert await house.said("news") == {"min_delay": 2_000, "concurrency": 2}
+    await sources.store.write(lambda c: how(c, "news", later, sources.context()))
+    assert await sources.apply(news=policy_fields(**NEWS)) == Applied([], [])
+    assert await sources.overrides("news") == {"min_delay": 9_000}
+    await sources.apply(news=policy_fields(**NEWS, concurrency=2))
+    assert await sources.overrides("news") == {"min_delay": 2_000, "concurrency": 2}
 
 
-async def test_a_section_that_is_gone_is_forgotten_and_nothing_else_is(house: House) -> None:
-    by_hand = words(hosts=["hand.example"])
-    await house.store.write(lambda c: put_source(c, "hand", by_hand, house.around()))
-    await house.applies(news=words(**NEWS))
-    assert await house.applies() == Applied([], ["news"])
-    described = {row[0] for row in await house.rows() if row[2]}
+async def test_only_sources_whose_section_is_gone_are_removed(sources: Sources) -> None:
+    by_hand = policy_fields(hosts=["hand.example"])
+    await sources.store.write(lambda c: put_source(c, "hand", by_hand, sources.context()))
+    await sources.apply(news=policy_fields(**NEWS))
+    assert await sources.apply() == Applied([], ["news"])
+    described = {row[0] for row in await sources.rows() if row[2]}
     assert described == {"hand"}, "whom the file never described, it does not forget"
-    assert await house.applies() == Applied([], [])
+    assert await sources.apply() == Applied([], [])
 
 
-async def test_what_was_deleted_but_still_has_its_section_comes_back(house: House) -> None:
-    await house.applies(news=words(**NEWS))
-    await house.store.write(lambda c: delete_source(c, "news", house.around()))
-    assert await house.applies(news=words(**NEWS)) == Applied(["news"], [])
+async def test_a_deleted_source_that_still_has_its_section_comes_back(sources: Sources) -> None:
+    await sources.apply(news=policy_fields(**NEWS))
+    await sources.store.write(lambda c: delete_source(c, "news", sources.context()))
+    assert await sources.apply(news=policy_fields(**NEWS)) == Applied(["news"], [])
 
 
-async def test_a_host_moves_from_section_to_section(house: House) -> None:
-    await house.applies(news=words(**NEWS))
-    await house.applies(first=words(hosts=["two.example"]), news=words(hosts=["one.example"]))
-    now = house.clock.now()
+async def test_a_host_moves_from_section_to_section(sources: Sources) -> None:
+    await sources.apply(news=policy_fields(**NEWS))
+    await sources.apply(
+        first=policy_fields(hosts=["two.example"]), news=policy_fields(hosts=["one.example"])
+    )
+    now = sources.clock.now()
     for name, host in (("first", "two.example"), ("news", "one.example")):
-        found = await house.store.read(lambda c, n=name: source(c, n, POLICY, now=now))
+        found = await sources.store.read(lambda c, n=name: source(c, n, POLICY, now=now))
         assert found.hosts == [host]
 
 
-async def test_all_of_it_counts_or_nothing(house: House) -> None:
-    wrong = words(hosts=["b.example"], max_delay_seconds=0.5)  # below what the settings have
+async def test_the_file_is_applied_as_a_whole_or_not_at_all(sources: Sources) -> None:
+    wrong = policy_fields(
+        hosts=["b.example"], max_delay_seconds=0.5
+    )  # below what the settings have
     with pytest.raises(Exception, match="max_delay_seconds"):
-        await house.applies(aa=words(hosts=["a.example"]), bb=wrong)
-    assert await house.rows() == []
+        await sources.apply(aa=policy_fields(hosts=["a.example"]), bb=wrong)
+    assert await sources.rows() == []
 
 
-async def test_processes_that_start_together_agree(house: House) -> None:
-    sections = {"news": words(**NEWS), "shop": words(hosts=["shop.example"])}
-    applied = await asyncio.gather(*(house.applies(**sections) for _ in range(4)))
-    assert ["news", "shop"] in [list(one.described) for one in applied]
-    assert await house.applies(**sections) == Applied([], [])
-    assert await house.said("news") == {"min_delay": 2_000}
+async def test_parallel_processes_agree(sources: Sources) -> None:
+    sections = {"news": policy_fields(**NEWS), "shop": policy_fields(hosts=["shop.example"])}
+    applied = await asyncio.gather(*(sources.apply(**sections) for _ in range(4)))
+    assert ["news", "shop"] in [list(one.declared) for one in applied]
+    assert await sources.apply(**sections) == Applied([], [])
+    assert await sources.overrides("news") == {"min_delay": 2_000}
 
 
-async def test_how_it_is_spelt_makes_no_difference() -> None:
+async def test_spelling_does_not_change_the_hash() -> None:
     hours = {"end": "17:00", "start": 9, "slowdown": 2.0, "timezone": "UTC"}
-    same = words(respectful_hours=hours, min_delay_seconds=2.0, hosts=["WWW.One.Example"])
-    plain = words(hosts=["one.example"], min_delay_seconds=2,
+    same = policy_fields(respectful_hours=hours, min_delay_seconds=2.0, hosts=["WWW.One.Example"])
+    plain = policy_fields(hosts=["one.example"], min_delay_seconds=2,
                   respectful_hours={"start": "09:00", "end": 17, "timezone": "UTC",
                                     "slowdown": 2})  # fmt: skip
-    assert hash_of(same) == hash_of(plain) != hash_of(words(hosts=["one.example"]))
+    assert hash_of(same) == hash_of(plain) != hash_of(policy_fields(hosts=["one.example"]))
 
 
-async def test_the_example_is_applied(house: House) -> None:
+async def test_the_example_is_applied(sources: Sources) -> None:
     described = sections_of(EXAMPLE, POLICY)
     for _ in range(2):
-        await apply_sources(load(), described, house.store, house.clock)
-    assert [(name, version) for name, version, *_ in await house.rows()] == [
+        await apply_sources(load(), described, sources.store, sources.clock)
+    assert [(name, version) for name, version, *_ in await sources.rows()] == [
         ("canada_travel", 1), ("uk_foreign_office", 1), ("us_state_dept", 1)
     ]  # fmt: skip
-    await apply_sources(load(), None, house.store, house.clock)
-    assert len(await house.rows()) == 3, "where there is no file, nothing is forgotten"
+    await apply_sources(load(), None, sources.store, sources.clock)
+    assert len(await sources.rows()) == 3, "where there is no file, nothing is forgotten"

@@ -42,13 +42,13 @@ async def test_an_article_is_stored_as_a_record(curtsy: Engine, site: PracticeSi
         job = await submit(curtsy, site.url(0, "/page/7"))
         ended = await curtsy.ended(job)
     assert (ended.state, ended.done) == ("succeeded", 1)
-    [document] = await curtsy.ask("SELECT * FROM documents")
+    [document] = await curtsy.query("SELECT * FROM documents")
     found = orjson.loads(zstandard.decompress(document.content))
     assert document.content_type == "application/json"
     assert found["title"].startswith("Page 7")
     assert len(found["text"]) > 200
     assert "<" not in found["text"]
-    [attempt] = await curtsy.ask("SELECT memory FROM attempts")
+    [attempt] = await curtsy.query("SELECT memory FROM attempts")
     assert 10 * 2**20 < attempt.memory < 1000 * 2**20
 
 

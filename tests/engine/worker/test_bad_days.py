@@ -27,7 +27,7 @@ async def own_everything(curtsy: Engine, worker: str) -> None:
     now = curtsy.clock.now()
     row = WorkerRow(worker, "elsewhere", 1, "curtsy")
     await curtsy.store.write(lambda c: register(c, row, lease_until=now, now=now))
-    await curtsy.tell("UPDATE sources SET owner = :w, epoch = epoch + 1", w=worker)
+    await curtsy.execute("UPDATE sources SET owner = :w, epoch = epoch + 1", w=worker)
 
 
 async def test_a_dead_workers_sources_are_taken_over_when_it_was_silent_for_a_lease(
@@ -41,18 +41,18 @@ async def test_a_dead_workers_sources_are_taken_over_when_it_was_silent_for_a_le
     took = time.monotonic() - began
     assert ended.state == "succeeded"
     assert took >= 1.5, "not before a lease has passed"
-    assert await curtsy.ask("SELECT * FROM workers WHERE id = 'w_gone'") == []
+    assert await curtsy.query("SELECT * FROM workers WHERE id = 'w_gone'") == []
 
 
 async def test_a_page_that_kills_its_worker_again_and_again_is_given_up(
     curtsy: Engine, site: PracticeSite
 ) -> None:
     job = await curtsy.submit(site.url(0, "/page/1"), site.url(0, "/page/2"))
-    [first, _] = await curtsy.ask("SELECT page_id FROM visits ORDER BY rank")
+    [first, _] = await curtsy.query("SELECT page_id FROM visits ORDER BY rank")
     for life in range(3):
         await own_everything(curtsy, f"w_{life}")
-        await curtsy.tell("UPDATE sources SET suspect_page_id = :p", p=first.page_id)
-        [row] = await curtsy.ask("SELECT id, beat FROM workers")
+        await curtsy.execute("UPDATE sources SET suspect_page_id = :p", p=first.page_id)
+        [row] = await curtsy.query("SELECT id, beat FROM workers")
         dead = [(row.id, row.beat)]
         assert await curtsy.store.write(lambda c, d=dead: reap(c, d, now=curtsy.clock.now()))
     async with curtsy.worker():
@@ -75,18 +75,18 @@ async def test_on_a_suspected_source_each_page_is_named_before_it_is_visited(
 ) -> None:
     url, let_go = held
     job = await curtsy.submit(url)
-    await curtsy.tell("UPDATE sources SET crash_streak = 2")
-    [visit] = await curtsy.ask("SELECT page_id FROM visits")
+    await curtsy.execute("UPDATE sources SET crash_streak = 2")
+    [visit] = await curtsy.query("SELECT page_id FROM visits")
     async with curtsy.worker():
 
         async def named() -> bool:
-            [source] = await curtsy.ask("SELECT suspect_page_id FROM sources")
+            [source] = await curtsy.query("SELECT suspect_page_id FROM sources")
             return bool(source.suspect_page_id == visit.page_id)
 
         await until(named, 30, lambda: "nobody named the page")
         let_go.set()
         await curtsy.ended(job)
-    [source] = await curtsy.ask("SELECT crash_streak FROM sources")
+    [source] = await curtsy.query("SELECT crash_streak FROM sources")
     assert source.crash_streak == 0
 
 
@@ -101,9 +101,9 @@ async def test_a_worker_whose_loop_is_blocked_loses_its_sources_and_starts_nothi
             return (await curtsy.job(job)).done >= 3
 
         await until(some, 30, lambda: "nothing was fetched")
-        [before] = await curtsy.ask("SELECT id, beat FROM workers")
+        [before] = await curtsy.query("SELECT id, beat FROM workers")
         time.sleep(3)  # noqa: ASYNC251 - blocks this loop, and the worker on it
-        [after] = await curtsy.ask("SELECT id, beat FROM workers")
+        [after] = await curtsy.query("SELECT id, beat FROM workers")
         assert after.beat <= before.beat + 2, "no renewals while the loop stood still"
         assert (await curtsy.ended(job)).done == 60
     site_apart.stop()
@@ -122,11 +122,11 @@ async def test_a_worker_declared_dead_starts_again_under_another_name(
             return len(site.entries()) >= 2
 
         await until(open_one, 30, lambda: "not started")
-        [first] = await curtsy.ask("SELECT id FROM workers")
-        await curtsy.tell("DELETE FROM workers")
+        [first] = await curtsy.query("SELECT id FROM workers")
+        await curtsy.execute("DELETE FROM workers")
 
         async def another() -> bool:
-            rows = await curtsy.ask("SELECT id FROM workers")
+            rows = await curtsy.query("SELECT id FROM workers")
             return bool(rows) and rows[0].id != first.id
 
         await until(another, 30, lambda: "no second life")
@@ -158,15 +158,15 @@ async def test_when_the_clock_jumps_waits_keep_their_length(store: Store, by: in
     curtsy = engine(store, clock)
     await curtsy.submit("http://a.example/1")
     now = clock.now()
-    await curtsy.tell("UPDATE sources SET ready_at = :at, next_fetch_at = :at", at=now + 5_000)
-    await curtsy.tell("UPDATE visits SET due_at = :at", at=now + 7_000)
+    await curtsy.execute("UPDATE sources SET ready_at = :at, next_fetch_at = :at", at=now + 5_000)
+    await curtsy.execute("UPDATE visits SET due_at = :at", at=now + 7_000)
     for kept in (clock, other):  # as if the database's clock had been set by so much
         at = boot_time()
         kept.adopt(kept.now() - by, at, at, kept.version or 0)
     await synchronise(store, clock)
     await synchronise(store, other)
-    [source] = await curtsy.ask("SELECT ready_at, next_fetch_at FROM sources")
-    [visit] = await curtsy.ask("SELECT due_at FROM visits")
+    [source] = await curtsy.query("SELECT ready_at, next_fetch_at FROM sources")
+    [visit] = await curtsy.query("SELECT due_at FROM visits")
     assert source.ready_at == source.next_fetch_at == now + 5_000 + by_seen(by, source, now)
     assert visit.due_at - source.ready_at == 2_000
     assert abs(clock.now() - other.now()) < MEANWHILE
@@ -226,18 +226,18 @@ async def test_a_page_that_only_started_does_not_clear_its_source_of_suspicion(
     """Else a page that kills its worker a moment after its start would do so for ever."""
     url, let_go = held
     job = await curtsy.submit(url)
-    await curtsy.tell("UPDATE sources SET crash_streak = 2")
+    await curtsy.execute("UPDATE sources SET crash_streak = 2")
     async with curtsy.worker():
 
         async def running() -> bool:
             return bool((await curtsy.job(job)).state == "running")
 
         await until(running, 30, lambda: "the start was not told")
-        [source] = await curtsy.ask("SELECT crash_streak FROM sources")
+        [source] = await curtsy.query("SELECT crash_streak FROM sources")
         assert source.crash_streak == 2
         let_go.set()
         await curtsy.ended(job)
-    [source] = await curtsy.ask("SELECT crash_streak FROM sources")
+    [source] = await curtsy.query("SELECT crash_streak FROM sources")
     assert source.crash_streak == 0
 
 
@@ -245,7 +245,7 @@ async def test_a_suspected_source_is_visited_one_page_at_a_time(
     curtsy: Engine, site: PracticeSite
 ) -> None:
     job = await curtsy.submit(*(site.url(0, f"/slow/60/{n}") for n in range(6)))
-    await curtsy.tell("UPDATE sources SET crash_streak = 2")
+    await curtsy.execute("UPDATE sources SET crash_streak = 2")
     async with curtsy.worker(settings(Policy(min_delay=0, concurrency=4))):
         await curtsy.ended(job)
     first = site.entries()[:3]
@@ -256,14 +256,14 @@ async def test_sources_leased_by_an_answer_that_was_lost_are_given_back(
     curtsy: Engine, site: PracticeSite
 ) -> None:
     job = await curtsy.submit(site.url(0, "/page/1"))
-    await curtsy.tell("UPDATE sources SET paused = true")
+    await curtsy.execute("UPDATE sources SET paused = true")
     async with curtsy.worker():
 
         async def registered() -> bool:
-            return len(await curtsy.ask("SELECT id FROM workers")) == 1
+            return len(await curtsy.query("SELECT id FROM workers")) == 1
 
         await until(registered, 30, lambda: "no worker")
-        await curtsy.tell(
+        await curtsy.execute(
             "UPDATE sources SET owner = (SELECT id FROM workers), epoch = epoch + 1, paused = false"
         )
         assert (await curtsy.ended(job)).state == "succeeded"
@@ -275,4 +275,4 @@ async def test_a_worker_that_is_stopped_as_it_starts_leaves_nothing_behind(
 ) -> None:
     async with curtsy.worker():
         await asyncio.sleep(after)
-    assert await curtsy.ask("SELECT id FROM workers") == []
+    assert await curtsy.query("SELECT id FROM workers") == []

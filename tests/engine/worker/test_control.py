@@ -105,10 +105,12 @@ async def test_a_paused_source_starts_nothing_and_keeps_its_queue(
     async with curtsy.worker(settings(Policy(min_delay=50))):
         job = await curtsy.submit(*(site.url(0, f"/page/{n}") for n in range(200)))
         await started(site, 3)
-        await curtsy.tell("UPDATE sources SET paused = true, control_version = control_version + 1")
+        await curtsy.execute(
+            "UPDATE sources SET paused = true, control_version = control_version + 1"
+        )
 
         async def given_back() -> bool:
-            [source] = await curtsy.ask("SELECT owner FROM sources")
+            [source] = await curtsy.query("SELECT owner FROM sources")
             return source.owner is None
 
         await until(given_back, 30, lambda: "the paused source is still held")
@@ -116,7 +118,7 @@ async def test_a_paused_source_starts_nothing_and_keeps_its_queue(
         await asyncio.sleep(0.3)  # time in which it would have started several
         assert len(site.entries()) == before
         row = await curtsy.job(job)
-        [left] = await curtsy.ask("SELECT count(*) AS n FROM visits")
+        [left] = await curtsy.query("SELECT count(*) AS n FROM visits")
         assert left.n == 200 - row.done
 
 
@@ -124,7 +126,7 @@ async def test_a_new_policy_reaches_a_running_lane(curtsy: Engine, site: Practic
     async with curtsy.worker(settings(Policy(min_delay=1500))):
         job = await curtsy.submit(*(site.url(0, f"/page/{n}") for n in range(200)))
         await started(site, 1)
-        await curtsy.tell(
+        await curtsy.execute(
             "UPDATE sources SET policy = :policy, control_version = control_version + 1",
             policy='{"min_delay": 5}',
         )
@@ -163,7 +165,7 @@ async def test_only_the_failures_are_tried_again(curtsy: Engine, site: PracticeS
     names = [event.name for event in await curtsy.events(job)]
     assert names.count("job_finished") == 2
     assert len(site.entries()) == 3
-    assert {r.state for r in await curtsy.ask("SELECT state FROM dead_letters")} == {"retried"}
+    assert {r.state for r in await curtsy.query("SELECT state FROM dead_letters")} == {"retried"}
 
 
 async def test_a_worker_that_stops_finishes_what_is_open_and_gives_everything_back(
@@ -185,10 +187,10 @@ async def stopped_with_one_open(curtsy: Engine, servers: Servers, let_go: asynci
         asyncio.get_running_loop().call_later(0.3, let_go.set)
     row = await curtsy.job(job)
     assert (row.state, row.done) == ("running", 1)
-    [source] = await curtsy.ask("SELECT owner, ready_at, crash_streak FROM sources")
+    [source] = await curtsy.query("SELECT owner, ready_at, crash_streak FROM sources")
     assert source.owner is None
     assert source.ready_at is not None
     assert source.crash_streak == 0
-    assert await curtsy.ask("SELECT * FROM workers") == []
+    assert await curtsy.query("SELECT * FROM workers") == []
     async with curtsy.worker():
         assert (await curtsy.ended(job)).done == 2

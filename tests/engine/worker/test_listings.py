@@ -56,11 +56,11 @@ async def test_a_crawl_of_a_listing_takes_its_recipe_along_to_the_next_pages(
         ended = await curtsy.ended(job)
     assert (ended.state, ended.done, ended.failed) == ("succeeded", 3, 0)
     assert sorted(server.asked) == ["/1", "/2", "/3"], "only the next pages were followed"
-    pages = await curtsy.ask("SELECT url, options FROM pages")
+    pages = await curtsy.query("SELECT url, options FROM pages")
     assert all(params_of(row.options) == params for row in pages)
     assert len({row.options for row in pages}) == 1, "one spelling, at the start and when followed"
     found = [orjson.loads(zstandard.decompress(row.content))
-             for row in await curtsy.ask("SELECT content FROM documents")]  # fmt: skip
+             for row in await curtsy.query("SELECT content FROM documents")]  # fmt: skip
     names = sorted(record["fields"]["name"] for one in found for record in one["records"])
     assert names == ["a", "b", "c"]
     assert [one["empty"] for one in found].count(True) == 1
@@ -77,7 +77,7 @@ async def test_a_page_that_breaks_its_recipe_fails_and_says_how(curtsy: Engine) 
         await curtsy.ended(job)
     [item] = await curtsy.items(job)
     assert item.kind == "extract_failed"
-    [attempt] = await curtsy.ask("SELECT error FROM attempts")
+    [attempt] = await curtsy.query("SELECT error FROM attempts")
     assert "Nothing on the page matches record ('li')" in attempt.error
 
 

@@ -20,7 +20,7 @@ async def test_a_page_is_fetched_once_and_stored_as_it_came(
     async with curtsy.worker():
         job = await curtsy.submit(site.url(0, "/page/7"))
         ended = await curtsy.ended(job)
-    [document] = await curtsy.ask("SELECT * FROM documents")
+    [document] = await curtsy.query("SELECT * FROM documents")
     assert (ended.state, ended.done, ended.failed) == ("succeeded", 1, 0)
     assert b"<title>" in zstandard.decompress(document.content)
     assert document.content_type == "text/html"
@@ -73,7 +73,7 @@ async def test_a_429_rests_the_whole_source_for_as_long_as_it_asked(
     after = min(e.seen_at for e in entries if e.at > refused.at)
     assert ended.done == 4
     assert (after - refused.at) / 1e9 >= 1.0 - LATE
-    [page] = await curtsy.ask("SELECT * FROM pages WHERE url LIKE '%limited%'")
+    [page] = await curtsy.query("SELECT * FROM pages WHERE url LIKE '%limited%'")
     assert page.retry_count == 0, "a host's trouble burns no attempt"
 
 
@@ -102,13 +102,13 @@ async def test_a_dead_host_ends_its_jobs_and_later_ones_get_their_chance(
         ended = await curtsy.ended(job)
         assert (ended.state, ended.failed) == ("failed", 50)
         assert {item.kind for item in await curtsy.items(job)} == {"connect"}
-        attempts = await curtsy.ask("SELECT * FROM attempts")
+        attempts = await curtsy.query("SELECT * FROM attempts")
         assert len(attempts) == 3, "three probes, the other pages were never asked for"
-        [letters] = await curtsy.ask("SELECT count(*) AS n FROM dead_letters")
+        [letters] = await curtsy.query("SELECT count(*) AS n FROM dead_letters")
         assert letters.n == 50
         later = await curtsy.submit(f"{nobody}/later")
         assert (await curtsy.ended(later)).state == "failed"
-    assert len(await curtsy.ask("SELECT * FROM attempts")) == 6, "probed anew"
+    assert len(await curtsy.query("SELECT * FROM attempts")) == 6, "probed anew"
 
 
 async def test_an_unchanged_page_makes_no_new_version_and_a_304_counts_as_done(
@@ -120,7 +120,7 @@ async def test_an_unchanged_page_makes_no_new_version_and_a_304_counts_as_done(
         second = await curtsy.submit(site.url(0, "/page/1"))
         ended = await curtsy.ended(second)
     assert ended.state == "succeeded"
-    assert [d.version for d in await curtsy.ask("SELECT version FROM documents")] == [1]
+    assert [d.version for d in await curtsy.query("SELECT version FROM documents")] == [1]
     assert [e.status for e in site.entries()] == [200, 304]
     assert [i.document_version for i in await curtsy.items(second)] == [1]
 

@@ -142,7 +142,7 @@ async def test_closed_hours_end_when_the_policy_says_so(curtsy: Engine, site: Si
         job = await curtsy.submit(*site.pages(3))
         await asyncio.sleep(1.5)  # time in which all would have been asked for
         assert site.asked == []
-        row = await curtsy.ask("SELECT next_fetch_at FROM sources")
+        row = await curtsy.query("SELECT next_fetch_at FROM sources")
         assert row[0].next_fetch_at is None or row[0].next_fetch_at <= curtsy.clock.now() + HOUR
         await described(curtsy, site)
         assert (await curtsy.ended(job)).done == 3
@@ -156,7 +156,7 @@ async def test_answers_that_climb_slow_us_down(
 
     async def distance() -> int:
         """Milliseconds from the last request to the next."""
-        [source] = await curtsy.ask("SELECT paced_at, next_fetch_at FROM sources")
+        [source] = await curtsy.query("SELECT paced_at, next_fetch_at FROM sources")
         return int(source.next_fetch_at - source.paced_at)
 
     async with curtsy.worker(settings(QUICK)):
@@ -192,7 +192,7 @@ async def _asked_after_a_pause(curtsy: Engine, site: Site) -> float:
         return len(site.asked) >= stood + 3
 
     async def given_back() -> bool:
-        [source] = await curtsy.ask("SELECT owner FROM sources")
+        [source] = await curtsy.query("SELECT owner FROM sources")
         return source.owner is None
 
     await until(going, 30, lambda: "it does not start")

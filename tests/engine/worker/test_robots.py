@@ -70,7 +70,7 @@ async def test_it_is_asked_for_again_when_it_is_old(curtsy: Engine) -> None:
         for n in range(2):
             async with curtsy.worker(obedient()):
                 await visit(curtsy, servers, f"/{n}")
-            await curtsy.tell("UPDATE hosts SET robots_expires_at = 1")
+            await curtsy.execute("UPDATE hosts SET robots_expires_at = 1")
     assert servers.paths["host"] == ["/robots.txt", "/0", "/robots.txt"]
 
 
@@ -84,7 +84,7 @@ async def test_it_is_kept_as_long_as_the_host_says_within_bounds(
 ) -> None:
     async with host(page(b"", header)) as servers, curtsy.worker(obedient()):
         await visit(curtsy, servers, "/1")
-    [row] = await curtsy.ask("SELECT robots_expires_at AS at, robots_status AS status FROM hosts")
+    [row] = await curtsy.query("SELECT robots_expires_at AS at, robots_status AS status FROM hosts")
     assert (row.at - curtsy.clock.now()) / 3_600_000 == pytest.approx(hours, abs=0.05)
     assert row.status == 200
 
@@ -95,7 +95,7 @@ async def test_the_delay_that_it_asks_for_is_kept_from_the_first_page_on(
     """By a second worker too, which did not read the file itself."""
     async with curtsy.worker(obedient()):
         await curtsy.ended(await curtsy.submit(site_apart.url(0, "/page/0")))
-    await curtsy.tell("UPDATE hosts SET robots = :file", file=zstandard.compress(SLOWLY))
+    await curtsy.execute("UPDATE hosts SET robots = :file", file=zstandard.compress(SLOWLY))
     async with curtsy.worker(obedient()):
         job = await curtsy.submit(*(site_apart.url(0, f"/page/{n}") for n in range(1, 5)))
         await curtsy.ended(job)

@@ -40,7 +40,7 @@ async def test_a_source_leased_again_before_its_release_is_answered_keeps_its_ne
         answer.set()
         assert (await curtsy.ended(second)).state == "succeeded"
         assert (await curtsy.job(first)).state == "succeeded"
-    [source] = await curtsy.ask("SELECT owner, epoch FROM sources")
+    [source] = await curtsy.query("SELECT owner, epoch FROM sources")
     assert (source.owner, source.epoch) == (None, 2), "one lease each, none given back as a stray"
 
 
@@ -61,7 +61,7 @@ async def test_a_page_that_takes_its_time_does_not_hold_up_those_that_may_be_ope
             return (await curtsy.job(job)).done == 30
 
         await until(all_but_one, 6, lambda: f"{len(site.entries())} were asked for")
-        [source] = await curtsy.ask("SELECT epoch FROM sources")
+        [source] = await curtsy.query("SELECT epoch FROM sources")
         assert source.epoch == 1, "it was never given back"
         assert (await curtsy.ended(job, 30)).done == 31
 

@@ -78,9 +78,9 @@ async def test_one_page_that_is_always_refused_takes_no_other_with_it(
         ended = await curtsy.ended(job, 60)
     assert (ended.done, ended.failed) == (30, 1)
     assert 4 <= site.asked.count("/bad") <= 7, "about as often as a dead host is tried"
-    [letter] = await curtsy.ask("SELECT * FROM dead_letters")
+    [letter] = await curtsy.query("SELECT * FROM dead_letters")
     assert letter.kind == "rate_limited"
-    [source] = await curtsy.ask("SELECT * FROM sources")
+    [source] = await curtsy.query("SELECT * FROM sources")
     assert source.fail_streak <= 1
 
 
@@ -103,9 +103,9 @@ async def test_a_dead_host_of_a_group_takes_no_other_with_it(curtsy: Engine, sit
     assert (ended.done, ended.failed) == (20, 20)
     by_kind = {(item.kind, NOBODY in item.page_url) for item in await curtsy.items(job)}
     assert by_kind == {(None, False), ("connect", True)}
-    tried = await curtsy.ask("SELECT * FROM attempts WHERE outcome = 'failed'")
+    tried = await curtsy.query("SELECT * FROM attempts WHERE outcome = 'failed'")
     assert len(tried) == 4, "the other pages of the dead host were never asked for"
-    letters = await curtsy.ask("SELECT attempts FROM dead_letters")
+    letters = await curtsy.query("SELECT attempts FROM dead_letters")
     assert sorted(letter.attempts for letter in letters) == [0] * 19 + [1]
 
 
@@ -118,14 +118,14 @@ async def test_who_says_retry_after_no_time_is_not_asked_without_pause(
         await curtsy.submit(site.url("/eager"))
 
         async def rests() -> bool:
-            [source] = await curtsy.ask("SELECT * FROM sources")
+            [source] = await curtsy.query("SELECT * FROM sources")
             return bool(
                 source.owner is None and (source.next_fetch_at or 0) > curtsy.clock.now() + 20_000
             )
 
         await until(rests, 30, lambda: f"asked {len(site.asked)} times")
     assert len(site.asked) == 2
-    [receipt] = await curtsy.ask("SELECT * FROM receipts")
+    [receipt] = await curtsy.query("SELECT * FROM receipts")
     assert receipt.rests_announced == 0, "no time is nothing that could be honoured"
 
 
@@ -142,13 +142,13 @@ async def test_requests_that_fail_together_are_one_failure(curtsy: Engine, site:
             event.set()
 
         async def told() -> bool:
-            return len(await curtsy.ask("SELECT * FROM attempts")) == 4
+            return len(await curtsy.query("SELECT * FROM attempts")) == 4
 
         await until(told, 30, lambda: "four answers are recorded")
         site.refuses = {}
         ended = await curtsy.ended(job, 60)
     assert (ended.done, ended.failed) == (4, 0)
-    [receipt] = await curtsy.ask("SELECT * FROM receipts")
+    [receipt] = await curtsy.query("SELECT * FROM receipts")
     assert receipt.rests_announced == 1
 
 
@@ -170,7 +170,7 @@ async def test_a_lane_that_waited_for_a_slot_asks_again_whether_it_may(
         site.held["/first"].set()
 
         async def given_back() -> bool:
-            [source] = await curtsy.ask("SELECT * FROM sources")
+            [source] = await curtsy.query("SELECT * FROM sources")
             return bool(source.owner is None and source.fail_streak)
 
         await until(given_back, 30, lambda: f"{site.asked}")
@@ -188,7 +188,7 @@ async def test_hours_that_close_while_a_lane_waits_for_a_slot_are_kept(
         await curtsy.submit(*(f"http://{name}{path}" for path, name in names.items()))
 
         async def both_held() -> bool:
-            held = await curtsy.ask("SELECT * FROM sources WHERE owner IS NOT NULL")
+            held = await curtsy.query("SELECT * FROM sources WHERE owner IS NOT NULL")
             return len(held) == 2 and len(site.asked) == 1
 
         await until(both_held, 30, lambda: f"{site.asked}")
@@ -203,7 +203,7 @@ async def test_hours_that_close_while_a_lane_waits_for_a_slot_are_kept(
         site.held[asked].set()
 
         async def given_back() -> bool:
-            return not await curtsy.ask("SELECT * FROM sources WHERE owner IS NOT NULL")
+            return not await curtsy.query("SELECT * FROM sources WHERE owner IS NOT NULL")
 
         await until(given_back, 30, lambda: f"{site.asked}")
     assert site.asked == [asked]
@@ -251,7 +251,7 @@ async def test_a_source_whose_robots_file_wants_a_long_delay_is_given_back_meanw
         await curtsy.submit(site.url("/1"))
 
         async def given_back() -> bool:
-            [source] = await curtsy.ask("SELECT * FROM sources")
+            [source] = await curtsy.query("SELECT * FROM sources")
             wait = (source.next_fetch_at or 0) - curtsy.clock.now()
             return bool(site.asked and source.owner is None and wait > 30_000)
 
@@ -274,7 +274,7 @@ async def test_the_receipt_tells_what_the_site_had_of_us(curtsy: Engine, site: S
         await until(lambda: _true_when("/down" in site.asked), 30, lambda: f"{site.asked}")
         site.refuses = {}
         await curtsy.ended(job, 60)
-    [receipt] = await curtsy.ask("SELECT * FROM receipts")
+    [receipt] = await curtsy.query("SELECT * FROM receipts")
     assert receipt.requests == len(site.asked)
     assert (receipt.robots_requests, receipt.robots_refusals) == (1, 1)
     assert (receipt.rests_announced, receipt.rests_of_our_own) == (1, 1)

@@ -50,7 +50,7 @@ async def hard_day(
     fleet = made.fleet
     firsts = list({urlsplit(url).netloc: url for url in urls}.values())
     await made.submit(firsts)
-    await made.tell(f"UPDATE sources SET policy = '{policy}'")
+    await made.execute(f"UPDATE sources SET policy = '{policy}'")
     lacking_most = FEW_LANES if without is None else f"{FEW_LANES},{without}"
     doomed, sleepy, steady = (
         fleet.worker(without=lacking) for lacking in (FEW_LANES, lacking_most, FEW_LANES)
@@ -78,10 +78,10 @@ async def hard_day(
 
 async def name_of(process: Process) -> str:
     async def fact() -> bool:
-        return bool(process.said("worker_started"))
+        return bool(process.logged("worker_started"))
 
     await until(fact, 30, process.tail)
-    return str(process.said("worker_started")[0]["worker"])
+    return str(process.logged("worker_started")[0]["worker"])
 
 
 def now() -> int:

@@ -121,7 +121,7 @@ def too_soon(entries: Sequence[Entry], delay: float, departures: Departures) -> 
 
     The site's stamps raise the suspicion, the kernel's decide.
     """
-    departures.hear_all()
+    departures.drain()
     last: dict[str, Entry] = {}
     worst: dict[str, tuple[Entry, Entry]] = {}
     for entry in entries:

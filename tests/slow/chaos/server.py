@@ -15,9 +15,9 @@ from support.postgres import Postgres
 class Server(Postgres):
     _waits = True
 
-    def _wait_until_it_answers(self) -> None:
+    def _wait_until_ready(self) -> None:
         if self._waits:
-            super()._wait_until_it_answers()
+            super()._wait_until_ready()
 
     async def bounce(self, how: signal.Signals) -> None:
         """Stop it this way and start it again; returns when it answers."""

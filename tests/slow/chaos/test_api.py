@@ -40,7 +40,7 @@ async def killed_under_way(
 
 
 async def _said(api: Process, times: int) -> bool:
-    return len(api.said("api_started")) >= times
+    return len(api.logged("api_started")) >= times
 
 
 async def test_every_acknowledged_job_survives_the_api_and_a_repeated_request_makes_no_second(

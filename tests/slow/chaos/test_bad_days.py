@@ -64,7 +64,7 @@ async def test_while_the_database_is_frozen_requests_end_with_trust_and_then_wor
         print(reckoning)
         assert reckoning.violations == []
         assert fleet.crashes() == []
-        assert fleet.said("heartbeat_missed")
+        assert fleet.logged("heartbeat_missed")
 
 
 async def test_a_worker_cut_off_from_the_database_stops_in_time_and_goes_on_when_it_is_back(
@@ -108,7 +108,7 @@ async def test_with_one_connection_and_locks_held_for_long_work_waits_and_goes_o
         print(reckoning)
         assert reckoning.violations == []
         assert reckoning.in_vain == {}
-        assert fleet.said("declared_dead") == fleet.crashes() == []
+        assert fleet.logged("declared_dead") == fleet.crashes() == []
 
 
 async def test_a_worker_that_freezes_within_a_transaction_does_not_keep_its_sources_from_others(
@@ -129,7 +129,7 @@ async def test_a_worker_that_freezes_within_a_transaction_does_not_keep_its_sour
 
 
 async def _has_said(process: Process, event: str) -> bool:
-    return bool(process.said(event))
+    return bool(process.logged(event))
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ async def test_a_full_disk_stops_work_with_a_clear_line_and_loses_nothing(
             filling = fill(small_disk)
 
             async def told() -> bool:
-                lines = worker.said("flush_waits_for_store")
+                lines = worker.logged("flush_waits_for_store")
                 return any("disk is full" in line["reason"] for line in lines)
 
             await until(told, 20, worker.tail)

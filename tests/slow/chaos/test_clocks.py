@@ -43,7 +43,7 @@ def jumping_server(clock: JumpingClock, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 def jumps_in(fleet: Fleet) -> list[dict[str, Any]]:
     """Those of the test that somebody noticed: the machine's own clock may be set meanwhile."""
-    return [line for line in fleet.said("clock_jumped") if abs(line["by_ms"]) > A_MINUTE]
+    return [line for line in fleet.logged("clock_jumped") if abs(line["by_ms"]) > A_MINUTE]
 
 
 async def jump(made: World, clock: JumpingClock, ahead: int) -> None:

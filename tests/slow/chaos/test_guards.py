@@ -47,7 +47,7 @@ async def taken_over(made: World, proxy: Proxy, *, without: str | None) -> None:
 
 async def said(process: Process, event: str) -> None:
     async def fact() -> bool:
-        return bool(process.said(event))
+        return bool(process.logged(event))
 
     await until(fact, 30, process.tail)
 
@@ -64,7 +64,7 @@ async def test_a_worker_that_lost_its_lease_unknowingly_neither_asks_nor_tells(
 
 
 async def _dropped(fleet: Fleet) -> bool:
-    return bool(fleet.said("results_dropped"))
+    return bool(fleet.logged("results_dropped"))
 
 
 async def test_without_trust_it_asks_too_soon(
@@ -142,7 +142,7 @@ async def test_without_turns_a_result_told_twice_counts_twice(
     """What a lost answer does with the guard in place is told in test_lost_answers.py. The key of
     the table of attempts is a second line, and is taken out too."""
     async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
-        await made.tell("ALTER TABLE attempts DROP CONSTRAINT attempts_pkey")
+        await made.execute("ALTER TABLE attempts DROP CONSTRAINT attempts_pkey")
         proxy.lose_answers(First(3, of_a_flush))
         fleet.worker(without="turn", database_url=proxy.url)
         await made.submit([made.site.url(h, f"/flaky/1/{made.number()}") for h in range(20)])
@@ -166,7 +166,7 @@ async def test_without_begin_immediate_processes_undo_each_others_transactions(
             for _ in range(10):
                 await made.submit(made.pages(60, 4, plain=True))
             await made.all_ended(60)
-            if undone := file_fleet.undone():
+            if conflicts := file_fleet.lock_conflicts():
                 break
-        print(f"{len(undone)} transactions undone")
-        assert undone
+        print(f"{len(conflicts)} transactions repeated")
+        assert conflicts

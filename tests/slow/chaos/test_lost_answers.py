@@ -33,7 +33,7 @@ async def test_a_flush_whose_answer_is_lost_is_told_again_and_counts_once(
         assert reckoning.in_vain == {}, "nobody died: nothing is asked for twice"
         assert proxy.lost_answers >= 3
         assert fleet.crashes() == []
-        assert len(fleet.said("flush_waits_for_store")) >= 3
+        assert len(fleet.logged("flush_waits_for_store")) >= 3
 
 
 async def test_a_source_under_suspicion_is_not_lost_with_the_answer_of_a_commit(
@@ -41,7 +41,7 @@ async def test_a_source_under_suspicion_is_not_lost_with_the_answer_of_a_commit(
 ) -> None:
     async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
         await made.submit(made.pages(1, 5, plain=True))
-        await made.tell("UPDATE sources SET crash_streak = 2")
+        await made.execute("UPDATE sources SET crash_streak = 2")
         proxy.lose_answers(Every(2, of_a_name))
         fleet.worker(database_url=proxy.url)
         reckoning = await made.reckoning(30)

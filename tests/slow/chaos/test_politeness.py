@@ -33,7 +33,7 @@ async def test_one_killed_one_paused_one_added_and_no_two_starts_too_close(
             print(f"{reckoning}; {len(again)} asked again")
             assert reckoning.violations == []
             assert reckoning.unrecorded == len(again)
-            buried = [name for said in fleet.said("worker_died") for name in said["workers"]]
+            buried = [name for said in fleet.logged("worker_died") for name in said["workers"]]
             assert len(buried) >= 2, "one was killed, one beyond its lease"
             assert [entry for entry in again if not day.explains(entry)] == []
             assert fleet.crashes() == []
@@ -76,7 +76,7 @@ async def test_who_takes_over_from_the_dead_assumes_the_worst_or_goes_beyond_the
         async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
             proxy.hold(TELL)
             await made.submit(made.pages(HOSTS, 40, plain=True))
-            await made.tell(f"UPDATE sources SET policy = '{json.dumps(policy)}'")
+            await made.execute(f"UPDATE sources SET policy = '{json.dumps(policy)}'")
             first = fleet.worker(database_url=proxy.url)
             await until(lambda: seen(made, HOSTS * AN_HOURS_WORTH // 2), 60, first.tail)
             first.kill()

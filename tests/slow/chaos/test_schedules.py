@@ -61,7 +61,7 @@ class Day:
         return found
 
     async def _all_have_spoken(self) -> bool:
-        return all(process.has_spoken for process in self.fleet.schedulers)
+        return all(process.has_logged for process in self.fleet.schedulers)
 
     def tails(self) -> str:
         return "\n".join(f"--- {p._log.name}\n{p.tail(12)}" for p in self.fleet.processes)

@@ -80,7 +80,7 @@ class Jumps:
             self.fleet.scheduler()
 
         async def started() -> bool:
-            return len(self.fleet.said("scheduler_started")) == 2
+            return len(self.fleet.logged("scheduler_started")) == 2
 
         await until(started, 30, self.tails)
 

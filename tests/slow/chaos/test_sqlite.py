@@ -37,7 +37,7 @@ async def test_processes_on_one_file_lose_nothing_whoever_dies(
         reckoning = await made.reckoning(60)
         print(f"{reckoning}; {dict(trouble.made)}; {len(made.jobs)} jobs")
         assert reckoning.violations == []
-        assert file_fleet.crashes() == file_fleet.undone() == []
+        assert file_fleet.crashes() == file_fleet.lock_conflicts() == []
         assert sqlite_is_sound(sqlite_url)
 
 

@@ -97,7 +97,7 @@ def worst() -> None:
     """Whoever takes a source over believes that the dead one told of all its requests."""
     from curtsy.politeness.pace import Pace
 
-    Pace.assume_the_worst = lambda *_given: None  # type: ignore[method-assign]
+    Pace.assume_unreported = lambda *_given: None  # type: ignore[method-assign]
 
 
 def many_lanes() -> None:

@@ -145,7 +145,7 @@ class World:
 
         async def fact() -> bool:
             known = await self.count("SELECT count(*) FROM workers")
-            return known == len(alive) and all(process.has_spoken for process in running)
+            return known == len(alive) and all(process.has_logged for process in running)
 
         await until(fact, seconds, lambda: f"not {len(alive)} workers: {self.tails()}")
 

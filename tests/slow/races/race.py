@@ -80,7 +80,7 @@ class Race:
         bench = Bench(next(self._stores))
         bench.clock = Clock(monotonic=self.now, wall=lambda: START)
         bench.time = self.now  # type: ignore[assignment]
-        bench.submitter = bench.doors(bench.submitter.limits)
+        bench.submitter = bench.submitter_with(bench.submitter.limits)
         return bench
 
     def _rng(self, actor: str) -> random.Random:
@@ -221,8 +221,8 @@ class Race:
             self._withdraw(worker, source_id)
             releases[source_id] = Release(more=True, band=rng.randint(1, 3), known_band=1, looks=0)
         batch = worker.batch(*results, release=releases)
-        await worker.tell(batch)
-        if rng.random() < 0.3 and (await worker.tell(batch)).recorded:
+        await worker.flush_batch(batch)
+        if rng.random() < 0.3 and (await worker.flush_batch(batch)).recorded:
             self.found.append(f"{worker.name} told a batch twice and both times it counted")
         for source_id in releases:
             del worker.leases[source_id]
@@ -237,10 +237,10 @@ class Race:
         dead = [(worker.name, 0)]
         reaping = worker.store.write(lambda c: workers.reap(c, dead, now=now))
         if len(results) % 2:
-            await asyncio.gather(worker.tell(batch), reaping)
+            await asyncio.gather(worker.flush_batch(batch), reaping)
         else:
             await reaping
-        if (await worker.tell(batch)).recorded:
+        if (await worker.flush_batch(batch)).recorded:
             self.found.append(f"{worker.name} was dead and its flush counted")
 
     def _withdraw(self, worker: ScriptedWorker, source_id: int) -> None:

@@ -76,6 +76,6 @@ async def _run(door: Front, site: Site) -> str:
 
 
 async def _found(door: Front, sql: str, form: str) -> list[str]:
-    rows = await door.engine.ask(sql)
+    rows = await door.engine.query(sql)
     assert rows, sql
     return [form.format(row.id) for row in rows]

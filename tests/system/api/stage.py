@@ -83,7 +83,7 @@ class Stage:
         assert len(pages) == len(urls), urls
         sources = {visit.source_id: None for visit in await self.waiting()}
         batch = self._worker.batch(release=sources, started=pages)  # type: ignore[arg-type]
-        await self._worker.tell(batch)
+        await self._worker.flush_batch(batch)
 
     async def fetch(self, *urls: str) -> None:
         """These that wait, or all of them, end now."""

@@ -179,7 +179,7 @@ class House:
         self.made += 1
         url = f"http://h{self.made}.example/"
         job = await self.makers[owner.key].job(url)
-        [page] = await self.door.engine.ask("SELECT id FROM pages WHERE url = :url", url=url)
+        [page] = await self.door.engine.query("SELECT id FROM pages WHERE url = :url", url=url)
         run = await self._run(self.makers[owner.key]) if "{run_id}" in pattern else ""
         return {"job_id": job, "run_id": run, "page_id": f"art_{page.id:x}"}
 
@@ -188,7 +188,7 @@ class House:
         made = await owner.ask("POST", "/jobs/scrape", json={"site_name": OTHERS["site_name"]})
         assert made.status == 200, made
         ended = "UPDATE jobs SET state = 'cancelled', finished_at = 1 WHERE public_id = :run"
-        await self.door.engine.tell(ended, run=made.json["data"]["run_id"])
+        await self.door.engine.execute(ended, run=made.json["data"]["run_id"])
         return str(made.json["data"]["run_id"])
 
 
@@ -271,7 +271,7 @@ async def _strangers_things(
 
 
 async def _rows(house: House, job: str) -> Any:
-    return [tuple(row) for row in await house.door.engine.ask(
+    return [tuple(row) for row in await house.door.engine.query(
         "SELECT * FROM jobs WHERE public_id = :job", job=job)]  # fmt: skip
 
 
@@ -316,7 +316,7 @@ async def test_a_feed_of_all_jobs_tells_each_only_of_its_own(
         assert own["job_id"] in seen
         assert (theirs["job_id"] in seen) == (role >= Role.OPERATE)
         if role < Role.OPERATE:
-            users = await house.door.engine.ask("SELECT public_id, user_id FROM jobs")
+            users = await house.door.engine.query("SELECT public_id, user_id FROM jobs")
             assert {row.user_id for row in users if row.public_id in seen} == {role.word}
 
 
@@ -325,8 +325,8 @@ async def test_a_page_that_was_fetched_for_both_is_seen_by_both(house: House) ->
     shared, hers = "http://shared.example/", "http://hers.example/"
     await ann.job(shared, hers)
     await bob.job(shared)
-    await house.door.engine.tell("UPDATE items SET state = 1")
+    await house.door.engine.execute("UPDATE items SET state = 1")
     for one, url, status in ((ann, shared, 200), (bob, shared, 200), (ann, hers, 200),
                              (bob, hers, 404)):  # fmt: skip
-        [page] = await house.door.engine.ask("SELECT id FROM pages WHERE url = :url", url=url)
+        [page] = await house.door.engine.query("SELECT id FROM pages WHERE url = :url", url=url)
         assert (await one.get(f"/pages/art_{page.id:x}")).status == status

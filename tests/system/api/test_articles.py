@@ -205,17 +205,17 @@ async def test_a_purged_job_is_gone_with_what_only_it_had(reading: Front, site: 
     [kept] = (await reading.get(f"/jobs/{second}/results")).json["results"]
     assert kept["title"] == "Shared"
     for table in ("pages", "documents", "attempts", "items", "jobs"):
-        rows = await reading.engine.ask(f"SELECT count(*) AS n FROM {table}")
+        rows = await reading.engine.query(f"SELECT count(*) AS n FROM {table}")
         assert rows[0].n == 1, table
-    assert await reading.engine.ask("SELECT * FROM events WHERE job_id NOT IN "
-                                    "(SELECT id FROM jobs)") == []  # fmt: skip
+    assert await reading.engine.query("SELECT * FROM events WHERE job_id NOT IN "
+                                      "(SELECT id FROM jobs)") == []  # fmt: skip
 
 
 async def test_a_waiting_job_is_purged_at_once(door: Front) -> None:
     job = (await submit(door, "http://example.com/1", "http://example.com/2")).json["job_id"]
     assert (await door.ask("DELETE", f"/jobs/{job}?purge=true")).json["status"] == "PURGED"
     for table in ("visits", "pages", "items", "jobs", "events"):
-        assert await door.engine.ask(f"SELECT * FROM {table}") == []
+        assert await door.engine.query(f"SELECT * FROM {table}") == []
 
 
 async def test_headers_of_a_job_go_to_its_pages_and_nowhere_else(

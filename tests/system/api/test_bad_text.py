@@ -49,7 +49,7 @@ async def test_names_tags_and_labels_come_back_as_they_were_given(door: Front) -
         for query in (f"tag={quote(text)}", f"q={quote(text[1:])}"):
             found = (await door.get(f"/jobs?{query}")).json["jobs"]
             assert [job["name"] for job in found] == [text], query
-    labels = await door.engine.ask("SELECT source_label, category FROM items ORDER BY job_id")
+    labels = await door.engine.query("SELECT source_label, category FROM items ORDER BY job_id")
     assert [tuple(row) for row in labels] == [(text, text) for text in STRANGE]
 
 

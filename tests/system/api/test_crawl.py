@@ -38,7 +38,7 @@ async def crawled(door: Front, *urls: str, **more: Any) -> dict[str, int]:
     assert answer.status == 200, answer
     job = answer.json["job_id"]
     await door.engine.ended(job)
-    assert await door.engine.ask("SELECT * FROM links") == []
+    assert await door.engine.query("SELECT * FROM links") == []
     return {
         "/" + item.page_url.split("/", 3)[3]: item.depth for item in await door.engine.items(job)
     }
@@ -156,14 +156,14 @@ async def test_five_hundred_at_once_are_one_job(door: Front) -> None:
     assert {answer.status for answer in answers} == {200}
     assert len({answer.json["job_id"] for answer in answers}) == 1
     assert sum(not answer.json["cached"] for answer in answers) == 1
-    assert len(await door.engine.ask("SELECT * FROM jobs")) == 1
+    assert len(await door.engine.query("SELECT * FROM jobs")) == 1
 
 
 async def asked_in_the_end(working: Front, site: Site) -> int:
     """How many pages, when the source was given back; none comes after that."""
 
     async def given_back() -> bool:
-        return not await working.engine.ask("SELECT id FROM sources WHERE owner IS NOT NULL")
+        return not await working.engine.query("SELECT id FROM sources WHERE owner IS NOT NULL")
 
     await until(given_back, 30, lambda: "the source is still held")
     asked = len(site.asked)
@@ -181,7 +181,7 @@ async def test_a_crawl_that_is_cancelled_follows_nothing_more(working: Front, si
     row = await working.engine.ended(job)
     assert row.state == "cancelled"
     assert await asked_in_the_end(working, site) < 600
-    assert await working.engine.ask("SELECT * FROM links") == []
+    assert await working.engine.query("SELECT * FROM links") == []
 
 
 async def test_a_paused_crawl_waits_with_what_it_found(working: Front, site: Site) -> None:
@@ -232,4 +232,4 @@ async def test_what_cannot_be_crawled_is_refused(
     )
     assert answer.status == status, answer
     assert_problem(answer, status, answer.json["code"])
-    assert await plain_door.engine.ask("SELECT * FROM jobs") == []
+    assert await plain_door.engine.query("SELECT * FROM jobs") == []

@@ -217,7 +217,7 @@ async def test_what_is_searched_for_stays_in_its_place_in_the_path(door: Front) 
     await declared(door, search_url=url, interval_minutes=0)
     asked = {"site_name": "board", "search_term": "../a b+c"}
     run = (await door.ask("POST", "/jobs/scrape", json=asked)).json["data"]["run_id"]
-    [page] = await door.engine.ask("SELECT url FROM pages")
+    [page] = await door.engine.query("SELECT url FROM pages")
     assert page.url == "https://a.example/jobs/..%2Fa%20b%2Bc/list?q=..%2Fa+b%2Bc"
     await door.delete(f"/jobs/{run}")
     for away in ({"search_term": ".."}, {"search_term": ".", "location": "."}):

@@ -73,7 +73,7 @@ async def test_a_crawl_knows_its_key_as_the_other_doors_do(
 async def test_nobody_can_choose_a_key_that_stands_for_anothers_crawl(guarded: Front) -> None:
     ann, crawler = await visitor(guarded), await visitor(guarded, "crawl")
     job = (await crawl(ann)).json["job_id"]
-    [row] = await guarded.engine.ask("SELECT key FROM submissions WHERE job = :job", job=job)
+    [row] = await guarded.engine.query("SELECT key FROM submissions WHERE job = :job", job=job)
     hashed = row.key.removeprefix("crawl:")
     assert hashed != row.key
     taken = await crawler.submit(PAGE, Idempotency_Key=hashed)

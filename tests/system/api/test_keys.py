@@ -39,7 +39,7 @@ def statements(about: str) -> Iterator[list[str]]:
 
 async def test_a_key_is_known_by_its_hash_alone(guarded: Front) -> None:
     ann = await visitor(guarded)
-    [row] = await guarded.engine.ask("SELECT * FROM api_keys")
+    [row] = await guarded.engine.query("SELECT * FROM api_keys")
     secret = ann.key.split("_")[2]
     assert len(bytes.fromhex(secret)) * 8 == 256
     assert secret not in str(tuple(row))
@@ -219,7 +219,7 @@ async def test_a_job_belongs_to_the_keys_user_who_sees_no_others(guarded: Front)
     boss = await visitor(guarded, "boss", Role.OPERATE)
     made = [await ann.job(f"{PAGE}{n}") for n in range(3)]
     fetched = (await ann.ask("POST", "/jobs", json={"url": PAGE})).json["id"]
-    owners = await guarded.engine.ask("SELECT public_id, user_id FROM jobs")
+    owners = await guarded.engine.query("SELECT public_id, user_id FROM jobs")
     assert {row.public_id: row.user_id for row in owners} == {
         unowned: None, fetched: "ann", **dict.fromkeys(made, "ann"),
     }  # fmt: skip

@@ -57,7 +57,7 @@ async def test_a_word_finds_the_jobs_that_show_it(door: Front) -> None:
     every = list(product(DOORS, JobState, (0, 1)))
     for at, (of, state, done) in enumerate(every):
         job = f"{of}-{state}-{done}"
-        await door.engine.tell(EVERY_JOB, job=job, door=of, state=state, done=done, at=at)
+        await door.engine.execute(EVERY_JOB, job=job, door=of, state=state, done=done, at=at)
     everything = (await door.get("/jobs?limit=1000")).json["jobs"]
     assert len(everything) == len(every)
     states = {"started": "running", "success": "succeeded partial", "failure": "failed"}
@@ -85,8 +85,10 @@ async def test_what_has_to_be_searched_for_is_found_a_piece_at_a_time(
     made = [await ann.job(f"http://example.com/{n}") for n in range(10)]
     for job in made[:2]:
         await ann.ask("DELETE", f"/jobs/{job}")
-    await door.engine.tell("UPDATE jobs SET name = 'The first' WHERE public_id = :job", job=made[0])
-    await door.engine.tell("INSERT INTO job_tags (tag, job_id) SELECT 'all', id FROM jobs")
+    await door.engine.execute(
+        "UPDATE jobs SET name = 'The first' WHERE public_id = :job", job=made[0]
+    )
+    await door.engine.execute("INSERT INTO job_tags (tag, job_id) SELECT 'all', id FROM jobs")
     for asked, meant in (("status_filter=cancelled", made[1::-1]), ("q=first", made[:1]),
                          ("tag=all&status_filter=CANCELLED", made[1::-1])):  # fmt: skip
         found, cursor, pages = [], "", 0
@@ -102,8 +104,8 @@ async def test_what_has_to_be_searched_for_is_found_a_piece_at_a_time(
 
 async def test_the_total_is_counted_up_to_its_cap(door: Front) -> None:
     await _submitted(door, 1)
-    await door.engine.tell(MANY_JOBS, many=1_001)
-    await door.engine.tell(THEIR_ITEMS)
+    await door.engine.execute(MANY_JOBS, many=1_001)
+    await door.engine.execute(THEIR_ITEMS)
     for path in ("/jobs?limit=1000", "/jobs?limit=1000&status_filter=error"):
         body = (await door.get(path)).json
         assert (body["total"], body["total_is_capped"]) == (1_000, True)

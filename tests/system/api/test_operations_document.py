@@ -108,7 +108,7 @@ async def slow_site() -> AsyncIterator[SlowSite]:
 async def test_a_worker_is_shown_with_what_it_holds(door: Front, slow_site: SlowSite) -> None:
     async with door.engine.worker():
         job = (await door.submit(slow_site.url)).json["id"]
-        [page] = await door.engine.ask("SELECT page_id FROM items")
+        [page] = await door.engine.query("SELECT page_id FROM items")
 
         async def told() -> bool:
             found = (await door.get("/workers")).json["workers"]
@@ -140,7 +140,7 @@ async def test_a_worker_that_is_silent_is_not_alive(door: Front) -> None:
         await door.engine.store.write(
             lambda c, r=row, u=until_: register(c, r, lease_until=u, now=now)
         )
-    await door.engine.tell("UPDATE workers SET in_flight = '[1, 2, 3]'")
+    await door.engine.execute("UPDATE workers SET in_flight = '[1, 2, 3]'")
     listed = (await door.get("/workers")).json
     assert {w["id"]: w["alive"] for w in listed["workers"]} == {"w_quiet": False, "w_well": True}
     assert listed["alive"] == 1

@@ -14,7 +14,7 @@ from support.engine import settings, until
 
 
 async def page_of(door: Front, url: str) -> str:
-    [row] = await door.engine.ask("SELECT id FROM pages WHERE url = :url", url=url)
+    [row] = await door.engine.query("SELECT id FROM pages WHERE url = :url", url=url)
     return f"art_{row.id:x}"
 
 
@@ -53,8 +53,8 @@ async def test_a_page_from_its_submit_to_its_end(door: Front, site: Site) -> Non
         assert again["error_message"] == "The host answered 500 Internal Server Error."
         assert (again["error_kind"], again["retry_count"]) == ("server_error", 1)
         assert again["due_at"] > again["checked_at"]
-        await door.engine.tell("UPDATE visits SET due_at = 1")
-        await door.engine.tell("UPDATE sources SET ready_at = 1")
+        await door.engine.execute("UPDATE visits SET due_at = 1")
+        await door.engine.execute("UPDATE sources SET ready_at = 1")
         await door.ended(job)
     ended = (await door.get(f"/pages/{name}")).json
     assert (ended["status"], ended["state"]) == ("FAILED", "dead_letter")

@@ -277,7 +277,9 @@ async def test_an_error_of_our_own_is_a_sentence_and_a_traceback_in_the_log(
     plain_door: Front,
 ) -> None:
     job = (await plain_door.submit(PAGE)).json["id"]
-    await plain_door.engine.tell("UPDATE jobs SET state = 'melted' WHERE public_id = :job", job=job)
+    await plain_door.engine.execute(
+        "UPDATE jobs SET state = 'melted' WHERE public_id = :job", job=job
+    )
     with capture_logs() as lines:
         assert_problem(await plain_door.get(f"/jobs/{job}"), 500, "internal")
     assert [(line["event"], line["exc_info"]) for line in lines] == [("request_failed", True)]

@@ -36,7 +36,7 @@ async def test_no_number_is_given_out_again(working: Front, site: Site) -> None:
         job = (await working.ask("POST", "/jobs/submit", json=body)).json["job_id"]
         await working.engine.ended(job)
         for table in ("dead_letters", "jobs", "pages", "webhook_deliveries"):
-            [row] = await working.engine.ask(f"SELECT id FROM {table}")
+            [row] = await working.engine.query(f"SELECT id FROM {table}")
             numbers.setdefault(table, set()).add(row.id)
         assert (await working.delete(f"/jobs/{job}?purge=true")).status == 200
     assert {table: len(given) for table, given in numbers.items()} == dict.fromkeys(numbers, 2)

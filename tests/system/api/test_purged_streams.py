@@ -150,14 +150,16 @@ async def test_who_follows_a_purged_job_hears_nothing_of_the_next(door: Front) -
         await socket.recv()
         events = sse_events(reply)
         await anext(events)
-        [old] = await door.engine.ask("SELECT id FROM jobs WHERE public_id = :job", job=job)
+        [old] = await door.engine.query("SELECT id FROM jobs WHERE public_id = :job", job=job)
         await purge_elsewhere(door, job)
         other = await bob.job(OTHER)
         given = "UPDATE {} SET {} = :old WHERE {} = (SELECT id FROM jobs WHERE public_id = :job)"
-        await door.engine.tell(given.format("events", "job_id", "job_id"), old=old.id, job=other)
-        await door.engine.tell("UPDATE jobs SET id = :old, last_event = 2 WHERE public_id = :job",
-                               old=old.id, job=other)  # fmt: skip
-        await door.engine.tell("UPDATE events SET n = 2 WHERE job_id = :old", old=old.id)
+        await door.engine.execute(given.format("events", "job_id", "job_id"), old=old.id, job=other)
+        await door.engine.execute(
+            "UPDATE jobs SET id = :old, last_event = 2 WHERE public_id = :job",
+            old=old.id, job=other,
+        )  # fmt: skip
+        await door.engine.execute("UPDATE events SET n = 2 WHERE job_id = :old", old=old.id)
         assert await heard_to_the_end(socket) == []
         assert socket.close_code == 4404
         assert [json.loads(e["data"])["status"] async for e in events] == ["PURGED"]

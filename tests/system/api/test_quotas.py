@@ -27,7 +27,7 @@ def begin_an_hour(movable: MovableClock) -> None:
 
 
 async def spent(door: Front) -> int:
-    [row] = await door.engine.ask("SELECT pages_this_hour FROM api_keys WHERE user_id = 'ann'")
+    [row] = await door.engine.query("SELECT pages_this_hour FROM api_keys WHERE user_id = 'ann'")
     return int(row.pages_this_hour)
 
 
@@ -96,7 +96,7 @@ async def test_one_job_over_its_quota_takes_no_other_of_its_batch_with_it(
     monkeypatch.setattr(submit_module, "admit_jobs", counted)
     async with front(store, engine(store, movable)) as door:
         await visitor(door, pages_per_hour=2)
-        [key] = await door.engine.ask("SELECT id FROM api_keys")
+        [key] = await door.engine.query("SELECT id FROM api_keys")
         asked = [(1, key.id), (1, None), (5, key.id), (1, key.id), (3, None)]
         answers = await asyncio.gather(
             *(
@@ -122,7 +122,7 @@ async def test_a_repeated_request_costs_nothing_and_a_refused_one_keeps_no_key(
     again = await ann.submit(*pages(1, 3), Idempotency_Key="first")
     assert (again.status, again.json["job_id"]) == (201, first.json["job_id"])
     assert (await ann.submit(PAGE, Idempotency_Key="second")).status == 429
-    assert await guarded.engine.ask("SELECT 1 FROM submissions WHERE key LIKE '%second'") == []
+    assert await guarded.engine.query("SELECT 1 FROM submissions WHERE key LIKE '%second'") == []
     movable.advance(HOUR)
     made = [await ann.submit(PAGE, Idempotency_Key="second") for _ in range(2)]
     assert len({answer.json["job_id"] for answer in made}) == 1
@@ -202,7 +202,7 @@ async def test_a_job_that_is_tried_again_counts_as_open(guarded: Front) -> None:
     assert "2 jobs open" in answer.json["detail"]
     await ann.ask("DELETE", f"/jobs/{others[0]}")
     assert (await ann.ask("POST", f"/jobs/{job}/retry")).status == 202
-    await guarded.engine.tell("UPDATE items SET state = 2 WHERE position = 1")
+    await guarded.engine.execute("UPDATE items SET state = 2 WHERE position = 1")
     answer = await ann.ask("POST", f"/jobs/{job}/retry")
     assert answer.status == 202, "it is open already"
 

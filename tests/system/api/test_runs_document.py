@@ -51,7 +51,7 @@ async def test_the_documents_request_as_written_starts_a_run(plain_door: Front) 
     assert (answer.status, answer.json.keys()) == (200, ANSWER.keys())
     assert answer.json["data"].keys() == STARTED
     assert answer.json["data"]["status"] == "queued"
-    [page] = await plain_door.engine.ask("SELECT url FROM pages")
+    [page] = await plain_door.engine.query("SELECT url FROM pages")
     assert page.url == "https://jobs.example/?l=remote&q=python+developer&r=true"
 
 

@@ -54,7 +54,7 @@ async def test_with_another_payload_the_first_slot_has_a_job_of_its_own(
     assert slot["outcome"] == "fired", slot
     job = (await stage.door.get(f"/jobs/{slot['job_id']}")).json
     assert (job["door"], job.get("name", job.get("site_name"))) == (door, name)
-    [row] = await stage.door.engine.ask(
+    [row] = await stage.door.engine.query(
         "SELECT site_id, scraper FROM jobs WHERE public_id = :job", job=slot["job_id"]
     )
     assert (row.site_id is not None) == (door == "runs")

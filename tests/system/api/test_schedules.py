@@ -189,10 +189,10 @@ async def test_the_scheduler_tells_of_itself(stage: Stage) -> None:
 async def test_what_is_due_is_queued_also_where_the_clock_has_just_jumped(door: Front) -> None:
     """Another process has seen it, and this one has not."""
     await make(door, cron="* * * * *")
-    await door.engine.tell(
+    await door.engine.execute(
         "UPDATE schedules SET next_fire_at = next_fire_at - 60000, look_at = look_at - 60000"
     )
-    await door.engine.tell("UPDATE clock SET version = version + 1")
+    await door.engine.execute("UPDATE clock SET version = version + 1")
     answer = await door.ask("POST", "/scheduler/run")
     assert answer.status == 200, answer
     assert [fired["outcome"] for fired in answer.json["data"]["queued"]] == ["fired"]
@@ -226,7 +226,7 @@ async def test_a_key_that_was_revoked_fires_nothing_until_another_takes_over(
     ann, new = await visitor(guarded), await visitor(guarded)
     every = {"name": "often", "cron": "* * * * *", "payload": PAYLOAD}
     made = (await ann.ask("POST", "/schedules", json=every)).json
-    await guarded.engine.tell(
+    await guarded.engine.execute(
         "UPDATE api_keys SET revoked_at = 1 WHERE id = (SELECT min(id) FROM api_keys)"
     )
     movable.advance(MINUTE)
@@ -323,7 +323,7 @@ async def test_one_whose_zone_is_not_known_any_more_can_be_seen_and_harms_no_oth
     stage.at("2026-03-27T12:00:00Z")
     odd, fine = await make(stage.door), await make(stage.door, name="fine")
     rule = to_json(Cron("30 2 * * *", "X/Y"))
-    await stage.door.engine.tell(
+    await stage.door.engine.execute(
         "UPDATE schedules SET timezone = 'X/Y', rule = :rule WHERE name = 'daily'",
         rule=rule,
     )
@@ -353,10 +353,10 @@ async def test_of_several_runs_by_hand_that_replace_each_other_one_goes_on(door:
     answers = await asyncio.gather(*(door.ask("POST", f"{path}/run") for _ in range(6)))
     assert {answer.status for answer in answers} <= {202, 409}
     assert 202 in [answer.status for answer in answers]
-    states = [row.state for row in await door.engine.ask("SELECT state FROM jobs ORDER BY id")]
+    states = [row.state for row in await door.engine.query("SELECT state FROM jobs ORDER BY id")]
     assert states.count("queued") == 1
     assert set(states) == {"queued", "cancelled"}
-    [job, *_others] = await door.engine.ask("SELECT public_id FROM jobs ORDER BY id")
+    [job, *_others] = await door.engine.query("SELECT public_id FROM jobs ORDER BY id")
     log = await door.ask(
         "GET", f"/jobs/{job.public_id}/logs", headers={"Accept": "application/json"}
     )

@@ -56,7 +56,7 @@ async def test_a_key_is_exchanged_for_a_cookie_that_no_script_reads(guarded: Fro
     assert cookie["httponly"]
     assert not cookie["secure"]
     assert (cookie["samesite"], cookie["path"], cookie["max-age"]) == ("strict", "/", "43200")
-    rows = await guarded.engine.ask("SELECT * FROM sessions")
+    rows = await guarded.engine.query("SELECT * FROM sessions")
     assert cookie.value not in str(rows)
 
 
@@ -99,7 +99,7 @@ async def test_what_changes_something_needs_the_token_too(guarded: Front) -> Non
             assert_problem(refused, 403, "not_allowed")
     assert (await hers.ask("GET", "/jobs")).json["total"] == 0
     assert (await hers.ask("POST", "/jobs", json=PAGE, headers=hers.token)).status == 201
-    [row] = await guarded.engine.ask("SELECT user_id FROM jobs")
+    [row] = await guarded.engine.query("SELECT user_id FROM jobs")
     assert row.user_id == "ann"
     with_key = await hers.ask("POST", "/jobs", json=PAGE, headers=ann.headers)
     assert with_key.status == 201, "no browser adds a key by itself"
@@ -112,7 +112,7 @@ async def test_a_session_ends_when_it_is_left(guarded: Front) -> None:
     assert left.status == 204
     assert SimpleCookie(left.headers["set-cookie"])["curtsy_session"]["max-age"] == "0"
     assert_problem(await hers.ask("GET", "/jobs"), 401, "key_needed")
-    assert await guarded.engine.ask("SELECT * FROM sessions") == []
+    assert await guarded.engine.query("SELECT * FROM sessions") == []
 
 
 async def test_a_session_ends_with_its_time_and_is_then_forgotten(
@@ -123,7 +123,7 @@ async def test_a_session_ends_with_its_time_and_is_then_forgotten(
     movable.advance(12 * HOUR)
     assert_problem(await hers.ask("GET", "/jobs"), 401, "key_needed")
     await browser(ann)
-    assert len(await guarded.engine.ask("SELECT * FROM sessions")) == 1
+    assert len(await guarded.engine.query("SELECT * FROM sessions")) == 1
 
 
 async def test_a_session_lasts_no_longer_than_its_key(

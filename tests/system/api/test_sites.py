@@ -226,7 +226,7 @@ async def test_a_site_runs_on_its_schedule_and_not_beside_a_run_by_hand(
     first = (await door.ask("POST", "/schedules/job_board/run")).json
     assert first["job_id"].startswith("manual_")
     assert (await scrape(door, "async")).status == 409
-    await door.engine.tell(
+    await door.engine.execute(
         "UPDATE schedules SET next_fire_at = 5, look_at = 5, window_ms = 1000000000000000"
     )
     await door.ask("POST", "/scheduler/run")
@@ -237,7 +237,7 @@ async def test_a_site_runs_on_its_schedule_and_not_beside_a_run_by_hand(
     assert slot["outcome"] in ("skipped", "missed")
     assert "skipped" in outcomes
     await door.delete(f"/jobs/{first['job_id']}")
-    await door.engine.tell(
+    await door.engine.execute(
         "UPDATE schedules SET next_fire_at = :at, look_at = :at", at=door.engine.clock.now()
     )
     [fired] = (await door.ask("POST", "/scheduler/run")).json["data"]["queued"]
@@ -260,7 +260,7 @@ async def test_no_schedule_scrapes_a_site_beside_another_run(
         assert_problem(refused, 409, "wrong_state")
         assert run in refused.json["detail"]
     now = door.engine.clock.now()
-    await door.engine.tell("UPDATE schedules SET next_fire_at = :at, look_at = :at", at=now)
+    await door.engine.execute("UPDATE schedules SET next_fire_at = :at, look_at = :at", at=now)
     await door.ask("POST", "/scheduler/run")
     for name in ("job_board", "mine"):
         [slot, *_missed] = (await door.get(f"/schedules/{name}/runs")).json["runs"]
@@ -363,7 +363,7 @@ async def test_a_run_whose_failures_are_retried_tells_of_what_came_then(
     await declare(working, board, part="/flaky", recipe=COUNTED, max_retries=0)
     first = (await scrape(working, results_wanted=25)).json["data"]
     assert (first["status"], first["errors_count"], len(first["results"])) == ("failed", 1, 18)
-    await working.engine.tell(
+    await working.engine.execute(
         "UPDATE pages SET url = replace(url, '/flaky/', '/'), fingerprint = 'moved' "
         "WHERE id IN (SELECT page_id FROM items WHERE state = 2)"
     )
@@ -440,7 +440,7 @@ async def test_how_urgent_a_run_is_makes_no_other_search_of_it(
     for priority in (1, 9):
         run = (await scrape(door, "async", priority=priority)).json["data"]["run_id"]
         await door.delete(f"/jobs/{run}")
-    rows = await door.engine.ask("SELECT DISTINCT search FROM jobs")
+    rows = await door.engine.query("SELECT DISTINCT search FROM jobs")
     assert len(rows) == 1
 
 
@@ -465,7 +465,9 @@ async def test_where_too_much_waits_a_run_is_refused_as_any_job_is(
 async def test_a_site_whose_zone_is_not_known_any_more_can_be_seen(plain_door: Front) -> None:
     said = BOARD | {"cron": "@daily", "timezone": "Europe/Oslo", "interval_minutes": None}
     await plain_door.ask("PUT", "/sites/board", json=said)
-    await plain_door.engine.tell("UPDATE sites SET declared = replace(declared, 'Oslo', 'Nowhere')")
+    await plain_door.engine.execute(
+        "UPDATE sites SET declared = replace(declared, 'Oslo', 'Nowhere')"
+    )
     [site] = (await plain_door.get("/jobs/sites")).json["data"]["sites"]
     assert site["site_name"] == "board"
     assert (await plain_door.get("/sites/board")).json["declared"]["timezone"] == "Europe/Nowhere"
@@ -479,7 +481,9 @@ async def test_a_site_that_is_not_understood_any_more_is_refused_until_it_is_dec
         said = BOARD | {"search_url": f"https://{name}.example/?q={{search_term}}"}
         await plain_door.ask("PUT", f"/sites/{name}", json=said)
     old = '{"search_url": 1}'
-    await plain_door.engine.tell("UPDATE sites SET declared = :old WHERE name = 'board'", old=old)
+    await plain_door.engine.execute(
+        "UPDATE sites SET declared = :old WHERE name = 'board'", old=old
+    )
     sites = (await plain_door.get("/jobs/sites")).json["data"]["sites"]
     assert [site["site_name"] for site in sites] == ["other"]
     assert (await plain_door.get("/sites/board")).json["declared"] == {"search_url": 1}

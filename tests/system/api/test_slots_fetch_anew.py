@@ -39,7 +39,7 @@ async def test_every_slot_fetches_and_so_it_is_foretold(
         await stage.door.ask("POST", "/scheduler/run")
         stage.at(f"2026-03-27T{hour}:00:05Z")
         await stage.fetch()
-    rows = await stage.door.engine.ask("SELECT cached, state FROM jobs ORDER BY id")
+    rows = await stage.door.engine.query("SELECT cached, state FROM jobs ORDER BY id")
     assert [row.state for row in rows] == ["succeeded"] * SLOTS
     cached = [0] * SLOTS if anew else [0] + [1] * (SLOTS - 1)
     assert [row.cached for row in rows] == cached

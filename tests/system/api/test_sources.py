@@ -33,7 +33,7 @@ async def names(door: Front, query: str = "") -> list[str]:
 
 async def set_row(door: Front, **columns: Any) -> None:
     changes = ", ".join(f"{name} = :{name}" for name in columns)
-    await door.engine.tell(f"UPDATE sources SET {changes}", **columns)
+    await door.engine.execute(f"UPDATE sources SET {changes}", **columns)
 
 
 async def test_a_source_that_nobody_described_is_as_the_settings_have_it(door: Front) -> None:
@@ -185,7 +185,7 @@ async def test_it_is_shown_as_it_stands(door: Front) -> None:
     why = '{"announced": true, "kind": "rate_limited", "status": 429, "url": "http://x/secret"}'
     pace = f'{{"rest": 60000, "hour": [[4000000, 5], [1000, 3]], "crawl": 5000, "why": {why}}}'
     await set_row(door, pace=pace, paced_at=now, next_fetch_at=now + 60_000, fail_streak=2)
-    await door.engine.tell(
+    await door.engine.execute(
         "INSERT INTO receipts (source_id, day, requests, smallest_gap_ms) "
         "SELECT id, :day, 17, 2001 FROM sources WHERE name = 'news'",
         day=now // DAY,
@@ -234,7 +234,7 @@ async def test_secrets_are_not_shown_and_their_mask_is_not_taken(
         assert_problem(await put(plain_door, "news", proxy=shown), 422, "bad_request")
     answer = await put(plain_door, "news", headers=made["said"]["headers"])
     assert_problem(answer, 422, "bad_request")
-    [row] = await plain_door.engine.ask("SELECT policy FROM sources")
+    [row] = await plain_door.engine.query("SELECT policy FROM sources")
     assert row.policy.count("hush") == (2 if "hush" in proxy else 1)
 
 

@@ -354,9 +354,9 @@ async def test_one_who_collects_nothing_at_all_is_hung_up_on(
     async with connect(url, close_timeout=0.1, ping_interval=None) as deaf:
         deaf.transport.pause_reading()
         data = {"url": "x" * 2_000, "ms": 1, "status": 200, "job": ["running", 0, 0, 0, 1]}
-        await plain_door.engine.tell(MANY_EVENTS, job=job, data=json.dumps(data))
+        await plain_door.engine.execute(MANY_EVENTS, job=job, data=json.dumps(data))
         last = "UPDATE jobs SET last_event = 20001 WHERE public_id = :job"
-        await plain_door.engine.tell(last, job=job)
+        await plain_door.engine.execute(last, job=job)
         async with asyncio.timeout(PATIENCE):
             await lost.wait()
 

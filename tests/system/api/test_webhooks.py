@@ -334,7 +334,7 @@ async def test_of_two_hooks_that_come_at_once_one_is_refused(door: Front) -> Non
     job = (await crawl(door, page)).json["job_id"]
     hooks = [f"http://{n % 2}.example/hook" for n in range(10)]
     answers = await asyncio.gather(*(crawl(door, page, webhook_url=hook) for hook in hooks))
-    [row] = await door.engine.ask("SELECT webhook_url FROM jobs WHERE public_id = :job", job=job)
+    [row] = await door.engine.query("SELECT webhook_url FROM jobs WHERE public_id = :job", job=job)
     assert [answer.status for answer in answers] == [
         200 if hook == row.webhook_url else 409 for hook in hooks
     ]
@@ -348,7 +348,7 @@ async def test_a_hook_of_a_crawl_that_waits_for_its_slot_holds_for_later_slots(
     first = (await crawl(door, page, **later)).json
     again = (await crawl(door, page, webhook_url=hook, **later)).json
     assert (again["job_id"], again["schedule_id"]) == (first["job_id"], first["schedule_id"])
-    [row] = await door.engine.ask("SELECT webhook_url FROM jobs")
+    [row] = await door.engine.query("SELECT webhook_url FROM jobs")
     assert row.webhook_url == hook
     kept = (await door.get(f"/schedules/{first['schedule_id']}")).json
     assert kept["payload"]["crawl"]["webhook_url"] == hook

@@ -97,7 +97,7 @@ async def test_the_status_tells_when_the_job_will_end(unhurried: Front, site: Si
     assert "eta" not in (await unhurried.get(f"/jobs/{job}/status")).json
     why = (await unhurried.get(f"/jobs/{job}/why")).json
     assert [reason["code"] for reason in why["reasons"]] == ["ended"]
-    tries = await unhurried.engine.ask("SELECT started_at, ended_at FROM attempts")
+    tries = await unhurried.engine.query("SELECT started_at, ended_at FROM attempts")
     waited = sum(one.started_at - row.created_at for one in tries) / HOUR
     assert sum(why["ledger"].values()) - why["ledger"]["fetching"] == pytest.approx(waited, 0.1)
     assert why["ledger"]["politeness"] > 0.2 * waited, "most waited for those before them"
@@ -132,7 +132,7 @@ async def test_nobody_learns_what_others_ask_for(plain_door: Front) -> None:
     await ann.job("http://one.com/secret-of-ann")
     job = await bob.job("http://one.com/1")
     later = plain_door.engine.clock.now() + HOUR
-    await plain_door.engine.tell(
+    await plain_door.engine.execute(
         "UPDATE sources SET paused = true, paused_by = 'carol', next_fetch_at = :later, "
         "pace = :pace, paced_at = :later, fail_streak = 1, owner = 'w_gone'",
         later=later,

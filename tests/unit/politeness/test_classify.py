@@ -62,7 +62,7 @@ def test_a_failure_is_told_in_a_sentence() -> None:
     for status, sentence in (
         (404, "The host answered 404 Not Found."),
         (599, "The host answered 599."),
-        (302, "The host answered 302 Found without saying where to."),
+        (302, "The host answered 302 Found without a Location."),
     ):
         outcome = classify(answer(status), NOW)
         assert isinstance(outcome, Failed)

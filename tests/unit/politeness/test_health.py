@@ -46,7 +46,7 @@ def test_hosts_are_remembered_one_by_one() -> None:
     hosts.give_up("dead.example", 5_000, "connect")
     assert hosts.health("old.example") == ill
     assert hosts.health("new.example") == HEALTHY
-    later = Hosts.resumed(json.loads(json.dumps(hosts.kept(9_000))), 19_000)
+    later = Hosts.resumed(json.loads(json.dumps(hosts.stored(9_000))), 19_000)
     assert later.health("old.example") == ill
     assert later.given_up("dead.example") == (15_000, "connect"), "as long before as it was"
     later.answered("dead.example")

@@ -78,5 +78,5 @@ def test_closed_hours_are_told() -> None:
 
 
 def test_hours_that_last_no_time_are_refused() -> None:
-    with pytest.raises(ValueError, match="start when they end"):
+    with pytest.raises(ValueError, match="are the same time"):
         Hours(60, 60)

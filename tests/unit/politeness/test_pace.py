@@ -85,7 +85,7 @@ class Site:
 
 def carried_over(pace: Pace) -> Pace:
     """As another worker gets it from the store."""
-    kept, last = pace.kept(), pace.last
+    kept, last = pace.stored(), pace.last
     return resumed(pace.policy, kept, last=last, next_at=pace.next_at, offset=pace.offset)
 
 
@@ -258,7 +258,7 @@ def test_a_month_of_two_policies_takes_seconds_and_keeps_them() -> None:
 def test_what_a_dead_owner_may_have_asked_counts_as_asked() -> None:
     policy = Policy(min_delay=1_000, requests_per_hour=60, burst_limit=10)
     fresh, doubtful = Pace(policy, rest_until=0), Pace(policy, rest_until=0)
-    doubtful.assume_the_worst(5 * SECOND, 15 * SECOND)
+    doubtful.assume_unreported(5 * SECOND, 15 * SECOND)
     assert fresh.wait(6 * SECOND) == 0
     assert doubtful.next_at == 5 * SECOND + MINUTE + 1, "the burst may be spent"
     assert doubtful.hour.total == 11
@@ -267,17 +267,17 @@ def test_what_a_dead_owner_may_have_asked_counts_as_asked() -> None:
 def test_answers_that_take_longer_and_longer_slow_us_down() -> None:
     pace, rng = Pace(Policy(min_delay=1_000), rest_until=0), random.Random(1)
     for _ in range(100):
-        pace.heard(200)
+        pace.observe(200)
     pace.started()
     pace.sent(0, rng)
     assert pace.next_at == 1_001
     for _ in range(10):
-        pace.heard(2_000)
+        pace.observe(2_000)
     assert 4_000 < pace.next_at <= 8_001, "eight times at most"
     slowed = carried_over(pace)
     assert abs(slowed.next_at - pace.next_at) <= 50, "whoever has it next is as slow"
     for _ in range(20):
-        pace.heard(200)
+        pace.observe(200)
     assert pace.next_at == 1_001
 
 
@@ -286,14 +286,14 @@ def test_a_site_that_answers_unevenly_is_not_under_strain(answers: str) -> None:
     rng, strain = random.Random(5), Strain()
     stretches = []
     for n in range(5_000):
-        strain.heard({"exponential": rng.expovariate(1 / 600),
+        strain.observe({"exponential": rng.expovariate(1 / 600),
                       "two sorts": rng.choice((100, 1_500)),
                       "a slow first": 200 if n else 20_000}[answers])  # fmt: skip
         stretches.append(strain.stretch)
     assert sum(stretches) / len(stretches) < 1.05
     before = strain.recent
     for _ in range(10):
-        strain.heard(5 * max(before, 600))
+        strain.observe(5 * max(before, 600))
     assert strain.stretch > 2, "and still it is noticed when answers climb"
 
 
@@ -329,7 +329,7 @@ def test_whoever_is_next_knows_what_the_last_hour_had() -> None:
 def test_a_site_under_strain_is_spaced_also_where_its_policy_has_no_delay() -> None:
     pace, rng = Pace(Policy(min_delay=0, concurrency=2), rest_until=0), random.Random(1)
     for ms in [300] * 100 + [3_000] * 10:
-        pace.heard(ms)
+        pace.observe(ms)
     stretch = pace.strain.stretch
     assert stretch > 2
     pace.started()
@@ -344,7 +344,7 @@ def asked(pace: Pace, now: int, times: int) -> int:
     """As soon as they may; returns when the last one left."""
     for _ in range(times):
         now += pace.wait_when_free(now)
-        pace.left(now, random.Random(1))
+        pace.request_left(now, random.Random(1))
     return now
 
 
@@ -358,7 +358,7 @@ def test_a_larger_limit_never_makes_anybody_wait_longer(
     before = pace.wait_when_free(now)
     larger = replace(policy, requests_per_hour=policy.requests_per_hour * times)
     if stored:
-        pace = resumed(larger, pace.kept(), last=pace.last, next_at=pace.next_at, offset=0)
+        pace = resumed(larger, pace.stored(), last=pace.last, next_at=pace.next_at, offset=0)
     else:
         pace.adopt(larger)
     assert pace.wait_when_free(now) <= before + 1
@@ -395,5 +395,5 @@ def test_a_bucket_that_nobody_filled_is_as_full_as_the_last_hour_made_it() -> No
 def test_without_a_limit_little_is_stored_of_the_last_hour() -> None:
     pace = Pace(Policy(min_delay=0), rest_until=SPRING)
     for second in range(3 * 3_600):
-        pace.left(SPRING + second * SECOND, random.Random(1))
-    assert len(pace.kept()["hour"]) <= 13
+        pace.request_left(SPRING + second * SECOND, random.Random(1))
+    assert len(pace.stored()["hour"]) <= 13

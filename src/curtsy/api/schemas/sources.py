@@ -8,7 +8,7 @@ from curtsy.api.schemas.receipts import ReceiptDay, summed
 from curtsy.clock import SECOND, rfc3339
 from curtsy.model.failure_kinds import RULES, Kind
 from curtsy.requests import examples
-from curtsy.sources.policy_fields import PolicyChanges, PolicyFields, words_in_force, words_of
+from curtsy.sources.policy_fields import PolicyChanges, PolicyFields, fields_in_force, fields_of
 from curtsy.sources.source import Source
 
 
@@ -111,17 +111,17 @@ def source_of(source: Source, now: int) -> SourceShown:
 
 
 def _description(source: Source) -> dict[str, Any]:
-    fields = words_of(source.overrides).model_dump(exclude_none=True)
+    fields = fields_of(source.overrides).model_dump(exclude_none=True)
     return fields if source.is_enabled else fields | {"enabled": False}
 
 
 def _in_force(source: Source) -> dict[str, Any]:
-    fields = words_in_force(source.policy)
+    fields = fields_in_force(source.policy)
     return dict(fields) | {"hosts": list(source.hosts), "enabled": source.is_enabled}
 
 
 def _resting(source: Source, now: int) -> Resting | None:
-    why = source.kept.get("why")
+    why = source.stored_pace.get("why")
     if why is None:
         return None
     until = source.rests_until(now)

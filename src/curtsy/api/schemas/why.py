@@ -94,7 +94,6 @@ def waiting(why: Why, now: int) -> Waiting:
 
 def job_waiting(why: WhyJob, now: int) -> JobWaiting:
     row = why.row
-    known = row.finish_by is not None and why.finish_at is not None
     return JobWaiting(
         job_id=row.public_id,
         state=row.state,
@@ -103,7 +102,7 @@ def job_waiting(why: WhyJob, now: int) -> JobWaiting:
         more_sources=why.more_sources,
         eta=rfc3339_or_none(why.finish_at),
         finish_by=rfc3339_or_none(row.finish_by),
-        in_time=why.finish_at <= row.finish_by if known else None,
+        in_time=why.in_time,
         ledger=Ledger(
             **{
                 "closed_hours" if name == "closed" else name: round(spent / HOUR, 4)

@@ -1,4 +1,4 @@
-"""What was said of a job's end, beside when it came."""
+"""Compares the predicted end of a job with its actual end."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -7,39 +7,39 @@ from typing import Any
 
 from bench.setting_up import LOOPBACK
 from curtsy.clock import Clock
-from curtsy.explain.plan import look_for_plan, make_plan
+from curtsy.explain.plan import build_plan, read_plan_facts
 from curtsy.explain.why import eta
 from curtsy.jobs import JobRequest, SubmitLimits, Submitter
 from curtsy.jobs.request import check
 from curtsy.politeness.policy import Policy
 from curtsy.store import Statement, Store
 
-LOOKS = {"eta at a tenth": 0.1, "eta half-way": 0.5}
+READ_AT = {"eta at a tenth": 0.1, "eta half-way": 0.5}
 _JOB = Statement("SELECT id, created_at, finished_at FROM jobs WHERE public_id = :job")
 
 Errors = dict[str, float]
-"""By what was said: how far it was off, in hundredths of the time that the job took."""
+"""The error of each prediction, in percent of the job's duration."""
 
 
-async def foretold(
+async def run_and_compare(
     store: Store, clock: Clock, door: Submitter, request: JobRequest, policy: Policy,
     until: Callable[[str], Coroutine[Any, Any, int]], errors: Errors,
 ) -> int:  # fmt: skip
-    """Submit the job, note what is said of its end, and wait for it; returns its pages."""
+    """Submits the job, records the predictions of its end, waits for it and returns its pages."""
     wanted = check(request, SubmitLimits(allow=LOOPBACK))
     now = clock.now()
-    found = await store.read(lambda c: look_for_plan(c, wanted, 0, policy, now=now))
-    said = {"plan": make_plan(wanted, found, policy, user_agent="curtsy", now=now).finish_at}
+    facts = await store.read(lambda c: read_plan_facts(c, wanted, 0, policy, now=now))
+    predicted = {"plan": build_plan(wanted, facts, policy, user_agent="curtsy", now=now).finish_at}
     job = (await door.submit(request)).job
     row = await store.read(lambda c: _JOB(c, job=job).one())
-    span, ended = said["plan"] - now, asyncio.create_task(until(job))
-    for name, part in LOOKS.items():
+    span, ended = predicted["plan"] - now, asyncio.create_task(until(job))
+    for name, part in READ_AT.items():
         await asyncio.sleep(max(0, row.created_at + part * span - clock.now()) / 1000)
-        look = partial(eta, job_id=row.id, defaults=policy, now=clock.now())
-        at = await store.read(look)
-        said[name] = at if at is not None else 0
+        read_eta = partial(eta, job_id=row.id, defaults=policy, now=clock.now())
+        at = await store.read(read_eta)
+        predicted[name] = at if at is not None else 0
     done = await ended
     row = await store.read(lambda c: _JOB(c, job=job).one())
     took = row.finished_at - row.created_at
-    errors |= {name: 100 * abs(at - row.finished_at) / took for name, at in said.items()}
+    errors |= {name: 100 * abs(at - row.finished_at) / took for name, at in predicted.items()}
     return done
