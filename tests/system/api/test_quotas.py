@@ -93,7 +93,7 @@ async def test_one_job_over_its_quota_takes_no_other_of_its_batch_with_it(
         sizes.append(len(jobs))
         return admit_jobs(connection, jobs, *rest, **more)
 
-    monkeypatch.setattr(submit_module, "take_in", counted)
+    monkeypatch.setattr(submit_module, "admit_jobs", counted)
     async with front(store, engine(store, movable)) as door:
         await visitor(door, pages_per_hour=2)
         [key] = await door.engine.ask("SELECT id FROM api_keys")
