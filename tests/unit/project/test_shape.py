@@ -24,7 +24,6 @@ NOUNS = {
     "src/curtsy/jobs/listing.py": "a list of jobs, page by page",
     "src/curtsy/schedules/listing.py": "a list of schedules, page by page",
     "src/curtsy/scrapers/listing.py": "the scraper of pages that list something",
-    "src/curtsy/maintenance/pruning.py": "what databases call it",
 }
 """Modules named by a word in -ing that is a noun of the field."""
 
