@@ -51,7 +51,7 @@ class PayloadParser:
             )
         if work.crawl is not None:
             always_fetch = not ("max_age" in work.crawl.params.model_fields_set
-                        or "ignore_cache" in work.crawl.model_fields_set)  # fmt: skip
+                                or "ignore_cache" in work.crawl.model_fields_set)  # fmt: skip
             return crawl.job_request(
                 work.crawl, key=None, caller=caller, fresh=always_fetch or work.crawl.ignore_cache,
                 cache_ttl=self._crawl_cache_ttl, now=now,

@@ -101,7 +101,7 @@ async def test_a_slot_that_waits_fires_when_the_run_before_has_ended(
     assert (second.fire_at, second.outcome) == (waiting, "fired")
     assert await firings(ask) == [("fired", waiting - MINUTE), ("fired", waiting)]
     status = await store.read(lambda c: read_status(c, now=hand.at, alive=1, late=SECOND))
-    assert (status["fired"], status["late"], status["worst_lag"]) == (1, 0, 0), "it was to wait"
+    assert (status.fired, status.late, status.worst_lag) == (1, 0, 0), "it was to wait"
     assert await store.read(lambda c: newest_lags(c, now=hand.at, most=9)) == [0]
 
 
@@ -307,8 +307,8 @@ async def test_a_duty_runs_and_says_what_it_did(store: Store, hand: Hand, ask: E
         ORDER BY s.name""")  # fmt: skip
     assert [(row.name, row.outcome) for row in rows] == [
         ("cleanup", "fired"), ("dead_letters", "fired"), ("health", "refused")]  # fmt: skip
-    assert "forgotten" in rows[0].message
-    assert "tried again" in rows[1].message
+    assert "deleted" in rows[0].message
+    assert "retried" in rows[1].message
     assert "not built yet" in rows[2].message
 
 
