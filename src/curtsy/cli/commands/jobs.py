@@ -239,8 +239,8 @@ def jobs(
         echo("No job matches." if status or tag else
             "There are no jobs yet: `curtsy submit URL` creates one.")  # fmt: skip
         return
-    lines = table(("job", "status", "pages", "failed", "created", "name or url"),
-                  [_row(job) for job in found["jobs"]], cut=("name or url",))  # fmt: skip
+    lines = table(("job", "status", "pages", "failed", "created", "name"),
+                  [_row(job) for job in found["jobs"]], cut=("name",))  # fmt: skip
     if len(found["jobs"]) < found["total"]:
         more = "+" if found["total_is_capped"] else ""
         lines.append(f"  {len(found['jobs'])} of {found['total']}{more}: --limit shows more")
