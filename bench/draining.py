@@ -116,7 +116,7 @@ class Drainer:
         while lanes:
             some = [lane.request() for lane in islice(lanes.values(), TAKES_PER_READ)]
             now = self._clock.now()
-            taken = await self._store.read(partial(take, wishes=some, now=now))
+            taken = await self._store.read(partial(take, requests=some, now=now))
             for source_id, found in taken.items():
                 lane = lanes[source_id]
                 self._add(lane, lane.share_of(found))

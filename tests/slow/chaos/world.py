@@ -103,7 +103,7 @@ class World:
     async def count(self, sql: str) -> int:
         return int(await self.store.read(lambda c: c.execute(text(sql)).scalar_one()))
 
-    async def tell(self, sql: str) -> None:
+    async def execute(self, sql: str) -> None:
         await self.store.write(lambda c: c.execute(text(sql)) and None)
 
     async def reaches(self, sql: str, number: int, seconds: float) -> None:

@@ -166,9 +166,9 @@ async def test_a_crawl_counts_with_all_the_pages_it_may_come_to(
 
 async def fail_all(door: Front, job: str) -> None:
     """Every page of the job has failed, and it has ended."""
-    tell = door.engine.tell
+    execute = door.engine.execute
     of_job = "job_id = (SELECT id FROM jobs WHERE public_id = :job)"
-    await tell(f"UPDATE items SET state = 2, kind = 'timeout' WHERE {of_job}", job=job)
+    await execute(f"UPDATE items SET state = 2, kind = 'timeout' WHERE {of_job}", job=job)
     await tell(
         "UPDATE jobs SET state = 'failed', failed = total, finished_at = 1 WHERE public_id = :job",
         job=job,
