@@ -169,7 +169,7 @@ async def fail_all(door: Front, job: str) -> None:
     execute = door.engine.execute
     of_job = "job_id = (SELECT id FROM jobs WHERE public_id = :job)"
     await execute(f"UPDATE items SET state = 2, kind = 'timeout' WHERE {of_job}", job=job)
-    await tell(
+    await execute(
         "UPDATE jobs SET state = 'failed', failed = total, finished_at = 1 WHERE public_id = :job",
         job=job,
     )
