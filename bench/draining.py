@@ -16,15 +16,15 @@ from curtsy.frontier.batch import Batch, Document, Release, Result, SourceReport
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease, LowWater, lease
 from curtsy.frontier.take import TakeRequest, Visit, take
-from curtsy.frontier.workers import WorkerRow, leave, register
-from curtsy.model.jobs import Band
+from curtsy.frontier.worker_rows import WorkerRow, leave, register
+from curtsy.model.job_states import Band
 from curtsy.model.outcome import Fetched
 from curtsy.politeness.receipt import Receipt
 from curtsy.store import Store
 from curtsy.worker.flusher import MOST_RESULTS
 from curtsy.worker.lookahead import TAKES_PER_READ
 from curtsy.worker.session import LEASE_AT_ONCE
-from curtsy.worker.slots import SHARES
+from curtsy.worker.worker_slots import SHARES
 
 CONTENT = b"A few words stand for what was found on the page. " * 6
 LEASED_FOR = 3_600_000

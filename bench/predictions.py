@@ -10,7 +10,7 @@ from curtsy.clock import Clock
 from curtsy.explain.plan import build_plan, read_plan_facts
 from curtsy.explain.why import eta
 from curtsy.jobs import JobRequest, SubmitLimits, Submitter
-from curtsy.jobs.request import check
+from curtsy.jobs.job_request import check
 from curtsy.politeness.policy import Policy
 from curtsy.store import Statement, Store
 

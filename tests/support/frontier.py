@@ -9,7 +9,7 @@ import orjson
 from sqlalchemy import text
 
 from curtsy.clock import Clock
-from curtsy.frontier import workers
+from curtsy.frontier import worker_rows
 from curtsy.frontier.batch import Batch, Document, Flushed, Release, Result, SourceReport
 from curtsy.frontier.crawls import Crawl
 from curtsy.frontier.flush import flush
@@ -110,21 +110,21 @@ class ScriptedWorker:
         self.leases: dict[int, Lease] = {}
 
     async def register(self) -> "ScriptedWorker":
-        row = workers.WorkerRow(self.name, "machine", 1, "test", slots=100)
+        row = worker_rows.WorkerRow(self.name, "machine", 1, "test", slots=100)
         now = self.now()
         await self.store.write(
-            lambda c: workers.register(c, row, lease_until=now + 15_000, now=now)
+            lambda c: worker_rows.register(c, row, lease_until=now + 15_000, now=now)
         )
         return self
 
     async def beat(self) -> bool:
         return await self.store.write(
-            lambda c: workers.beat(c, self.name, lease_until=0, in_flight=[], draining=False)
+            lambda c: worker_rows.beat(c, self.name, lease_until=0, in_flight=[], draining=False)
         )
 
     async def leave(self) -> None:
         now = self.now()
-        await self.store.write(lambda c: workers.leave(c, self.name, now=now))
+        await self.store.write(lambda c: worker_rows.leave(c, self.name, now=now))
 
     async def lease(
         self, want: int = 100, *, bands: Iterable[int] = (1, 2, 3), clock_version: int | None = None
@@ -255,9 +255,9 @@ class Bench:
 
     async def bury(self, *names: str) -> list[str]:
         """Reaps these workers as if their heartbeats had stopped."""
-        found = await self.store.read(workers.beats)
+        found = await self.store.read(worker_rows.beats)
         dead = [(name, found[name]) for name in names]
-        return await self.store.write(lambda c: workers.reap(c, dead, now=self.time()))
+        return await self.store.write(lambda c: worker_rows.reap(c, dead, now=self.time()))
 
     async def rows(self, sql: str, **values: Any) -> list[Any]:
         return await self.store.read(lambda c: list(c.execute(text(sql), values)))

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 from sqlalchemy import text
 
-from curtsy.model.jobs import OPEN_STATES
+from curtsy.model.job_states import OPEN_STATES
 from curtsy.store import Connection
 
 _PROMISES = {

@@ -10,7 +10,7 @@ from curtsy.api.backend import Backend
 from curtsy.errors import CurtsyError
 from curtsy.explain.why import eta
 from curtsy.jobs.job import Job
-from curtsy.model.jobs import OPEN_STATES
+from curtsy.model.job_states import OPEN_STATES
 
 REFRESH_EVERY = 2_000
 REST_PER_COST = 50

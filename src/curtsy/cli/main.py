@@ -30,7 +30,7 @@ from curtsy.cli.commands import (
     up,
     why,
 )
-from curtsy.cli.console.errors import run_command_line
+from curtsy.cli.console.error_output import run_command_line
 from curtsy.cli.console.help import Command, Group
 from curtsy.cli.console.output import echo
 

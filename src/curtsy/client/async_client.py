@@ -9,7 +9,7 @@ from typing import Any, Self
 from curtsy.client.address import open_http
 from curtsy.client.event_stream import Message, follow
 from curtsy.client.http import ApiConnection
-from curtsy.client.job import AsyncJob
+from curtsy.client.job_handle import AsyncJob
 from curtsy.client.request_bodies import Page, articles, crawl
 from curtsy.client.retries import Patience
 from curtsy.model.scope import Reach

@@ -9,7 +9,7 @@ from typing import Any, Self
 from curtsy.client.async_client import AsyncClient
 from curtsy.client.background_loop import BackgroundLoop
 from curtsy.client.event_stream import Message
-from curtsy.client.job import AsyncJob, Progress, Status
+from curtsy.client.job_handle import AsyncJob, Progress, Status
 from curtsy.client.request_bodies import Page
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import uvloop
 
 from curtsy.demo.addresses import MOST_HOSTS
-from curtsy.demo.site import IDLE_SECONDS, PracticeSite
+from curtsy.demo.practice_site import IDLE_SECONDS, PracticeSite
 
 
 def options(arguments: list[str]) -> argparse.Namespace:

@@ -6,9 +6,9 @@ from typing import assert_never, cast
 
 from curtsy.demo.access_log import arrived_ns, monotonic_ns
 from curtsy.demo.answers import Answer, Delivery, matches, not_modified, plain
-from curtsy.demo.pages import Place
 from curtsy.demo.request_head import LARGEST_HEAD, BadHead, Request, parse
 from curtsy.demo.shared_state import SharedState
+from curtsy.demo.site_pages import Place
 
 _METHODS = (b"GET", b"HEAD")
 _NOT_ALLOWED = plain(405, ("Allow", "GET, HEAD"))

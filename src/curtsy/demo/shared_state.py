@@ -3,10 +3,10 @@
 import asyncio
 from typing import Protocol
 
-from curtsy.demo import pages
+from curtsy.demo import site_pages
 from curtsy.demo.access_log import AccessLog
 from curtsy.demo.answers import Answer
-from curtsy.demo.pages import Place, Plan
+from curtsy.demo.site_pages import Place, Plan
 
 _MOST_PLANS = 4_096
 _LARGEST_CACHED = 16 * 1024
@@ -67,7 +67,7 @@ class SharedState:
         self._requests.clear()
 
     def _build_plan(self, key: tuple[str, str], place: Place) -> Plan:
-        plan = pages.plan(place, key[1])
+        plan = site_pages.plan(place, key[1])
         if len(plan.answer.body) <= _LARGEST_CACHED:
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()

@@ -24,7 +24,7 @@ from curtsy.explain.outlook import (
     source_snapshots,
     visits_up_to,
 )
-from curtsy.model.jobs import OPEN_STATES
+from curtsy.model.job_states import OPEN_STATES
 from curtsy.politeness.policy import Policy
 from curtsy.store import Connection, Statement
 

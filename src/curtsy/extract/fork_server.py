@@ -25,7 +25,7 @@ from curtsy.extract.confinement import die_with_parent, forbid_file_changes, for
 from curtsy.scrapers import PARSING, Scraper, load, load_links
 from curtsy.scrapers.custom import OwnScraper
 from curtsy.scrapers.custom import run as run_own_scraper
-from curtsy.scrapers.loader import Unusable, load_own_scrapers
+from curtsy.scrapers.discovery import Unusable, load_own_scrapers
 
 
 class _Serve(Protocol):

@@ -15,7 +15,7 @@ import orjson
 
 from curtsy.errors import BadSetting
 from curtsy.extract.confinement import confine, die_with_parent, without_secrets
-from curtsy.scrapers.loader import Unusable, installed, load_own_scrapers
+from curtsy.scrapers.discovery import Unusable, installed, load_own_scrapers
 from curtsy.scrapers.registry import OwnScrapers
 
 WITHIN_SECONDS = 20.0

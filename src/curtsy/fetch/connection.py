@@ -3,7 +3,7 @@
 import asyncio
 from typing import cast
 
-from curtsy.fetch.errors import TimeUp
+from curtsy.fetch.fetch_errors import TimeUp
 from curtsy.fetch.request import Origin
 from curtsy.fetch.response_parser import ResponseParser
 

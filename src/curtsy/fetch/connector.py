@@ -10,7 +10,7 @@ from typing import TypeVar
 from aiohappyeyeballs import start_connection
 
 from curtsy.fetch.connection import Connection
-from curtsy.fetch.errors import FetchError, NameUnknown, NoConnection, NotTrusted, ProxyFailed
+from curtsy.fetch.fetch_errors import FetchError, NameUnknown, NoConnection, NotTrusted, ProxyFailed
 from curtsy.fetch.guard import AddressRefused, AddrInfo, Network, parse_networks, socket_factory
 from curtsy.fetch.proxy import Proxy
 from curtsy.fetch.request import Origin

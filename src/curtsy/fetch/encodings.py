@@ -6,7 +6,7 @@ from collections.abc import Callable
 import brotli
 import zstandard
 
-from curtsy.fetch.errors import BadEncoding, TooLarge
+from curtsy.fetch.fetch_errors import BadEncoding, TooLarge
 
 GZIP_MAGIC = b"\x1f\x8b"
 STEP = 64 * 1024

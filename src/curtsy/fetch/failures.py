@@ -5,7 +5,7 @@ import socket
 import traceback
 from collections.abc import Iterator
 
-from curtsy.fetch.errors import FetchError
+from curtsy.fetch.fetch_errors import FetchError
 from curtsy.fetch.guard import AddressRefused
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed

@@ -9,8 +9,8 @@ from typing import Self
 from curtsy.fetch.connection_pool import ConnectionPool
 from curtsy.fetch.connector import Connector
 from curtsy.fetch.encodings import ACCEPT_ENCODING, decode
-from curtsy.fetch.errors import FetchError, ProxyFailed
 from curtsy.fetch.failures import failure
+from curtsy.fetch.fetch_errors import FetchError, ProxyFailed
 from curtsy.fetch.guard import Network
 from curtsy.fetch.request import Origin, Request, encode
 from curtsy.fetch.response_parser import Caps, ResponseParser

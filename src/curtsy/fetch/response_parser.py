@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from curtsy.fetch.errors import Dropped, FetchError, NotHttp, TooLarge, Truncated
+from curtsy.fetch.fetch_errors import Dropped, FetchError, NotHttp, TooLarge, Truncated
 
 MAX_HEADERS = 256
 ERROR_BODY_BYTES = 64 * 1024

@@ -4,7 +4,7 @@ import asyncio
 import re
 import socket
 
-from curtsy.fetch.errors import ProxyFailed
+from curtsy.fetch.fetch_errors import ProxyFailed
 from curtsy.fetch.proxy import Proxy, authority
 
 MOST_HEAD_BYTES = 16 * 1024

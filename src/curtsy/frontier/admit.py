@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from curtsy.frontier.batch import NEVER
 from curtsy.frontier.ranks import Ranks
 from curtsy.frontier.sources import sources_for, wake
-from curtsy.model.jobs import band_of
+from curtsy.model.job_states import band_of
 from curtsy.store import Connection, Statement
 
 T = TypeVar("T")

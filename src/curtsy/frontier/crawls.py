@@ -15,7 +15,7 @@ import orjson
 
 from curtsy.frontier.admit import Admission, Wanted, admit, places_for
 from curtsy.frontier.job_counts import Changes, Event, count, count_cached
-from curtsy.model.jobs import OPEN_STATES
+from curtsy.model.job_states import OPEN_STATES
 from curtsy.store import Connection, Statement
 
 MOST_LEADS = 20

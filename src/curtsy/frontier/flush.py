@@ -21,7 +21,7 @@ from curtsy.frontier.flush_rows import (
 )
 from curtsy.frontier.job_counts import Changes, Event, Spent, count
 from curtsy.frontier.sources import sources_for, wake
-from curtsy.model.jobs import ItemState, band_of
+from curtsy.model.job_states import ItemState, band_of
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
 from curtsy.store import Connection, Statement
 

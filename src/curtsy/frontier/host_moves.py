@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.ranks import carried_over, virtual_times
-from curtsy.model.jobs import Band
+from curtsy.model.job_states import Band
 from curtsy.model.urls import canonical
 from curtsy.store import Connection, Statement
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from curtsy.events.stored_events import EventRow, JobProgress, event_row, insert_events
 from curtsy.events.webhooks import insert_deliveries
-from curtsy.model.jobs import JobState, final_state
+from curtsy.model.job_states import JobState, final_state
 from curtsy.store import Connection, Statement
 
 COUNTED_STATES = (JobState.QUEUED, JobState.RUNNING)

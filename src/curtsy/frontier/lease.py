@@ -7,7 +7,7 @@ import orjson
 
 from curtsy.clock import DAY
 from curtsy.frontier.receipts import receipts_of
-from curtsy.model.jobs import Band
+from curtsy.model.job_states import Band
 from curtsy.politeness.receipt import Receipt
 from curtsy.store import Connection, Lookup, Statement
 

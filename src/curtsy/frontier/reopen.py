@@ -12,7 +12,7 @@ from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count
 from curtsy.frontier.ranks import Ranks
 from curtsy.frontier.sources import wake
-from curtsy.model.jobs import band_of
+from curtsy.model.job_states import band_of
 from curtsy.store import Connection, Statement
 
 _REOPEN_ITEMS = Statement(

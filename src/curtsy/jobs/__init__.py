@@ -10,17 +10,17 @@ from curtsy.jobs.dead_letters import (
     retry_letters,
 )
 from curtsy.jobs.idempotency import Submitted
+from curtsy.jobs.job_request import Claim, JobOrigin, JobRequest, PageRequest, SubmitLimits
 from curtsy.jobs.pause import pause, resume
 from curtsy.jobs.purge import purge_some
-from curtsy.jobs.request import Claim, JobRequest, Origin, PageRequest, SubmitLimits
 from curtsy.jobs.retry import retry_failures
 from curtsy.jobs.submitter import Submitter
 
 __all__ = [
     "Claim",
+    "JobOrigin",
     "JobRequest",
     "LetterSelection",
-    "Origin",
     "PageRequest",
     "Settled",
     "SubmitLimits",

@@ -21,8 +21,8 @@ from curtsy.jobs.idempotency import (
     release_claims,
 )
 from curtsy.jobs.insert import NewJob, insert_jobs, insert_tags
-from curtsy.jobs.request import JobRequest, SubmitLimits
-from curtsy.model.jobs import JobState
+from curtsy.jobs.job_request import JobRequest, SubmitLimits
+from curtsy.model.job_states import JobState
 from curtsy.store import Connection, Statement
 
 LONGEST_SUBMIT = 45_000

@@ -6,7 +6,7 @@ bounds, not exact counts.
 
 from curtsy.clock import Clock
 from curtsy.errors import OverLimit
-from curtsy.jobs.request import SubmitLimits
+from curtsy.jobs.job_request import SubmitLimits
 from curtsy.store import Connection, Statement, Store
 
 COUNT_EVERY = 1_000

@@ -5,7 +5,7 @@ from curtsy.frontier.crawls import delete_leads, lock_crawl
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count
 from curtsy.frontier.withdraw import cancel_items, drop_visits
-from curtsy.model.jobs import OPEN_STATES, JobState
+from curtsy.model.job_states import OPEN_STATES, JobState
 from curtsy.store import Connection, Statement
 
 _FIND = Statement("SELECT id, state FROM jobs WHERE public_id = :job")

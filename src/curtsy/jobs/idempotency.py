@@ -6,7 +6,7 @@ from typing import NamedTuple
 from curtsy.errors import BadRequest, Refused, WrongState
 from curtsy.events.webhooks import insert_deliveries
 from curtsy.jobs.insert import insert_tags
-from curtsy.jobs.request import Claim, JobRequest
+from curtsy.jobs.job_request import Claim, JobRequest
 from curtsy.store import Connection, Statement
 
 CLIENT_PREFIX = "idem:"

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from curtsy.clock import rfc3339
 from curtsy.events.stored_events import JobProgress, event_row, insert_events
-from curtsy.jobs.request import MANUAL, JobRequest
-from curtsy.model.jobs import JobState
+from curtsy.jobs.job_request import MANUAL, JobRequest
+from curtsy.model.job_states import JobState
 from curtsy.store import Connection, Statement
 
 _INSERT = Statement(  # the job of a first slot exists already, and becomes queued

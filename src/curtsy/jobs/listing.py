@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from curtsy.jobs.job import Job, read_newest_first, tags_of
-from curtsy.model.jobs import OPEN_STATES
+from curtsy.model.job_states import OPEN_STATES
 from curtsy.model.status_words import StatusFilter, in_states
 from curtsy.store import Connection, Lookup, Statement
 

@@ -1,6 +1,6 @@
 """Finds the owner of a job, and the pages that a user has requested."""
 
-from curtsy.model.jobs import ItemState
+from curtsy.model.job_states import ItemState
 from curtsy.store import Connection, Statement
 
 ITEMS_SEARCHED = 20_000

@@ -10,7 +10,7 @@ from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count
 from curtsy.frontier.reopen import OldItem, visit_again, wake_and_lock
 from curtsy.frontier.withdraw import drop_visits
-from curtsy.model.jobs import OPEN_STATES, JobState
+from curtsy.model.job_states import OPEN_STATES, JobState
 from curtsy.store import Connection, Statement
 
 _FIND = Statement("SELECT id, state, paused_at FROM jobs WHERE public_id = :job")

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from curtsy.jobs.job import StoredDocument
-from curtsy.model.jobs import ItemState
+from curtsy.model.job_states import ItemState
 from curtsy.store import Connection, Statement
 
 AT_ONCE = 200

@@ -3,7 +3,7 @@
 from curtsy.access.quota import Quotas
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.reopen import OldItem, reopen
-from curtsy.model.jobs import OPEN_STATES
+from curtsy.model.job_states import OPEN_STATES
 from curtsy.store import Connection, Statement
 
 _FIND = Statement("SELECT id, state FROM jobs WHERE public_id = :job")

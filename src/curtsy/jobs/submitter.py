@@ -9,8 +9,8 @@ from curtsy.frontier.admit import Wanted
 from curtsy.jobs.admission import Answers, Submission, admit_jobs
 from curtsy.jobs.backlog import Backlog
 from curtsy.jobs.idempotency import Submitted, existing, keys_of
-from curtsy.jobs.request import JobRequest, SubmitLimits, check
-from curtsy.model.jobs import new_job_id
+from curtsy.jobs.job_request import JobRequest, SubmitLimits, check
+from curtsy.model.job_states import new_job_id
 from curtsy.store import Connection, Store
 
 TOGETHER = 64

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from curtsy.model.jobs import JobState
+from curtsy.model.job_states import JobState
 
 _S = JobState
 

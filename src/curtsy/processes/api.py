@@ -6,9 +6,9 @@ from curtsy.api.backend import Backend, BackendSettings
 from curtsy.clock import Clock
 from curtsy.config import Settings, milliseconds, whole_policy
 from curtsy.jobs import Submitter
-from curtsy.processes.access_rules import access_rules_for
+from curtsy.processes.api_access import access_rules_for
 from curtsy.processes.builders import scheduler_for, submitter_for
-from curtsy.processes.declared_files import Declared, apply
+from curtsy.processes.declarations import Declared, apply
 from curtsy.processes.http_server import Api, listen
 from curtsy.processes.parts import synchronise_clock, until_stopped
 from curtsy.processes.signals import Stop

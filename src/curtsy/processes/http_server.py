@@ -23,7 +23,7 @@ from curtsy.api.middleware.request_limits import MAX_HEAD_BYTES, HeadLimits, hea
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
 from curtsy.logs import logger
-from curtsy.processes.access_rules import is_private
+from curtsy.processes.api_access import is_private
 from curtsy.processes.websocket_protocol import Socket
 
 log = logger("app")

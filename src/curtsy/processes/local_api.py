@@ -14,7 +14,7 @@ from curtsy.errors import BadSetting
 from curtsy.logs import logger
 from curtsy.processes.api import backend_for
 from curtsy.processes.builders import scheduler_for, submitter_for
-from curtsy.processes.declared_files import apply_sources
+from curtsy.processes.declarations import apply_sources
 from curtsy.processes.startup import own_scrapers, ready
 from curtsy.scrapers.registry import OwnScrapers
 from curtsy.store import Store

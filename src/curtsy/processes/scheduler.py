@@ -10,7 +10,7 @@ from curtsy.errors import StoreAway, StoreFull
 from curtsy.logs import logger
 from curtsy.maintenance.tasks import BATCH, prune_some
 from curtsy.processes.builders import scheduler_for, submitter_for
-from curtsy.processes.declared_files import Declared, apply
+from curtsy.processes.declarations import Declared, apply
 from curtsy.processes.parts import synchronise_clock, until_stopped
 from curtsy.processes.signals import Stop
 from curtsy.processes.startup import own_scrapers, ready

@@ -6,10 +6,10 @@ from contextlib import suppress
 from curtsy.config import Settings, worker_settings
 from curtsy.errors import StoreAway
 from curtsy.model.counts import Count
-from curtsy.processes.access_rules import access_rules_for
 from curtsy.processes.api import backend_for
+from curtsy.processes.api_access import access_rules_for
 from curtsy.processes.builders import scheduler_for, submitter_for
-from curtsy.processes.declared_files import Declared, apply
+from curtsy.processes.declarations import Declared, apply
 from curtsy.processes.http_server import Api, listen, url_of
 from curtsy.processes.lock_file import hold_lock
 from curtsy.processes.parts import until_stopped

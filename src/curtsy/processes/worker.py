@@ -2,7 +2,7 @@
 
 from curtsy.config import Settings, worker_settings
 from curtsy.processes.builders import scheduler_for, submitter_for
-from curtsy.processes.declared_files import Declared, apply
+from curtsy.processes.declarations import Declared, apply
 from curtsy.processes.parts import until_stopped
 from curtsy.processes.signals import Stop
 from curtsy.processes.startup import own_scrapers, ready

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import orjson
 
 from curtsy.model.counts import Count
-from curtsy.model.jobs import OPEN_STATES
+from curtsy.model.job_states import OPEN_STATES
 from curtsy.store import Connection, Lookup, Statement
 
 COUNT_CAP = 100_000

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from curtsy.model.jobs import Band, band_of
+from curtsy.model.job_states import Band, band_of
 from curtsy.reports.throughput import Throughput, throughput
 from curtsy.reports.workers import WorkerStatus, all_workers
 from curtsy.store import Connection, Statement

@@ -10,7 +10,7 @@ from curtsy.clock import SECOND
 from curtsy.errors import BadRequest
 from curtsy.frontier.crawls import Crawl
 from curtsy.jobs import Claim, JobRequest, PageRequest
-from curtsy.jobs.request import MAX_URLS
+from curtsy.jobs.job_request import MAX_URLS
 from curtsy.model.options import checked_headers
 from curtsy.model.roles import Caller
 from curtsy.model.scope import Reach, scope_around

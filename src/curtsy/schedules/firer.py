@@ -15,12 +15,12 @@ import orjson
 from curtsy.clock import Clock
 from curtsy.errors import BadRequest, CurtsyError, NotFound, OverLimit, WrongState
 from curtsy.frontier.fence import require_same_time
-from curtsy.jobs import JobRequest, Origin, SubmitLimits, cancel
+from curtsy.jobs import JobOrigin, JobRequest, SubmitLimits, cancel
 from curtsy.jobs.admission import Submission, admit_jobs
 from curtsy.jobs.backlog import Backlog
 from curtsy.jobs.insert import set_due
-from curtsy.jobs.request import check
-from curtsy.model.jobs import JobState, new_job_id
+from curtsy.jobs.job_request import check
+from curtsy.model.job_states import JobState, new_job_id
 from curtsy.schedules.due import firings_of, limit_batch, verdicts
 from curtsy.schedules.firings import FiringResult, Outcome, Trigger, claim, settle
 from curtsy.schedules.lookup import COLUMNS, Schedule
@@ -218,7 +218,7 @@ class Firer:
         task = self._parse(connection, row, now)
         if isinstance(task, MaintenanceTask):
             return task
-        origin = replace(task.origin or Origin(), schedule_id=row.id, trigger=trigger)
+        origin = replace(task.origin or JobOrigin(), schedule_id=row.id, trigger=trigger)
         task = replace(task, origin=origin, same_as=None, idempotency_key=None)
         wanted = check(task, self._limits)
         self.pending.add(task.user_id, len(wanted), self._limits)
@@ -283,7 +283,7 @@ def _refused(row: Schedule, at: int, error: CurtsyError) -> Fired:
     return Fired(row, at, "refused", message=str(error)[:1_000], refusal=error)
 
 
-def _new_job_id(origin: Origin) -> str:
+def _new_job_id(origin: JobOrigin) -> str:
     name = new_job_id()
     return name if origin.site_id is None else name.replace("job_", run_prefix(origin.trigger))
 

@@ -9,7 +9,7 @@ from curtsy.errors import NotFound
 from curtsy.jobs import JobRequest, SubmitLimits
 from curtsy.jobs.idempotency import add_webhooks_and_tags, claim_keys, release_keys
 from curtsy.jobs.insert import insert_scheduled
-from curtsy.model.jobs import new_job_id
+from curtsy.model.job_states import new_job_id
 from curtsy.schedules.lookup import Schedule, locked
 from curtsy.schedules.schedule import ScheduleSpec, create, new_schedule_id
 from curtsy.store import Connection, Statement

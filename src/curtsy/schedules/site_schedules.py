@@ -14,8 +14,8 @@ from curtsy.frontier.source_policy import PolicyContext
 from curtsy.jobs import SubmitLimits, Submitted
 from curtsy.jobs.admission import Submission, admit_jobs
 from curtsy.jobs.backlog import Backlog
-from curtsy.jobs.request import check
-from curtsy.model.jobs import new_job_id
+from curtsy.jobs.job_request import check
+from curtsy.model.job_states import new_job_id
 from curtsy.model.roles import Caller
 from curtsy.schedules.firer import CheckPayload, run_prefix
 from curtsy.schedules.lookup import find

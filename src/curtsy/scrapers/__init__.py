@@ -17,7 +17,7 @@ from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.custom import Found, scraper
 from curtsy.scrapers.page import Broken, Page
 from curtsy.scrapers.raw import raw
-from curtsy.scrapers.trial import try_on
+from curtsy.scrapers.saved_page import try_on
 
 __all__ = [
     "NAMES", "PARSING", "SIMPLE", "WITH_PARAMS", "Broken", "Found", "Page", "Scraper",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from curtsy.jobs.job import mark_gathered
-from curtsy.model.jobs import JobState
+from curtsy.model.job_states import JobState
 from curtsy.sites.run_pages import Records, RunPages, hash_of, is_whole, records_of
 from curtsy.store import Connection, Lookup, Statement
 

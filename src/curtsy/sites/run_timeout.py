@@ -11,7 +11,7 @@ from curtsy.clock import DAY, HOUR, SECOND, Clock
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.fence import TimeShifted, require_same_time
 from curtsy.jobs import cancel
-from curtsy.model.jobs import JobState
+from curtsy.model.job_states import JobState
 from curtsy.sites.runs import log_run
 from curtsy.store import Connection, Statement, Store
 

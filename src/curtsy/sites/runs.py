@@ -10,7 +10,7 @@ import orjson
 
 from curtsy.errors import BadRequest, NotFound
 from curtsy.frontier.crawls import Crawl
-from curtsy.jobs import JobRequest, Origin, PageRequest
+from curtsy.jobs import JobOrigin, JobRequest, PageRequest
 from curtsy.logs import logger
 from curtsy.model.options import Way
 from curtsy.model.scope import scope_around
@@ -79,7 +79,7 @@ def run_request(
     search["results_wanted"] = wanted
     _require_known(site, search)
     priority = priority or site.spec.priority
-    origin = Origin(site_id=site.id, search=_hash(site.name, search))
+    origin = JobOrigin(site_id=site.id, search=_hash(site.name, search))
     common: dict[str, Any] = {
         "door": DOOR, "origin": origin, "name": site.name, "webhook_url": webhook_url,
         "params": orjson.dumps({"site_name": site.name, "mode": mode} | search).decode(),

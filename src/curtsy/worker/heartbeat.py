@@ -14,7 +14,7 @@ from collections.abc import Callable
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.frontier.clock_sync import synchronise
-from curtsy.frontier.workers import WorkerRow, beat, register
+from curtsy.frontier.worker_rows import WorkerRow, beat, register
 from curtsy.logs import logger
 from curtsy.periodic import Wake
 from curtsy.store import Store

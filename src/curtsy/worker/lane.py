@@ -12,7 +12,7 @@ from curtsy.frontier.control import SourceNews, Turn
 from curtsy.frontier.lease import Lease
 from curtsy.frontier.take import Visit
 from curtsy.model.failure_kinds import Kind
-from curtsy.model.jobs import Band, band_of
+from curtsy.model.job_states import Band, band_of
 from curtsy.model.outcome import Failed
 from curtsy.periodic import Wake
 from curtsy.politeness.robots import Robots

@@ -9,13 +9,13 @@ from curtsy.politeness.policy import Policy
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.lookahead import VisitTaker
 from curtsy.worker.pipeline import Pipeline
-from curtsy.worker.slots import Slots
+from curtsy.worker.worker_slots import WorkerSlots
 
 
 @dataclass(frozen=True, slots=True)
 class LaneContext:
     clock: Clock
-    slots: Slots
+    slots: WorkerSlots
     taker: VisitTaker
     flusher: Flusher
     pipeline: Pipeline

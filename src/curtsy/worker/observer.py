@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from curtsy.clock import Clock
 from curtsy.frontier.host_moves import move_late_visits
-from curtsy.frontier.workers import beats, has_orphans, reap, wake_forgotten
+from curtsy.frontier.worker_rows import beats, has_orphans, reap, wake_forgotten
 from curtsy.logs import logger
 from curtsy.store import Store
 from curtsy.store.frozen_sessions import terminate_frozen

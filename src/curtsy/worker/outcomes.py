@@ -8,9 +8,9 @@ from curtsy.frontier.batch import Result
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
 from curtsy.model.urls import canonical
-from curtsy.politeness.consequence import GiveUp, Rest, Retry, consequence
-from curtsy.politeness.health import HostHealth
+from curtsy.politeness.host_health import HostHealth
 from curtsy.politeness.policy import Policy
+from curtsy.politeness.retry_rule import GiveUp, Rest, Retry, consequence
 
 _NO_ANSWER = frozenset({
     Kind.DNS, Kind.CONNECT, Kind.TLS, Kind.TIMEOUT, Kind.RESET, Kind.ADDRESS_REFUSED, Kind.INTERNAL,

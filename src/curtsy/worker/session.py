@@ -17,9 +17,9 @@ from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.frontier.control import Turn, lost_visits, owned_sources, release_strays, source_news
 from curtsy.frontier.lease import LowWater, lease, next_ready
-from curtsy.frontier.workers import WorkerRow, leave
+from curtsy.frontier.worker_rows import WorkerRow, leave
 from curtsy.logs import logger
-from curtsy.model.jobs import Band
+from curtsy.model.job_states import Band
 from curtsy.store import Store
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.heartbeat import Heartbeat
@@ -30,8 +30,8 @@ from curtsy.worker.lookahead import VisitTaker
 from curtsy.worker.observer import Observer
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.settings import WorkerSettings
-from curtsy.worker.slots import SHARES, Slots
 from curtsy.worker.webhook_sender import WebhookSender
+from curtsy.worker.worker_slots import SHARES, WorkerSlots
 
 log = logger("worker")
 
@@ -73,7 +73,8 @@ class Session:
         self._heartbeat = Heartbeat(url=store.url, clock=clock, row=row, ttl=settings.lease_ttl,
                                     in_flight=self._in_flight, on_end=self._over.set)  # fmt: skip
         self._context = LaneContext(
-            clock=clock, slots=Slots(settings.slots), taker=VisitTaker(store=store, clock=clock),
+            clock=clock, slots=WorkerSlots(settings.slots),
+            taker=VisitTaker(store=store, clock=clock),
             flusher=self._flusher, pipeline=pipeline, trusted=self._heartbeat.trusted,
             defaults=settings.policy, trust=settings.lease_ttl,
             rng=random.Random(),

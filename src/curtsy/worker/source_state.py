@@ -14,11 +14,11 @@ from curtsy.frontier.take import Visit
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, NotModified
 from curtsy.model.urls import canonical
-from curtsy.politeness.consequence import Rest
-from curtsy.politeness.health import Hosts
+from curtsy.politeness.host_health import Hosts
 from curtsy.politeness.pace import resumed
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.receipt import Receipt
+from curtsy.politeness.retry_rule import Rest
 from curtsy.politeness.waits import Holds, Waited
 from curtsy.worker.outcomes import HostTrouble, judge, postponed
 

@@ -12,7 +12,7 @@ from curtsy.explain.plan import Plan, build_plan, read_plan_facts
 from curtsy.frontier.robots_files import RobotsFile, store_robots
 from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.jobs import JobRequest, PageRequest, SubmitLimits
-from curtsy.jobs.request import check
+from curtsy.jobs.job_request import check
 from curtsy.politeness.policy import Policy
 from curtsy.sources.source import pause_source
 from curtsy.store import Store

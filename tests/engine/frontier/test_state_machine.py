@@ -20,7 +20,7 @@ from sqlalchemy import text
 from curtsy.errors import WrongState
 from curtsy.frontier.batch import Batch, Release, Result
 from curtsy.frontier.take import Visit
-from curtsy.model.jobs import band_of
+from curtsy.model.job_states import band_of
 from curtsy.store import Connection, Store
 from curtsy.store.schema import metadata
 from frontier.model import ENDS, URLS, Ending, Model

@@ -2,7 +2,7 @@
 
 import pytest
 
-from curtsy.frontier import control, workers
+from curtsy.frontier import control, worker_rows
 from support.frontier import DELAY, Bench, fetched
 
 SITE = "https://site.example"
@@ -40,10 +40,10 @@ async def test_a_worker_that_beat_again_is_not_reaped(bench: Bench) -> None:
     await bench.submit(f"{SITE}/page")
     worker = await bench.worker()
     [held] = await worker.lease()
-    seen = await bench.store.read(workers.beats)
+    seen = await bench.store.read(worker_rows.beats)
     assert await worker.beat()
     dead = list(seen.items())
-    assert await bench.store.write(lambda c: workers.reap(c, dead, now=bench.time())) == []
+    assert await bench.store.write(lambda c: worker_rows.reap(c, dead, now=bench.time())) == []
     source = await bench.source("site.example")
     assert (source.owner, source.epoch) == (worker.name, held.epoch)
 
@@ -59,11 +59,11 @@ async def test_reaping_the_same_worker_twice_changes_nothing_more(bench: Bench) 
     await bench.submit(f"{SITE}/page")
     worker = await bench.worker()
     await worker.lease()
-    dead = list((await bench.store.read(workers.beats)).items())
-    await bench.store.write(lambda c: workers.reap(c, dead, now=bench.time()))
+    dead = list((await bench.store.read(worker_rows.beats)).items())
+    await bench.store.write(lambda c: worker_rows.reap(c, dead, now=bench.time()))
     before = await bench.dump()
     bench.time.moves(100)
-    assert await bench.store.write(lambda c: workers.reap(c, dead, now=bench.time())) == []
+    assert await bench.store.write(lambda c: worker_rows.reap(c, dead, now=bench.time())) == []
     assert await bench.dump() == before
 
 
@@ -79,7 +79,7 @@ async def test_a_dead_workers_visits_are_as_they_were(bench: Bench) -> None:
 async def test_a_source_of_an_owner_that_was_never_registered_is_freed(bench: Bench) -> None:
     await bench.submit(f"{SITE}/page")
     await bench.execute("UPDATE sources SET owner = 'nobody'")
-    await bench.store.write(lambda c: workers.reap(c, [], now=bench.time()))
+    await bench.store.write(lambda c: worker_rows.reap(c, [], now=bench.time()))
     assert (await bench.source("site.example")).owner is None
 
 
@@ -91,7 +91,7 @@ async def test_a_worker_that_leaves_frees_its_sources_and_is_not_blamed(bench: B
     source = await bench.source("site.example")
     assert (source.owner, source.crash_streak) == (None, 0)
     assert source.next_fetch_at == bench.time() + DELAY
-    assert await bench.store.read(workers.beats) == {}
+    assert await bench.store.read(worker_rows.beats) == {}
 
 
 async def test_the_page_named_before_a_crash_is_blamed_for_it(bench: Bench) -> None:
@@ -118,7 +118,7 @@ async def test_a_parked_source_with_visits_is_woken_unless_paused(
 ) -> None:
     await bench.submit(f"{SITE}/page")
     await bench.execute("UPDATE sources SET ready_at = NULL, paused = :paused", paused=paused)
-    woken = await bench.store.write(lambda c: workers.wake_forgotten(c, now=bench.time()))
+    woken = await bench.store.write(lambda c: worker_rows.wake_forgotten(c, now=bench.time()))
     assert woken == (0 if paused else 1)
     ready = (await bench.source("site.example")).ready_at
     assert ready == (None if paused else bench.time())
@@ -128,5 +128,5 @@ async def test_a_parked_source_without_visits_stays_parked(bench: Bench) -> None
     job = await bench.job(f"{SITE}/page")
     await bench.cancel(job)
     await bench.execute("UPDATE sources SET ready_at = NULL")
-    assert await bench.store.write(lambda c: workers.wake_forgotten(c, now=bench.time())) == 0
+    assert await bench.store.write(lambda c: worker_rows.wake_forgotten(c, now=bench.time())) == 0
     assert (await bench.source("site.example")).ready_at is None

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 from curtsy.errors import NotFound, WrongState
-from curtsy.frontier import admit, flush, workers
+from curtsy.frontier import admit, flush, worker_rows
 from curtsy.frontier.batch import Release
 from curtsy.jobs import admission
 from support.frontier import Bench, failed, fetched
@@ -182,7 +182,7 @@ async def test_a_flush_that_waits_for_the_reap_of_its_worker_is_dropped(
     await bench.submit(A)
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    held = hold(monkeypatch, workers, "_RELEASE_ORPHANS")
+    held = hold(monkeypatch, worker_rows, "_RELEASE_ORPHANS")
     reaping = asyncio.create_task(bench.bury(worker.name))
     await held.reached()
     flushing = asyncio.create_task(worker.flush(fetched(visit)))
@@ -216,7 +216,7 @@ async def test_a_beat_that_commits_while_its_worker_is_being_buried_saves_it(
     bench: Bench, monkeypatch: Patch
 ) -> None:
     worker = await bench.worker()
-    held = hold(monkeypatch, workers, "_DECLARE_DEAD")
+    held = hold(monkeypatch, worker_rows, "_DECLARE_DEAD")
     burying = asyncio.create_task(bench.bury(worker.name))
     await held.reached()
     assert await worker.beat()

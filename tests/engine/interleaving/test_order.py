@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.util import await_only
 
 from curtsy.frontier.control import release_strays
-from curtsy.frontier.workers import reap, wake_forgotten
+from curtsy.frontier.worker_rows import reap, wake_forgotten
 from curtsy.store import Connection
 from support.frontier import START, Bench
 from support.holding import Repeats, blocked_or_done

@@ -17,7 +17,7 @@ from curtsy.frontier.control import lost_visits, source_news
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease, LowWater, lease
 from curtsy.frontier.take import Visit, take
-from curtsy.frontier.workers import WorkerRow, register
+from curtsy.frontier.worker_rows import WorkerRow, register
 from curtsy.model.outcome import Fetched
 from curtsy.store import Connection, Store
 from curtsy.worker.visit_buffer import VisitBuffer

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from curtsy.model.jobs import Band
+from curtsy.model.job_states import Band
 from curtsy.reports.queue import QueueReport, queue_report
 from curtsy.store import Connection, Statement, Store
 from support.explaining import explained

@@ -3,7 +3,7 @@
 import pytest
 
 from curtsy.clock import Clock
-from curtsy.model.jobs import Band
+from curtsy.model.job_states import Band
 from curtsy.reports import queue as module
 from curtsy.reports.queue import BandQueue, queue
 from curtsy.store import Store

@@ -12,7 +12,7 @@ from curtsy.config import load
 from curtsy.config.sources_file import sections_of
 from curtsy.frontier.source_policy import PolicyContext
 from curtsy.politeness.policy import Policy
-from curtsy.processes.declared_files import apply_sources
+from curtsy.processes.declarations import apply_sources
 from curtsy.sources.file import Applied, apply_file, hash_of
 from curtsy.sources.policy_fields import PolicyChanges, PolicyFields
 from curtsy.sources.source import delete_source, patch_source, put_source, source

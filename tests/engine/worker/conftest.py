@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from curtsy.clock import Clock
+from curtsy.demo.practice_site import PracticeSite
 from curtsy.demo.process import PracticeProcess
-from curtsy.demo.site import PracticeSite
 from curtsy.store import Store
 from support.engine import Engine, engine
 

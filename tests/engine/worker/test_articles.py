@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 from curtsy.clock import Clock
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
 from curtsy.extract import ExtractLimits
 from curtsy.jobs import JobRequest, PageRequest
 from curtsy.politeness.policy import Policy

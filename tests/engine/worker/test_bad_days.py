@@ -8,11 +8,11 @@ import pytest
 
 from curtsy.clock import Clock, boot_time, wall_time
 from curtsy.demo.access_log import TICK_MS
+from curtsy.demo.practice_site import PracticeSite
 from curtsy.demo.process import PracticeProcess
-from curtsy.demo.site import PracticeSite
 from curtsy.demo.truth import most_at_once, smallest_gap
 from curtsy.frontier.clock_sync import synchronise
-from curtsy.frontier.workers import WorkerRow, reap, register
+from curtsy.frontier.worker_rows import WorkerRow, reap, register
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store
 from support.engine import Engine, engine, settings, until

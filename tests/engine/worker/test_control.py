@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
 from curtsy.fetch import Limits
 from curtsy.frontier.control import lost_visits
 from curtsy.jobs import cancel, retry_failures

@@ -4,8 +4,8 @@ import zstandard
 
 from curtsy.clock import Clock
 from curtsy.demo.access_log import TICK_MS
+from curtsy.demo.practice_site import PracticeSite
 from curtsy.demo.process import PracticeProcess
-from curtsy.demo.site import PracticeSite
 from curtsy.demo.truth import counts, most_at_once, smallest_gap
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
 from curtsy.politeness.policy import Policy
 from curtsy.worker import budget
 from support.engine import Engine, settings, until

@@ -13,7 +13,7 @@ from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.frontier.take import Visit
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed
-from curtsy.politeness.health import HEALTHY
+from curtsy.politeness.host_health import HEALTHY
 from curtsy.politeness.policy import Policy
 from curtsy.sources.source import pause_source, resume_source
 from curtsy.worker.outcomes import judge

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curtsy.fetch.encodings import decode
-from curtsy.fetch.errors import FetchError
 from curtsy.fetch.failures import failure
+from curtsy.fetch.fetch_errors import FetchError
 from curtsy.fetch.request import Request, encode
 from curtsy.fetch.response_parser import Caps, ResponseParser
 from curtsy.model.failure_kinds import RULES

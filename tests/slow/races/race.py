@@ -15,7 +15,7 @@ from sqlalchemy import text
 from curtsy.clock import Clock
 from curtsy.errors import WrongState
 from curtsy.events import stored_events as events
-from curtsy.frontier import workers
+from curtsy.frontier import worker_rows
 from curtsy.frontier.batch import Release, Result
 from curtsy.frontier.host_moves import move_late_visits
 from curtsy.frontier.source_policy import Description, PolicyContext, describe, forget
@@ -180,8 +180,8 @@ class Race:
     async def _sweeper(self, bench: Bench) -> None:
         for _ in range(TURNS):
             now = self.now()
-            await bench.store.write(lambda c, now=now: workers.reap(c, [], now=now))
-            await bench.store.write(lambda c, now=now: workers.wake_forgotten(c, now=now))
+            await bench.store.write(lambda c, now=now: worker_rows.reap(c, [], now=now))
+            await bench.store.write(lambda c, now=now: worker_rows.wake_forgotten(c, now=now))
             await asyncio.sleep(0.01)
 
     # workers
@@ -235,7 +235,7 @@ class Race:
         batch = worker.batch(*results, release=dict.fromkeys(worker.leases, release))
         now = self.now()
         dead = [(worker.name, 0)]
-        reaping = worker.store.write(lambda c: workers.reap(c, dead, now=now))
+        reaping = worker.store.write(lambda c: worker_rows.reap(c, dead, now=now))
         if len(results) % 2:
             await asyncio.gather(worker.flush_batch(batch), reaping)
         else:
@@ -296,14 +296,14 @@ class Race:
         return [f"a reader of all events missed {len(missed)} of {len(every)}"] if missed else []
 
     async def _drain(self, bench: Bench) -> None:
-        await bench.bury(*await bench.store.read(workers.beats))
+        await bench.bury(*await bench.store.read(worker_rows.beats))
         worker = await self._new_worker(bench)
         late = START + 10_000_000
         for round_ in range(12):
             now = late + round_ * 100_000
             worker.now = lambda now=now: now
             await bench.follow_links()
-            await bench.store.write(lambda c, now=now: workers.wake_forgotten(c, now=now))
+            await bench.store.write(lambda c, now=now: worker_rows.wake_forgotten(c, now=now))
             visits = await worker.lease_and_take()
             release = Release(more=True, band=1, known_band=1, looks=0)
             await worker.flush(

@@ -8,7 +8,7 @@ from api.front import Front, front
 from api.stage import Stage, staged
 from api.visitors import MovableClock
 from curtsy.clock import Clock
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
 from curtsy.store import Store
 from support.engine import Engine, engine
 from support.patience import the_api_has_time  # noqa: F401

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, event
 from api.front import Front, assert_problem
 from api.visitors import visitor
 from curtsy.jobs import listing
-from curtsy.model.jobs import JobState
+from curtsy.model.job_states import JobState
 from curtsy.model.roles import Role
 from curtsy.model.status_words import DOORS, FILTERS
 

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 from api.front import Front, assert_problem
 from curtsy import __version__
 from curtsy.api.routes.not_built import NOT_YET
-from curtsy.frontier.workers import WorkerRow, register
+from curtsy.frontier.worker_rows import WorkerRow, register
 from support.engine import until
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -11,7 +11,7 @@ from api.front import Answer, Front, assert_problem, front
 from api.visitors import visitor
 from curtsy.clock import Clock
 from curtsy.demo import postings
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
 from curtsy.jobs import SubmitLimits
 from curtsy.model.roles import Role
 from curtsy.store import Store

@@ -320,7 +320,7 @@ async def test_a_slow_client_is_let_go_and_not_waited_for(
     async with connect(url, max_queue=1) as slow, connect(url, max_queue=None) as quick:
         slow.transport.pause_reading()
         data = {"url": "x" * 2_000, "ms": 1, "status": 200, "job": ["running", 0, 0, 0, 1]}
-        tell = plain_door.engine.tell
+        tell = plain_door.engine.execute
         await tell(MANY_EVENTS, job=job, data=json.dumps(data))
         await tell("UPDATE jobs SET last_event = 20001 WHERE public_id = :job", job=job)
         async with asyncio.timeout(90):

@@ -15,7 +15,7 @@ from aiohttp import web
 from api.conftest import Site
 from api.front import Front, assert_problem
 from api.test_sites import declare, ended, scrape
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
 from curtsy.events import webhooks
 from curtsy.worker import webhook_sender
 from curtsy.worker.webhook_sender import AT_ONE_RECEIVER

@@ -11,7 +11,7 @@ from cli.conftest import Curtsy, complaints
 from cli.running import running, wait_for
 from cli.terminal import terminal
 from cli.test_completion import _offered
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.text import minutes_of, span
 from curtsy.cli.views.schedule_preview import clash, overrun, page
 from curtsy.cli.views.schedules import does, local, next_run

@@ -6,7 +6,7 @@ from client.test_client import in_thread
 from curtsy import AsyncClient, Client
 from curtsy.client import Status
 from curtsy.demo import postings
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
 
 SEARCH = {"search_term": "python developer", "results_wanted": 25}
 

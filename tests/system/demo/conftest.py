@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from curtsy.demo.addresses import address
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
 
 Raw = Callable[..., Awaitable[bytes]]
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from curtsy.demo import truth
 from curtsy.demo.access_log import TICK_MS, monotonic_ns
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
 
 
 async def until(fact: Callable[[], bool]) -> None:

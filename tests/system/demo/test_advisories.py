@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from curtsy.demo.countries import COUNTRIES, REGIONS, Office, advisory
-from curtsy.demo.pages import plan
 from curtsy.demo.plans import Place
+from curtsy.demo.site_pages import plan
 
 HERE = Place("127.0.1.1", 8080, 1)
 LINKS = {Office.US: "tbody th a", Office.UK: "li.country a", Office.CA: "tr.destination a"}

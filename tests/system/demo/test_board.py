@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from curtsy.demo.board import parse_search
-from curtsy.demo.pages import plan
 from curtsy.demo.plans import Place
 from curtsy.demo.postings import LAST_EDITION, difference, edition, matching
+from curtsy.demo.site_pages import plan
 
 HERE = Place("127.0.1.1", 8080, 1)
 OLD_SELECTORS = (

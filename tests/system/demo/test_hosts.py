@@ -8,7 +8,7 @@ import pytest
 
 from curtsy.demo.addresses import address
 from curtsy.demo.listeners import listen
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
 
 
 def test_addresses_roll_over_after_250_hosts():

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
 
 LAST = b"Host: a\r\nConnection: close\r\n\r\n"
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from curtsy.demo import news
-from curtsy.demo.pages import plan
 from curtsy.demo.plans import Place
+from curtsy.demo.site_pages import plan
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers import load
 

@@ -6,8 +6,8 @@ import time
 import aiohttp
 import pytest
 
-from curtsy.demo.pages import Place, plan
-from curtsy.demo.site import PracticeSite
+from curtsy.demo.practice_site import PracticeSite
+from curtsy.demo.site_pages import Place, plan
 from curtsy.politeness.robots import robots_of
 
 

@@ -11,8 +11,8 @@ import pytest
 import zstandard
 
 from curtsy.fetch import Request
-from curtsy.fetch.errors import NameUnknown, NoConnection
 from curtsy.fetch.failures import failure
+from curtsy.fetch.fetch_errors import NameUnknown, NoConnection
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed
 from fetch.sites import Script, Serve, Site, fetcher, get, once, page

@@ -7,7 +7,7 @@ import pytest
 
 from curtsy.config import load
 from curtsy.errors import BadSetting
-from curtsy.processes.access_rules import access_rules_for, is_private
+from curtsy.processes.api_access import access_rules_for, is_private
 from curtsy.processes.http_server import listen
 from curtsy.store import Store
 

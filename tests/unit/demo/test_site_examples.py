@@ -11,9 +11,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from curtsy.demo.addresses import address
 from curtsy.demo.countries import COUNTRIES, Office, advisories
-from curtsy.demo.pages import plan
 from curtsy.demo.plans import Place
 from curtsy.demo.postings import edition, matching
+from curtsy.demo.site_pages import plan
 from curtsy.politeness.robots import robots_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -2,7 +2,13 @@
 
 import json
 
-from curtsy.politeness.health import ANNOUNCED_AT_MOST, HEALTHY, MOST_REMEMBERED, HostHealth, Hosts
+from curtsy.politeness.host_health import (
+    ANNOUNCED_AT_MOST,
+    HEALTHY,
+    MOST_REMEMBERED,
+    HostHealth,
+    Hosts,
+)
 from curtsy.politeness.policy import Policy
 
 POLICY = Policy()

@@ -2,25 +2,25 @@
 
 import asyncio
 
-from curtsy.model.jobs import Band
-from curtsy.worker.slots import Slots
+from curtsy.model.job_states import Band
+from curtsy.worker.worker_slots import WorkerSlots
 
 
-async def waiting(slots: Slots, band: Band) -> asyncio.Task[None]:
+async def waiting(slots: WorkerSlots, band: Band) -> asyncio.Task[None]:
     task = asyncio.create_task(slots.acquire(band))
     await asyncio.sleep(0)
     return task
 
 
 async def test_a_single_band_may_use_them_all() -> None:
-    slots = Slots(10)
+    slots = WorkerSlots(10)
     for _ in range(10):
         await slots.acquire(Band.LOW)
     assert slots.free == 0
 
 
 async def test_a_freed_slot_goes_to_the_best_band_below_its_share() -> None:
-    slots = Slots(10)
+    slots = WorkerSlots(10)
     for _ in range(10):
         await slots.acquire(Band.LOW)
     medium, high = await waiting(slots, Band.MEDIUM), await waiting(slots, Band.HIGH)
@@ -33,7 +33,7 @@ async def test_a_freed_slot_goes_to_the_best_band_below_its_share() -> None:
 
 
 async def test_low_gets_its_share_while_high_never_ends() -> None:
-    slots = Slots(10)
+    slots = WorkerSlots(10)
     for _ in range(10):
         await slots.acquire(Band.HIGH)
     low = await waiting(slots, Band.LOW)
@@ -47,7 +47,7 @@ async def test_low_gets_its_share_while_high_never_ends() -> None:
 
 
 async def test_one_that_gives_up_waiting_takes_nothing_with_it() -> None:
-    slots = Slots(1)
+    slots = WorkerSlots(1)
     await slots.acquire(Band.HIGH)
     gone, stays = await waiting(slots, Band.HIGH), await waiting(slots, Band.HIGH)
     gone.cancel()
@@ -59,7 +59,7 @@ async def test_one_that_gives_up_waiting_takes_nothing_with_it() -> None:
 
 
 async def test_one_cancelled_in_the_moment_it_was_served_passes_its_slot_on() -> None:
-    slots = Slots(1)
+    slots = WorkerSlots(1)
     await slots.acquire(Band.HIGH)
     unlucky, next_one = await waiting(slots, Band.HIGH), await waiting(slots, Band.LOW)
     slots.release(Band.HIGH)

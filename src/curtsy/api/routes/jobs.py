@@ -37,7 +37,7 @@ from curtsy.jobs.job import read_job_and_result
 from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, Place
 from curtsy.jobs.listing import list_jobs as listed
 from curtsy.jobs.results import AT_ONCE, ended_items
-from curtsy.model.jobs import JobState
+from curtsy.model.job_states import JobState
 from curtsy.model.status_words import DOORS, EVERY_STATE, FILTERS, StatusFilter, word
 from curtsy.schedules.schedule import remove
 

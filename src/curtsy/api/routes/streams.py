@@ -33,7 +33,7 @@ from curtsy.errors import BadRequest, NotFound
 from curtsy.events import BadPlace, Followed, JobGone, Place, StoredEvent, end_of_all
 from curtsy.jobs.job import Job
 from curtsy.jobs.listing import open_jobs
-from curtsy.model.jobs import OPEN_STATES, JobState
+from curtsy.model.job_states import OPEN_STATES, JobState
 from curtsy.model.roles import Caller
 from curtsy.model.status_words import word
 

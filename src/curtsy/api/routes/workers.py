@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from curtsy.api.backend import TheBackend
 from curtsy.api.problems import problems
 from curtsy.clock import rfc3339
-from curtsy.model.jobs import page_name
+from curtsy.model.job_states import page_name
 from curtsy.reports.workers import WorkerStatus, all_workers
 
 router = APIRouter(generate_unique_id_function=attrgetter("name"))

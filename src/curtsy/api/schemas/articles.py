@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from curtsy.api.schemas.idempotency import REPLAYED
 from curtsy.jobs import Submitted
-from curtsy.model.jobs import JobState
+from curtsy.model.job_states import JobState
 from curtsy.model.status_words import word
 from curtsy.requests import examples
 from curtsy.requests.articles import DOOR

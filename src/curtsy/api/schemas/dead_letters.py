@@ -12,7 +12,7 @@ from curtsy.jobs.dead_letters import Group
 from curtsy.jobs.dead_letters import Letter as StoredLetter
 from curtsy.jobs.pages import Attempt as StoredAttempt
 from curtsy.model.failure_kinds import RULES, Family, Kind
-from curtsy.model.jobs import page_name
+from curtsy.model.job_states import page_name
 from curtsy.requests import examples
 
 State = Literal["open", "retried", "resolved"]

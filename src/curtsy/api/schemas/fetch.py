@@ -12,7 +12,7 @@ from curtsy.api.schemas.jobs import Job
 from curtsy.clock import rfc3339
 from curtsy.jobs import Submitted
 from curtsy.jobs.job import FetchResult, StoredDocument
-from curtsy.model.jobs import JobState
+from curtsy.model.job_states import JobState
 from curtsy.model.status_words import FETCH
 from curtsy.requests import examples
 from curtsy.requests.fetch import FetchRequest

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from curtsy.clock import rfc3339
 from curtsy.jobs.job import Job as StoredJob
-from curtsy.model.jobs import JobState
+from curtsy.model.job_states import JobState
 from curtsy.model.status_words import word
 from curtsy.requests import examples
 from curtsy.sites.runs import task_id

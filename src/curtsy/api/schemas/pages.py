@@ -8,7 +8,7 @@ from curtsy.clock import rfc3339, rfc3339_or_none
 from curtsy.jobs.pages import Attempt as StoredAttempt
 from curtsy.jobs.pages import PageHistory
 from curtsy.model.failure_kinds import Kind
-from curtsy.model.jobs import page_name
+from curtsy.model.job_states import page_name
 
 PageStatus = Literal["PENDING", "SCRAPING", "SCRAPED", "FAILED", "CANCELLED"]
 PageState = Literal["pending", "retry", "started", "success", "dead_letter", "cancelled"]

@@ -8,7 +8,7 @@ from curtsy.api.schemas.content import as_base64, as_text, decompressed
 from curtsy.clock import rfc3339
 from curtsy.jobs.job import Job
 from curtsy.jobs.results import EndedItem, Piece
-from curtsy.model.jobs import ItemState, JobState, page_name
+from curtsy.model.job_states import ItemState, JobState, page_name
 from curtsy.model.status_words import word
 
 

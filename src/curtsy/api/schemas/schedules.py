@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from curtsy.clock import MINUTE, rfc3339, rfc3339_or_none
 from curtsy.maintenance.tasks import NOT_BUILT
-from curtsy.model.jobs import JobState
+from curtsy.model.job_states import JobState
 from curtsy.model.status_words import word
 from curtsy.schedules.listing import FiredJob, ListedFiring, ListedSchedule
 from curtsy.schedules.lookup import Schedule

@@ -12,7 +12,7 @@ from curtsy.api.streams.messages import update_of_all
 from curtsy.events import LogLine, Place, StoredEvent, end_of_all, log_lines, read_job_after
 from curtsy.events.stored_events import read_all_after
 from curtsy.jobs.job import Job
-from curtsy.model.jobs import OPEN_STATES
+from curtsy.model.job_states import OPEN_STATES
 from curtsy.model.roles import Caller
 
 EVENTS_PER_PAGE = 500

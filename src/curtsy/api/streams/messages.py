@@ -8,7 +8,7 @@ from curtsy.clock import rfc3339
 from curtsy.events import Place, StoredEvent
 from curtsy.jobs.job import Job
 from curtsy.jobs.listing import TOTAL_CAP
-from curtsy.model.jobs import JobState, page_name
+from curtsy.model.job_states import JobState, page_name
 from curtsy.model.status_words import word
 
 _PAGE_ENDS = ("page_fetched", "page_not_modified", "page_failed")

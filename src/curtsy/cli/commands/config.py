@@ -2,7 +2,7 @@
 
 import os
 
-from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.api_connection import AsJson
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted

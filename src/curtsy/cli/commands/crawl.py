@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from curtsy.cli.commands.jobs import Wait, show_status
-from curtsy.cli.console.connection import AsJson, Url, open_api
+from curtsy.cli.console.api_connection import AsJson, Url, open_api
 from curtsy.cli.console.exit_codes import exit_code
 from curtsy.cli.console.job_wait import warn_without_worker, watch_job
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.progress import spinner
-from curtsy.cli.console.startup import run
+from curtsy.cli.console.runner import run
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
 
 

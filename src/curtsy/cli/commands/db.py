@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.api_connection import AsJson
 from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.exit_codes import FAILED
 from curtsy.cli.console.output import echo, echo_json, note
-from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.runner import run, settings_for
 
 if TYPE_CHECKING:
     from curtsy.config import Settings

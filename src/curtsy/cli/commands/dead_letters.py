@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.console.connection import AsJson, Url, open_api
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.api_connection import AsJson, Url, open_api
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.output import echo, echo_json, require_yes
-from curtsy.cli.console.startup import run
+from curtsy.cli.console.runner import run
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, to_minute
 from curtsy.model.failure_kinds import Kind

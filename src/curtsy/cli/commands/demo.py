@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.api_connection import AsJson
 from curtsy.cli.console.job_wait import wait_with_progress
 from curtsy.cli.console.output import echo_json, note
-from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.runner import run, settings_for
 from curtsy.client import ApiConnection, AsyncJob
 
 if TYPE_CHECKING:

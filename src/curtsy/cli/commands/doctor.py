@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from curtsy.cli.console.connection import AsJson, Url, open_api
+from curtsy.cli.console.api_connection import AsJson, Url, open_api
 from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.exit_codes import FAILED
 from curtsy.cli.console.output import echo, echo_json, note
-from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.table import facts
 from curtsy.cli.views.doctor import page, plain
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from curtsy.cli.commands.not_built import MONITORING, not_built
-from curtsy.cli.console.connection import AsJson, Url, open_api
+from curtsy.cli.console.api_connection import AsJson, Url, open_api
 from curtsy.cli.console.exit_codes import FAILED
 from curtsy.cli.console.output import echo, echo_json, note
-from curtsy.cli.console.startup import run
+from curtsy.cli.console.runner import run
 from curtsy.cli.console.table import facts, table
 from curtsy.cli.console.text import span
 

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from curtsy.cli.console.api_connection import AsJson, Url, list_jobs, open_api
 from curtsy.cli.console.completion import job_ids
-from curtsy.cli.console.connection import AsJson, Url, list_jobs, open_api
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.exit_codes import exit_code
 from curtsy.cli.console.job_wait import warn_without_worker, watch_job
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.progress import progress, spinner
-from curtsy.cli.console.startup import run
+from curtsy.cli.console.runner import run
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8, to_minute, to_second
 from curtsy.cli.console.url_arguments import File, Urls, read_urls

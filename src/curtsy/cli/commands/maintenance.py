@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.api_connection import AsJson
 from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.output import echo, echo_json, require_yes
-from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.text import counted
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from curtsy.cli.console.connection import AsJson, Url
-from curtsy.cli.console.errors import NotBuilt
+from curtsy.cli.console.api_connection import AsJson, Url
+from curtsy.cli.console.error_output import NotBuilt
 
 MONITORING = "monitoring"
 NOT_YET: Mapping[str, str] = {

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.console.connection import AsJson, Url, open_api
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.api_connection import AsJson, Url, open_api
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.progress import spinner
-from curtsy.cli.console.startup import run
+from curtsy.cli.console.runner import run
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8, one_line, to_second
 from curtsy.cli.console.url_arguments import File, Urls, read_urls

@@ -1,7 +1,7 @@
 """`curtsy api`, `curtsy worker` and `curtsy scheduler`: one process each, for several machines."""
 
 from curtsy.cli.commands.up import Host, Port, Scrapers, Slots, join_paths
-from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.runner import run, settings_for
 
 
 def api(host: Host = None, port: Port = None, scrapers: Scrapers = None) -> None:

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from curtsy.cli.commands.sources import LIST_COMMAND, Limit, path_of
+from curtsy.cli.console.api_connection import AsJson, Url, open_api
 from curtsy.cli.console.completion import source_names
-from curtsy.cli.console.connection import AsJson, Url, open_api
 from curtsy.cli.console.output import echo, echo_json
-from curtsy.cli.console.startup import run
+from curtsy.cli.console.runner import run
 from curtsy.cli.console.table import table
 from curtsy.cli.views.sources import delay_now, limit, next_start, state_text
 

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from curtsy.cli.commands.schedules import LIST_COMMAND, path_of
+from curtsy.cli.console.api_connection import ApiNotFound, AsJson, Url, open_api
 from curtsy.cli.console.completion import schedule_names
-from curtsy.cli.console.connection import ApiNotFound, AsJson, Url, open_api
 from curtsy.cli.console.exit_codes import FAILED
 from curtsy.cli.console.job_wait import warn_without_worker
 from curtsy.cli.console.output import echo, echo_json, note
-from curtsy.cli.console.startup import run
+from curtsy.cli.console.runner import run
 from curtsy.cli.console.text import in_utf8, one_line
 from curtsy.client import ApiConnection, Declined
 

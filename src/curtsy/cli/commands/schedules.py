@@ -8,17 +8,13 @@ import typer
 
 from curtsy.cli.commands.jobs import Wait, show_status
 from curtsy.cli.console import schedule_options as options
+from curtsy.cli.console.api_connection import AsJson, Url, open_api
 from curtsy.cli.console.completion import schedule_names
-from curtsy.cli.console.connection import AsJson, Url, open_api
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.exit_codes import exit_code
-from curtsy.cli.console.job_wait import (
-    warn_without_scheduler,
-    warn_without_worker,
-    watch_job,
-)
+from curtsy.cli.console.job_wait import warn_without_scheduler, warn_without_worker, watch_job
 from curtsy.cli.console.output import echo, echo_json, require_yes
-from curtsy.cli.console.startup import run as run_loop
+from curtsy.cli.console.runner import run as run_loop
 from curtsy.cli.console.text import in_utf8, one_line
 from curtsy.cli.views.schedules import listed, page
 from curtsy.client import ApiConnection, AsyncJob

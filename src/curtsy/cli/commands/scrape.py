@@ -7,12 +7,12 @@ from typing import Annotated, Any, Protocol
 import typer
 
 from curtsy.cli.commands.up import Scrapers, join_paths
-from curtsy.cli.console.connection import Url, remote_api
+from curtsy.cli.console.api_connection import Url, remote_api
 from curtsy.cli.console.exit_codes import INTERRUPTED, exit_code
 from curtsy.cli.console.job_wait import wait_with_progress, warn_without_worker
 from curtsy.cli.console.output import note
 from curtsy.cli.console.progress import progress, spinner
-from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.text import counted
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
 from curtsy.cli.views.results import (

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from curtsy.cli.commands.jobs import JobArgument, job_id
-from curtsy.cli.console.connection import AsJson, Url, open_api
+from curtsy.cli.console.api_connection import AsJson, Url, open_api
 from curtsy.cli.console.output import echo, echo_json, note
-from curtsy.cli.console.startup import run
+from curtsy.cli.console.runner import run
 from curtsy.cli.console.text import one_line
 from curtsy.client import AsyncJob, Patience, poll_pages
 

@@ -8,11 +8,11 @@ import orjson
 import typer
 
 from curtsy.cli.commands.up import Scrapers, join_paths
-from curtsy.cli.console.connection import AsJson
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.api_connection import AsJson
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.exit_codes import ALL_FAILED
 from curtsy.cli.console.output import echo, echo_json, note
-from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.text import counted
 from curtsy.errors import BadRequest
 from curtsy.model.urls import BadUrl, canonical
@@ -73,7 +73,7 @@ def try_(
 
 def _trial(page: str, url: str | None, scraper: str | None, params: dict[str, Any]) -> "Trial":
     from curtsy.processes.trial import Trial
-    from curtsy.scrapers.trial import saved_reply
+    from curtsy.scrapers.saved_page import saved_reply
 
     try:
         if "://" in page:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from curtsy import __version__
-from curtsy.cli.console.connection import AsJson
+from curtsy.cli.console.api_connection import AsJson
 from curtsy.cli.console.detach import LOG, NotUp, start_detached
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.progress import spinner
-from curtsy.cli.console.startup import run, settings_for
+from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.text import counted, program_name
 
 if TYPE_CHECKING:

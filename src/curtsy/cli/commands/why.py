@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 import typer
 
+from curtsy.cli.console.api_connection import AsJson, Url, open_api
 from curtsy.cli.console.completion import job_ids
-from curtsy.cli.console.connection import AsJson, Url, open_api
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.output import echo, echo_json
-from curtsy.cli.console.startup import run
+from curtsy.cli.console.runner import run
 from curtsy.cli.console.text import HOUR, counted, one_line, span, to_second
 
 _PAGE = re.compile(r"art_[0-9a-f]{1,15}")

@@ -5,8 +5,8 @@ from typing import Any
 
 import typer
 
-from curtsy.cli.console.connection import list_jobs, open_api
-from curtsy.cli.console.startup import run
+from curtsy.cli.console.api_connection import list_jobs, open_api
+from curtsy.cli.console.runner import run
 from curtsy.errors import CurtsyError
 
 JOBS_OFFERED = 20

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.text import in_utf8, minutes_of
 from curtsy.cli.console.url_arguments import read_text, read_urls
 from curtsy.errors import BadRequest

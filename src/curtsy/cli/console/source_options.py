@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.text import in_utf8
 
 Hosts = Annotated[

@@ -4,7 +4,7 @@ import re
 import shutil
 import sys
 
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.error_output import WrongUsage
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.output import note
 from curtsy.cli.console.text import in_utf8, one_line
 from curtsy.errors import BadRequest

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.output import json_line, write
 from curtsy.cli.console.progress import ProgressUpdate
 from curtsy.cli.console.text import one_line

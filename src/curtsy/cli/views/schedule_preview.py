@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from curtsy.cli.console.connection import open_api
-from curtsy.cli.console.errors import WrongUsage
+from curtsy.cli.console.api_connection import open_api
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.progress import spinner
-from curtsy.cli.console.startup import run
+from curtsy.cli.console.runner import run
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, minutes_of, one_line, span, to_minute
 

@@ -12,7 +12,13 @@ from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from typing import Literal
 
-from curtsy.schedules.preview.source_queue import IN_A_STEP, Batch, Effort, SourceQueue, SourceState
+from curtsy.schedules.preview.source_queue import (
+    IN_A_STEP,
+    Effort,
+    PageGroup,
+    SourceQueue,
+    SourceState,
+)
 from curtsy.schedules.verdict import Overlap, ScheduleState, Verdict, judge
 from curtsy.timetable import Every, slot_after
 
@@ -71,7 +77,7 @@ class Slot:
     next_at: int | None = None
     """The next slot."""
     pages: int = 0
-    batches: list[tuple[SourceQueue, Batch]] = field(default_factory=list)
+    batches: list[tuple[SourceQueue, PageGroup]] = field(default_factory=list)
     cut_at: int | None = None
     """When the next slot replaced this run."""
     ends_at: int | None = None
@@ -236,7 +242,7 @@ class _Simulation:
         others = {batch.schedule for batch in queue.waiting if batch.schedule is not None}
         for other in others - {slot.schedule.name}:
             self._count_clash(demand.source, slot.schedule.name, other, now)
-        batch = Batch(
+        batch = PageGroup(
             slot.schedule.name, demand.most if self._most else demand.pages, demand.priority
         )
         queue.join(batch, now)

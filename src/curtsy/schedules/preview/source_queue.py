@@ -38,7 +38,7 @@ class SourceState:
 
 
 @dataclass(slots=True, eq=False)
-class Batch:
+class PageGroup:
     """Pages of one run at one source; `left` of them have not started yet."""
 
     schedule: str | None
@@ -64,7 +64,7 @@ class SourceQueue:
     effort: Effort = field(default_factory=Effort)
     starts: Counter[int] = field(default_factory=Counter)
     """Started pages of runs, by hour (in milliseconds)."""
-    waiting: list[Batch] = field(default_factory=list)
+    waiting: list[PageGroup] = field(default_factory=list)
     _pace: Pace = field(init=False)
     _taken: int = 0
     """Requests started within the stretch."""
@@ -73,16 +73,16 @@ class SourceQueue:
         source = self.source_state
         self._pace = source.pace.copy()
         robots = source.unknown_robots if source.pace.policy.robots else 0
-        self.waiting = [Batch(None, left, priority) for left, priority in
+        self.waiting = [PageGroup(None, left, priority) for left, priority in
                         ((robots, FIRST), (source.ahead, USUAL)) if left]  # fmt: skip
 
-    def join(self, batch: Batch, now: int) -> None:
+    def join(self, batch: PageGroup, now: int) -> None:
         """Appends a batch at `now`, after `advance(now)`."""
         if not self.waiting:
             self._begin_again(now)
         self.waiting.append(batch)
 
-    def drop(self, batch: Batch) -> None:
+    def drop(self, batch: PageGroup) -> None:
         """Removes the rest of a batch."""
         self.waiting = [one for one in self.waiting if one is not batch]
 
@@ -100,7 +100,7 @@ class SourceQueue:
         if not self.source_state.is_paused:
             self._take(self._left(), None)
 
-    def not_before(self, batch: Batch) -> int | None:
+    def not_before(self, batch: PageGroup) -> int | None:
         """Returns the earliest possible last start of the batch; None: unknown."""
         if batch.last_start_at is not None:
             return batch.last_start_at

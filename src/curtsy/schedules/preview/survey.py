@@ -10,7 +10,7 @@ from curtsy.errors import BadRequest
 from curtsy.explain.outlook import PLACE, job_outlook, source_snapshots, visits_up_to
 from curtsy.frontier.sources import expected_sources
 from curtsy.jobs import JobRequest, SubmitLimits
-from curtsy.jobs.request import check
+from curtsy.jobs.job_request import check
 from curtsy.model.domains import home_of
 from curtsy.politeness.pace import Pace
 from curtsy.politeness.policy import Policy

@@ -39,7 +39,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class JobOrigin:
     """The schedule or the site that a job comes from."""
 
     schedule_id: int | None = None
@@ -49,7 +49,7 @@ class Origin:
     """A hash of the search parameters of a run: only runs with the same hash are compared."""
 
 
-MANUAL = Origin()
+MANUAL = JobOrigin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class JobRequest:
     """A hash of the request: the same key with another request is an error."""
     same_as: Claim | None = None
     """Identifies a repeated request by its content, without a key of the client."""
-    origin: "Origin | None" = None
+    origin: "JobOrigin | None" = None
     """None: a client requested the job directly."""
 
 

@@ -8,8 +8,8 @@ import httpx
 import typer
 
 from curtsy.cli.console.database_file import require_file
-from curtsy.cli.console.errors import WrongUsage
-from curtsy.cli.console.startup import settings_for
+from curtsy.cli.console.error_output import WrongUsage
+from curtsy.cli.console.runner import settings_for
 from curtsy.client import ApiConnection, Declined, open_http
 from curtsy.errors import BadSetting, CurtsyError
 

@@ -9,7 +9,7 @@ from typing import Any
 from curtsy.client.event_stream import Message, follow, poll_pages
 from curtsy.client.http import ApiConnection
 from curtsy.client.retries import FIRST_PAUSE, Deadline, Patience
-from curtsy.model.jobs import OPEN_STATES
+from curtsy.model.job_states import OPEN_STATES
 
 LONGEST_POLL = 0.5
 """Seconds between two polls of a job that a program waits for; the first polls come sooner."""

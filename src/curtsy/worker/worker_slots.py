@@ -4,12 +4,12 @@ starves."""
 import asyncio
 from collections import deque
 
-from curtsy.model.jobs import Band
+from curtsy.model.job_states import Band
 
 SHARES = {Band.HIGH: 0.5, Band.MEDIUM: 0.3, Band.LOW: 0.2}
 
 
-class Slots:
+class WorkerSlots:
     """No slot stays free while a lane waits. A band below its share precedes one above it."""
 
     def __init__(self, size: int) -> None:

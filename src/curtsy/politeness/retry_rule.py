@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Failed
-from curtsy.politeness.health import HEALTHY, HostHealth
+from curtsy.politeness.host_health import HEALTHY, HostHealth
 from curtsy.politeness.policy import Policy
 
 LONGEST_REST = 24 * 3_600_000

@@ -9,9 +9,9 @@ from typing import Self
 from curtsy.demo import addresses
 from curtsy.demo.access_log import AccessLog, monotonic_ns
 from curtsy.demo.listeners import BACKLOG, listen
-from curtsy.demo.pages import Place
 from curtsy.demo.server import Connection
 from curtsy.demo.shared_state import SharedState
+from curtsy.demo.site_pages import Place
 from curtsy.demo.truth import NANOSECONDS, Entry
 
 IDLE_SECONDS = 75.0

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from curtsy.model.failure_kinds import RULES, Kind
 from curtsy.model.outcome import Failed
-from curtsy.politeness.consequence import GiveUp, Rest, Retry, backoff, consequence
-from curtsy.politeness.health import HEALTHY
+from curtsy.politeness.host_health import HEALTHY
 from curtsy.politeness.policy import Policy
+from curtsy.politeness.retry_rule import GiveUp, Rest, Retry, backoff, consequence
 
 POLICY = Policy()
 RNG = random.Random(7)
