@@ -10,7 +10,7 @@ import orjson
 from curtsy.clock import Clock
 from curtsy.fetch.guard import Network, refusal_by_name
 from curtsy.frontier.admit import Wanted
-from curtsy.frontier.crawls import MOST_LEADS, admit_links, waiting_leads
+from curtsy.frontier.crawls import MOST_LEADS, Lead, admit_links, waiting_leads
 from curtsy.model.options import options_for
 from curtsy.model.scope import Scope
 from curtsy.model.urls import BadUrl, canonical, fingerprint
@@ -46,7 +46,7 @@ class LinkFollower:
             return 0.0
         return POLL_SECONDS * random.uniform(0.8, 1.2)
 
-    async def _follow(self, job_id: int, leads: Sequence[Any]) -> None:
+    async def _follow(self, job_id: int, leads: Sequence[Lead]) -> None:
         terms = orjson.loads(leads[0].scope)
         found = await asyncio.to_thread(self._pages_in_scope, leads, terms)
         now = self._clock.now()
@@ -56,7 +56,7 @@ class LinkFollower:
         )  # fmt: skip
 
     def _pages_in_scope(
-        self, leads: Sequence[Any], terms: Mapping[str, Any]
+        self, leads: Sequence[Lead], terms: Mapping[str, Any]
     ) -> dict[int, list[Wanted]]:
         """Returns the pages of each lead within the crawl's scope. Slow: runs in a thread."""
         scope = Scope.from_json(terms["scope"])
