@@ -25,7 +25,7 @@ test: $(VENV)/ready
 	red=0; \
 	$(PYTEST) -m "not alone and not crowd" $(AT_ONCE) || red=1; \
 	$(PYTEST) tests/slow -m crowd -n $(CROWDS) --dist worksteal || red=1; \
-	$(PYTEST) tests/system -m alone || red=1; \
+	$(PYTEST) tests/system/api -m alone || red=1; \
 	$(BIN)/python tests/support/browser.py --only-say; exit $$red
 
 check: $(VENV)/ready

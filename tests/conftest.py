@@ -24,7 +24,6 @@ from support.postgres import TEMPLATE, Postgres
 DAY_SECONDS = 24 * 3600
 HERE = Path(__file__).parent
 ALONE = {
-    "system/api/test_bad_bodies.py": "beside a bad body, others are answered within a second",
     "system/api/test_bad_connections.py": "what is left open is closed in time",
 }
 """What measures time: beside tests that want the processor, it would measure those."""
@@ -70,7 +69,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Every test is `alone`, of a `crowd`, or neither: so `make test` runs them in three steps."""
     assert all((HERE / place).exists() for place in [*ALONE, *CROWDS, *LONGEST])
-    assert all(place.startswith("system/") for place in ALONE), "there `make test` looks for them"
+    assert all(place.startswith("system/api/") for place in ALONE), (
+        "there `make test` looks for them"
+    )
     assert all(place.startswith("slow/") for place in CROWDS), "and for these there"
     for item in items:
         if _first_of(tuple(ALONE), item.path) < len(ALONE):

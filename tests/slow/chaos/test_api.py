@@ -10,7 +10,7 @@ from support.engine import until
 from support.postgres import free_port
 from support.processes import Fleet, Process
 
-REQUESTS = 1_000
+REQUESTS = 600
 FEW, ROUNDS = 4, 12
 """Until a death comes between a request and its answer, and between a commit and its answer."""
 
@@ -77,7 +77,7 @@ async def test_without_their_key_repeated_requests_make_jobs_that_nobody_knows_o
     raise AssertionError("no request was repeated that had been taken in")
 
 
-PAGES = 2_000
+PAGES = 1_000
 AT_ONCE = 100
 
 

@@ -11,17 +11,19 @@ import pytest
 from sqlalchemy import text
 
 from chaos.reckoning import Reckoning, too_soon
-from chaos.world import World, world
+from chaos.world import World, said, world
 from curtsy.demo.process import PracticeProcess
 from support.engine import until
 from support.patience import PATIENCE
 from support.postgres import free_port
-from support.processes import Fleet, Process
+from support.processes import Fleet
 from support.proxy import First, Proxy, of_a_flush
 
 _WORKERS = text("SELECT id FROM workers")
 BEAT, TELL = "UPDATE workers SET beat", "SELECT id, owner, epoch FROM sources"
 CONTROL = "s.control_version"
+ENOUGH = 20
+"""Connections: those on which nothing arrives do not keep a flush waiting for one."""
 ROUNDS = 30
 """In which a race is lost at least once: which two meet is left to chance."""
 
@@ -31,7 +33,7 @@ async def taken_over(made: World, proxy: Proxy, *, without: str | None) -> None:
     as ever, and sites answer it. Another takes over all it has. Then what the first had to tell
     arrives after all: soon."""
     fleet = made.fleet
-    first = fleet.worker(without=without, database_url=proxy.url)
+    first = fleet.worker(without=without, database_url=proxy.url, db_pool_size=ENOUGH)
     await said(first, "worker_started")
     await made.submit(made.pages(20, 300, plain=True))
     await made.done(100)
@@ -43,13 +45,6 @@ async def taken_over(made: World, proxy: Proxy, *, without: str | None) -> None:
     await made.reaches("SELECT count(DISTINCT source_id) FROM attempts "
                        f"WHERE worker = '{survivor}'", 15, 20)  # fmt: skip
     proxy.let_go(TELL)
-
-
-async def said(process: Process, event: str) -> None:
-    async def fact() -> bool:
-        return bool(process.logged(event))
-
-    await until(fact, 30, process.tail)
 
 
 async def test_a_worker_that_lost_its_lease_unknowingly_neither_asks_nor_tells(
@@ -95,24 +90,27 @@ def told_by_strangers(reckoning: Reckoning) -> list[str]:
 
 
 async def join_while_the_last_one_leaves(made: World, port: int, urls: list[str]) -> None:
-    """Of each page: a job wants it and is cancelled, in the moment in which another joins."""
+    """Of each page: a job wants it and is cancelled, in the moment in which another joins. On a
+    busy machine the API may answer 503: then two did not meet at that page, and nothing else."""
     base = f"http://127.0.0.1:{port}/jobs"
 
-    async def post(session: aiohttp.ClientSession, url: str) -> str:
+    async def post(session: aiohttp.ClientSession, url: str) -> str | None:
         async with session.post(base, json={"url": url}) as answer:
-            assert answer.status == 201, await answer.text()
+            assert answer.status in (201, 503), await answer.text()
+            if answer.status == 503:
+                return None
             job: str = (await answer.json())["id"]
             made.jobs.append(job)
             return job
 
     async def cancel(session: aiohttp.ClientSession, job: str) -> None:
         async with session.delete(f"{base}/{job}") as answer:
-            assert answer.status == 200, await answer.text()
+            assert answer.status in (200, 503), await answer.text()
 
     async def race(session: aiohttp.ClientSession, mine: list[str]) -> None:
         for url in mine:
-            first = await post(session, url)
-            await asyncio.gather(cancel(session, first), post(session, url))
+            if first := await post(session, url):
+                await asyncio.gather(cancel(session, first), post(session, url))
 
     async with aiohttp.ClientSession() as session:
         await asyncio.gather(*(race(session, urls[n::5]) for n in range(5)))

@@ -7,7 +7,7 @@ import pytest
 
 from chaos.hard_day import FEW_SLOTS, HOSTS, hard_day, most_of_a_host, repeated, too_many
 from chaos.reckoning import too_soon
-from chaos.world import World, world
+from chaos.world import World, said, world
 from curtsy.demo.process import PracticeProcess
 from support.engine import until
 from support.processes import Fleet
@@ -78,9 +78,10 @@ async def test_who_takes_over_from_the_dead_assumes_the_worst_or_goes_beyond_the
             await made.submit(made.pages(HOSTS, 40, plain=True))
             await made.execute(f"UPDATE sources SET policy = '{json.dumps(policy)}'")
             first = fleet.worker(database_url=proxy.url)
+            await said(first, "worker_started")
             await until(lambda: seen(made, HOSTS * AN_HOURS_WORTH // 2), 60, first.tail)
             first.kill()
-            fleet.worker(without=without)
+            await said(fleet.worker(without=without), "worker_started")
             in_ten_minutes = made.clock.now() + 600_000
             await made.reaches("SELECT count(*) FROM sources WHERE owner IS NULL "
                                f"AND next_fetch_at > {in_ten_minutes}", HOSTS, 40)  # fmt: skip

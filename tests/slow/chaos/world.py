@@ -22,7 +22,7 @@ from curtsy.store import Connection, Store
 from support.departures import Departures, port_of
 from support.engine import LOOPBACK, until
 from support.patience import PATIENCE
-from support.processes import Fleet
+from support.processes import Fleet, Process
 
 LONG = 3_600_000
 _numbers = itertools.count(1)
@@ -184,6 +184,17 @@ class World:
         return await self.store.read(
             lambda c: reckon(c, entries, jobs, delay=delay, departures=left)
         )
+
+
+async def said(process: Process, event: str) -> None:
+    """Where the database did not answer in time as it started, it is started again."""
+
+    async def fact() -> bool:
+        if process.status is not None and "The database does not answer" in process.tail():
+            process.start()
+        return bool(process.said(event))
+
+    await until(fact, 30, process.tail)
 
 
 def _what_waits(connection: Connection) -> str:

@@ -14,7 +14,7 @@ from races.schedule_race import ScheduleRace
 from support import removed
 from support.holding import Repeats
 
-SEEDS = range(15)
+SEEDS = range(10)
 SEEDS_TO_FIND = 60
 OUTCOMES = text("SELECT trigger, outcome, count(*) FROM firings GROUP BY trigger, outcome")
 NO_KEY = text("ALTER TABLE firings DROP CONSTRAINT firings_pkey")
