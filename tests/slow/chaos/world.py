@@ -192,7 +192,7 @@ async def said(process: Process, event: str) -> None:
     async def fact() -> bool:
         if process.status is not None and "The database does not answer" in process.tail():
             process.start()
-        return bool(process.said(event))
+        return bool(process.logged(event))
 
     await until(fact, 30, process.tail)
 
