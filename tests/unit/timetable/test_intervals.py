@@ -130,7 +130,7 @@ def test_asking_a_rule_the_wrong_question_is_a_mistake_of_the_program() -> None:
         lambda: slots(after_end, after=NOON, until=NOON + DAY, seed=""),
         lambda: slot_after_end(Every(30), NOON, seed=""),
     ):
-        with pytest.raises(ValueError, match="ask slot_after") as caught:
+        with pytest.raises(ValueError, match="use slot_after") as caught:
             ask()
         assert not isinstance(caught.value, BadRule)
 
