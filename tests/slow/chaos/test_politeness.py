@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from chaos.conftest import PATIENT_LEASE
 from chaos.hard_day import FEW_SLOTS, HOSTS, hard_day, most_of_a_host, repeated, too_many
 from chaos.reckoning import too_soon
 from chaos.world import World, said, world
@@ -42,7 +43,9 @@ async def test_one_killed_one_paused_one_added_and_no_two_starts_too_close(
 async def test_the_same_is_noticed_where_the_paused_one_goes_on_as_if_nothing_had_happened(
     postgres_url: str, practice: PracticeProcess, folder: Path
 ) -> None:
-    with Fleet(folder, postgres_url, min_delay_seconds=0.25, **FEW_SLOTS) as fleet:
+    """One that does not hear of its death must not die before its time."""
+    slow_to_die = FEW_SLOTS | {"lease_seconds": 2 * PATIENT_LEASE}
+    with Fleet(folder, postgres_url, min_delay_seconds=0.25, **slow_to_die) as fleet:
         async with world(postgres_url, fleet, practice) as made:
             urls = made.pages(HOSTS, 200, plain=True)
             await hard_day(made, urls, without="trust,hearing")
