@@ -149,7 +149,7 @@ class World:
 
         await until(fact, seconds, lambda: f"not {len(alive)} workers: {self.tails()}")
 
-    async def hosts_asked_too_soon(self) -> None:
+    async def hosts_asked_too_soon(self, seconds: float = PATIENCE) -> None:
         """Some are, sooner or later, or it is a failure."""
         found: list[str] = []
 
@@ -157,7 +157,10 @@ class World:
             found[:] = too_soon(self.entries(), self.fleet.delay, self.departures)
             return bool(found)
 
-        await until(noticed, PATIENCE, self.tails)
+        ends = time.monotonic() + seconds
+        while not await noticed():
+            assert time.monotonic() < ends, self.tails()
+            await asyncio.sleep(0.05)
         print(f"{len(found)} hosts asked too soon, as {found[:1]}")
 
     def entries(self) -> list[Entry]:
