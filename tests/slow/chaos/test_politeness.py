@@ -99,13 +99,8 @@ async def test_who_takes_over_from_the_dead_assumes_the_worst_or_goes_beyond_the
         async with Proxy(postgres_url) as proxy, world(postgres_url, fleet, practice) as made:
             proxy.hold(TELL)
             await made.submit(made.pages(HOSTS, 40, plain=True))
-<<<<<<< HEAD
             await made.execute(f"UPDATE sources SET policy = '{json.dumps(policy)}'")
-            first = fleet.worker(database_url=proxy.url)
-=======
-            await made.tell(f"UPDATE sources SET policy = '{json.dumps(policy)}'")
             first = fleet.worker(database_url=proxy.url, db_pool_size=ENOUGH)
->>>>>>> tiers
             await said(first, "worker_started")
             await until(lambda: seen(made, HOSTS * AN_HOURS_WORTH // 2), 60, first.tail)
             first.kill()
