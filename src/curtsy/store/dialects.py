@@ -78,7 +78,7 @@ class Sqlite:
         """
         number = len(rows)
         if not 0 < number <= Sqlite.MOST_VALUES:
-            return _json_table(tuple(columns)), [orjson.dumps(rows).decode()]
+            return _json_table(tuple(columns)), [orjson.dumps(rows, default=list).decode()]
         size = 1 << (number - 1).bit_length()
         values = [*chain.from_iterable(rows), *[None] * (len(columns) * (size - number))]
         return _values_table(tuple(columns), size), values
