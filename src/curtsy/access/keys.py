@@ -178,7 +178,7 @@ def _check(new: NewKey, now: int) -> None:
     problems: list[str] = []
     if not _USER.fullmatch(new.user_id):
         problems.append(
-            f"{new.user_id[:100]!r} is no valid user name: use up to 100 of A-Z a-z 0-9 _.@+-"
+            f"{new.user_id[:100]!r} is not a valid user name: use up to 100 of A-Z a-z 0-9 _.@+-"
         )
     if new.name is not None and len(new.name) > LONGEST_NAME:
         problems.append(f"The name is longer than {LONGEST_NAME} characters")

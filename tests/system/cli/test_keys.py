@@ -62,7 +62,7 @@ def test_a_key_is_rotated_and_revoked(curtsy: Curtsy) -> None:
 @pytest.mark.parametrize("arguments", [("--role", "king"), ("--open-jobs", "0"), ("--days", "0")])
 def test_a_key_that_makes_no_sense_is_refused(curtsy: Curtsy, arguments: tuple[str, ...]) -> None:
     assert curtsy("keys", "add", "--user", "ann", *arguments).exit_code == 2
-    assert "no user's name" in curtsy("keys", "add", "--user", "a b").sentence()
+    assert "not a valid user name" in curtsy("keys", "add", "--user", "a b").sentence()
 
 
 def test_a_list_makes_no_database(curtsy: Curtsy) -> None:

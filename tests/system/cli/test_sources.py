@@ -90,7 +90,7 @@ def test_it_is_paused_resumed_and_removed(curtsy: Curtsy, news: Any) -> None:
     assert "news is removed" in curtsy("sources", "remove", "news").out
     assert "no described source 'news'" in curtsy("sources", "remove", "news").sentence()
     assert "news" not in curtsy("sources", "list").out, "nothing of it is left"
-    assert "say which hosts" in curtsy("sources", "set", "news", "--min-delay", "9").sentence()
+    assert "list its hosts" in curtsy("sources", "set", "news", "--min-delay", "9").sentence()
 
 
 def test_a_file_is_applied_and_nothing_else_is_touched(curtsy: Curtsy, news: Any) -> None:
