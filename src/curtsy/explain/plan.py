@@ -151,7 +151,8 @@ class _Span:
 
     def move_up(self) -> int:
         """The number of joined visits that now wait behind the job's last page: they move up."""
-        return sum(waits > max(self.at) for waits in self.joined)
+        last = max(self.at)
+        return sum(waits > last for waits in self.joined)
 
 
 def read_plan_facts(

@@ -14,6 +14,7 @@ from curtsy.api.schemas.crawl import CrawlCreated, CrawlScheduled, created, sche
 from curtsy.api.schemas.idempotency import Key
 from curtsy.api.schemas.plan import PlannedJob, planned
 from curtsy.errors import BadRequest
+from curtsy.offload import offload_many
 from curtsy.requests.crawl import CrawlRequest, job_request, schedule_spec
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
@@ -38,12 +39,15 @@ async def submit_crawl(
     if (refusal := _checked(body)) is not None:
         return refusal
     fresh, now = body.ignore_cache or ignore_cache, backend.clock.now()
-    request = job_request(body, key=idempotency_key, caller=caller, fresh=fresh, now=now,
-                          cache_ttl=backend.settings.crawl_cache_ttl)  # fmt: skip
+    pages = len(body.start_urls)
+    request = await offload_many(
+        pages, job_request, body, key=idempotency_key, caller=caller, fresh=fresh, now=now,
+        cache_ttl=backend.settings.crawl_cache_ttl,
+    )  # fmt: skip
     if body.dry_run:
         return planned(await backend.plan(request), request.finish_by)
     if _is_scheduled(body):
-        spec = schedule_spec(body, caller, fresh=fresh, now=now)
+        spec = await offload_many(pages, schedule_spec, body, caller, fresh=fresh, now=now)
         return scheduled(await backend.schedules.create(request, spec))
     return created(await backend.submit(request))
 
