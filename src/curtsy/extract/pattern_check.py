@@ -19,11 +19,11 @@ import orjson
 from curtsy.errors import OverLimit
 from curtsy.extract.confinement import confine, die_with_parent, without_secrets
 from curtsy.offload import offload
-from curtsy.scrapers.recipe import BadPattern, BadRecipe, compile_pattern, patterns_of
+from curtsy.scrapers.recipe import BadPattern, BadRecipe, compile_pattern, parse_recipe, patterns_of
 
 COMPILE_SECONDS = 1.0
 """Processor time for all patterns of a recipe."""
-WITHIN_SECONDS = 20.0
+WITHIN_SECONDS = 60.0
 """For the process to start and end, on a busy machine."""
 MEMORY_BYTES = 256 * 2**20
 MOST_REMEMBERED = 4_096
@@ -35,8 +35,9 @@ _lock = Lock()
 
 
 async def check_patterns(params: Mapping[str, Any]) -> None:
-    """Raises `BadRecipe` for each pattern in the recipe of these parameters that cannot be used."""
+    """Raises `BadRecipe` if the recipe of these parameters, or a pattern of it, cannot be used."""
     if patterns := patterns_of(params):
+        parse_recipe(params["recipe"])
         raise_problems(patterns, await offload(problems_of, patterns.values()))
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from curtsy.batcher import Batcher, isolate
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway
-from curtsy.extract.pattern_check import check_patterns
 from curtsy.frontier.admit import Wanted
 from curtsy.jobs.admission import Answers, Submission, admit_jobs
 from curtsy.jobs.backlog import Backlog
@@ -41,9 +40,7 @@ class Submitter:
     async def check(self, request: JobRequest, guarded: list[str] | None = None) -> list[Wanted]:
         """Returns the pages of the request; raises with every problem found."""
         pages = len(request.pages)
-        wanted = await offload_many(pages, check, request, self.limits, guarded=guarded)
-        await check_patterns(request.scraper_params)
-        return wanted
+        return await offload_many(pages, check, request, self.limits, guarded=guarded)
 
     async def submit(self, request: JobRequest) -> Submitted:
         wanted = await self.check(request)

@@ -14,6 +14,7 @@ import pytest
 
 from api.front import Front, front
 from curtsy.api.middleware import json_route
+from curtsy.api.routes import crawl as crawl_route
 from curtsy.clock import Clock
 from curtsy.jobs import submitter
 from curtsy.scrapers.recipe import compile_pattern, patterns_of
@@ -190,7 +191,7 @@ async def test_patterns_compiled_on_the_loop_hold_it(
             compile_pattern(pattern)
 
     re.purge()
-    monkeypatch.setattr(submitter, "check_patterns", compile_all)
+    monkeypatch.setattr(crawl_route, "check_patterns", compile_all)
     assert await unguarded.longest_turn(HOSTILE["patterns"]) > MOST_SECONDS
 
 

@@ -14,6 +14,7 @@ from curtsy.api.schemas.crawl import CrawlCreated, CrawlScheduled, created, sche
 from curtsy.api.schemas.idempotency import Key
 from curtsy.api.schemas.plan import PlannedJob, planned
 from curtsy.errors import BadRequest
+from curtsy.extract.pattern_check import check_patterns
 from curtsy.offload import offload_many
 from curtsy.requests.crawl import CrawlRequest, job_request, schedule_spec
 
@@ -38,6 +39,7 @@ async def submit_crawl(
     has none; 409 if the job has another one."""
     if (refusal := _checked(body)) is not None:
         return refusal
+    await check_patterns(body.params.scraper_params())
     fresh, now = body.ignore_cache or ignore_cache, backend.clock.now()
     pages = len(body.start_urls)
     request = await offload_many(
