@@ -2,6 +2,7 @@
 measured in processor time of the loop's own thread, so that a busy machine does not matter."""
 
 import asyncio
+import gc
 import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -131,6 +132,8 @@ async def serving(url: str) -> AsyncIterator[Served]:
         store = await stack.enter_async_context(Store(url))
         return stack, await stack.enter_async_context(front(store, engine(store, Clock())))
 
+    gc.collect()
+    gc.freeze()  # as every process does at its start, so that the tests' own objects do not count
     with LoopThread() as loop:
         stack, opened = await loop.run(start())
         async with aiohttp.ClientSession() as client:
@@ -138,6 +141,7 @@ async def serving(url: str) -> AsyncIterator[Served]:
             await served.send(post("/crawl", crawl("raw"), 200))  # fills caches
             yield served
         await loop.run(stack.aclose())
+    gc.unfreeze()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ A large body is joined, parsed and validated in a thread, so that it does not ho
 """
 
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import ExitStack
 from json import JSONDecodeError
 from typing import Any
 
@@ -14,7 +15,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope
 
-from curtsy.offload import offload
+from curtsy.errors import CurtsyError
+from curtsy.offload import collector_paused, offload, release
 
 MOST_FIELDS, MOST_ITEMS = 100, 200_000
 """Per object and per list. A response lists every mistake, so this bounds its size too."""
@@ -31,6 +33,10 @@ class _StrictRequest(Request):
         self._model = model
         self.errors: list[Any] = []
         """What is wrong with a large body."""
+        self.paused = ExitStack()
+        """The pause of the garbage collector that a large body needs."""
+        self.large: list[object] = []
+        """Objects to be freed in a thread: a reference here outlives those of the route."""
 
     async def body(self) -> bytes:
         if not hasattr(self, "_body"):
@@ -43,7 +49,9 @@ class _StrictRequest(Request):
         body = await self.body()
         if len(body) <= LARGE_BODY_BYTES or self._model is None:
             return _parsed(body)
+        self.paused.enter_context(collector_paused())
         value, self.errors = await offload(_validated, body, self._model)
+        self.large += (value, body)
         return _INVALID if self.errors else value
 
 
@@ -53,12 +61,20 @@ class JsonRoute(APIRoute):
 
         async def strict(request: Request) -> Response:
             read = _StrictRequest(request.scope, request.receive, self.body_field)
-            try:
-                return await handle(read)
-            except RequestValidationError:
-                if read.errors:
-                    raise RequestValidationError(read.errors) from None
-                raise
+            with read.paused:
+                try:
+                    return await handle(read)
+                except RequestValidationError:
+                    if read.errors:
+                        raise RequestValidationError(read.errors) from None
+                    raise
+                except CurtsyError as error:
+                    if read.large:
+                        raise error.with_traceback(None) from None  # its frames hold the body
+                    raise
+                finally:
+                    if read.large:
+                        release(read.large)
 
         return strict
 
