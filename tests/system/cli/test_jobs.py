@@ -142,6 +142,17 @@ def test_who_submits_where_nobody_fetches_is_told(quick: Curtsy, tmp_path: Path)
         assert complaints(quick("submit", "http://a.example/2").err) == []
 
 
+def test_a_plan_without_a_worker_says_what_its_prediction_needs(
+    quick: Curtsy, tmp_path: Path
+) -> None:
+    out = quick("plan", "http://a.example/1").out
+    assert "No worker is running, so nothing is fetched." in out
+    assert ", if a worker is started now and nothing else is submitted." in out
+    with running(tmp_path, "up") as service:
+        out = quick("plan", "http://a.example/1", "--url", service.url).out
+        assert ", if nothing else is submitted." in out
+
+
 def test_results_of_a_job_that_goes_on_say_so(quick: Curtsy) -> None:
     job = quick("submit", "http://a.example/", "--json").json["job_id"]
     assert complaints(quick("results", job).err) == ["0 of 1 page so far; the job goes on."]
