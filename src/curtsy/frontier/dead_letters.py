@@ -1,8 +1,9 @@
 """Writes the table `dead_letters`: visits given up, until they are retried or resolved."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from curtsy.frontier.batch import Result
+from curtsy.frontier.flush_rows import LockedPage
 from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Failed
 from curtsy.store import Connection, Statement
@@ -33,12 +34,14 @@ _RESOLVE = Statement(
 )
 
 
-def insert_dead_letters(connection: Connection, results: Sequence[Result], *, now: int) -> None:
+def insert_dead_letters(
+    connection: Connection, results: Sequence[Result], pages: Mapping[int, LockedPage], *, now: int
+) -> None:
     """Inserts a dead letter for each visit that was given up."""
     rows = [
         (r.visit.page_id, r.visit.turn, r.visit.source_id, r.outcome.kind,
          RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback,
-         r.visit.attempt + (not r.no_request))
+         pages[r.visit.page_id].failed_before(r) + r.requested)
         for r in results
         if r.again_at is None and isinstance(r.outcome, Failed)
     ]  # fmt: skip

@@ -30,7 +30,8 @@ class Letter(BaseModel):
     family: Family
     error: str
     attempts: int
-    """How often the page was tried before it became a dead letter."""
+    """How often the page was requested before it was given up, robots.txt not counted. 0: its host
+    was given up first."""
     retries: int
     """How often the dead letter was retried since."""
     state: State
