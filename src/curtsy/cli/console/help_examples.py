@@ -54,7 +54,10 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "curtsy cancel job_0d45a0376e21": "fetch no more of its pages",
         "curtsy cancel job_0d45a0376e21 --purge": "also delete the job and its data",
     },
-    "curtsy retry": {"curtsy retry job_0d45a0376e21": "fetch its failed pages again"},
+    "curtsy retry": {
+        "curtsy retry job_0d45a0376e21": "fetch its failed pages again",
+        "curtsy retry job_0d45a0376e21 --wait": "show progress until they have ended",
+    },
     "curtsy pause": {"curtsy pause job_0d45a0376e21": "start no page until `curtsy resume`"},
     "curtsy resume": {"curtsy resume job_0d45a0376e21": "continue where it was paused"},
     "curtsy jobs": {
