@@ -10,6 +10,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "curtsy scrape https://example.com/": "print an article",
         "curtsy scrape -f urls.txt --out articles.jsonl": "write many, one JSON line each",
         "grep -o 'https://[^ ]*' notes.txt | curtsy scrape -f -": "URLs from another program",
+        "curtsy scrape -f urls.txt --give-up 5m": "wait longer for hosts that do not answer",
     },
     "curtsy try": {
         "curtsy try https://example.com/ --scrapers my_site.py": "run your own scraper on a page",

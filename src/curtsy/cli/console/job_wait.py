@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
 
 from curtsy.cli.console.output import note
 from curtsy.cli.console.progress import progress
+from curtsy.cli.console.stall import Stall
 from curtsy.cli.console.text import counted, one_line
 from curtsy.client import ApiConnection, AsyncJob, Status
 
@@ -14,17 +17,34 @@ PAGE, PAGES_READ = 200, 10
 """Results per request, and requests for results, in which the first failures are looked for."""
 
 
-async def wait_with_progress(job: AsyncJob, total: int, *, quiet: bool = False) -> Status:
-    """Returns the job's status once it has ended."""
+@dataclass(frozen=True, slots=True)
+class Waited:
+    status: Status
+    gave_up: str | None = None
+    """What the job waits for, if nothing can come of it; None: the job has ended."""
+
+
+async def wait_with_progress(
+    job: AsyncJob, total: int, *, quiet: bool = False, give_up: float | None = None
+) -> Waited:
+    """Waits until the job has ended, and shows what it waits for. With `give_up` also until no page
+    has ended for so many seconds and no host of those that are left answers."""
+    stall = Stall(job, quiet=quiet, give_up=give_up)
     with progress(total, quiet=quiet) as update:
-        return await job.wait(progress=lambda now: update(now.completed, now.failed, now.total))
+        async with aclosing(job.poll()) as statuses:
+            async for now in statuses:
+                await stall.look(now)
+                update(now.completed, now.failed, now.total, stall.sentence)
+                if stall.is_hopeless:
+                    return Waited(now, stall.sentence)
+    return Waited(now)
 
 
 async def watch_job(api: ApiConnection, job_id: str, total: int) -> Status:
     """Waits for a job; Ctrl-C ends the wait, not the job."""
     await warn_without_worker(api)
     try:
-        return await wait_with_progress(AsyncJob(api, job_id), total)
+        return (await wait_with_progress(AsyncJob(api, job_id), total)).status
     except asyncio.CancelledError:
         note(f"The job goes on; `curtsy status {job_id} --wait` shows its progress again.")
         raise
