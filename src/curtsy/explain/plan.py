@@ -102,6 +102,8 @@ class Plan:
     """Blockers that a person would have to remove first."""
     finish_at: int | None
     """The expected end if workers are running; None: a source is paused, so nobody can tell."""
+    has_worker: bool
+    """False: no worker accepts work, so the times count from the start of one."""
     advice: Advice | None
 
 
@@ -197,6 +199,7 @@ def build_plan(
         sources=sources,
         blockers=[*pauses, *(facts.workers.manual_blockers() if sources else ())],
         finish_at=finish_at if not pauses else None,
+        has_worker=facts.workers.accept_work,
         advice=advise(_late(sources[0], finish_by or 0, now)) if late else None,
     )
 
