@@ -79,6 +79,7 @@ def flush(
         lost_sources=frozenset(batch.reports) - owned,
         recorded=len(counted),
         dropped=len(batch.results) - len(counted),
+        run_events=changes.run_events,
     )
 
 

@@ -9,16 +9,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from curtsy.events.run_log import RunEvent
 from curtsy.events.stored_events import EventRow, JobProgress, event_row, insert_events
 from curtsy.events.webhooks import insert_deliveries
 from curtsy.model.job_states import JobState, final_state
 from curtsy.store import Connection, Statement
 
+RUN_EVENTS = {
+    "job_started": "run_started", "page_failed": "run_page_failed",
+    "page_retried": "run_page_retried",
+}  # fmt: skip
 COUNTED_STATES = (JobState.QUEUED, JobState.RUNNING)
 
 _LOCK = Statement(
     """
-    SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round, webhook_url
+    SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round, webhook_url,
+           public_id, (SELECT name FROM sites WHERE sites.id = jobs.site_id) AS site
     FROM jobs
     WHERE id IN (SELECT id FROM {wanted}) ORDER BY id {lock}
     """,
@@ -95,6 +101,8 @@ class Changes(defaultdict[int, Change]):
 
     def __init__(self) -> None:
         super().__init__(Change)
+        self.run_events: list[RunEvent] = []
+        """Steps of runs to be logged after the commit; `count` adds them."""
 
 
 class _Job(NamedTuple):
@@ -104,6 +112,9 @@ class _Job(NamedTuple):
     last_event: int
     round: int
     webhook_url: str | None
+    public_id: str
+    site: str | None
+    """The name of the site, for a run of a site."""
 
 
 def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
@@ -122,6 +133,8 @@ def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
             if job.webhook_url:
                 deliveries.append((job.id, after.round, job.webhook_url))
         events += _event_rows(job, after, change.events)
+        if job.site is not None:
+            changes.run_events += _run_events(job, job.site, after, change.events)
         progress = after.progress
         changed.append((
             job.id, progress.state, progress.done, progress.failed, progress.cancelled,
@@ -153,7 +166,8 @@ class _After:
 def _locked(connection: Connection, job_ids: Iterable[int]) -> list[_Job]:
     return [
         _Job(row.id, JobProgress(row.state, row.done, row.failed, row.cancelled, row.total),
-             row.links_waiting, row.last_event, row.round, row.webhook_url)
+             row.links_waiting, row.last_event, row.round, row.webhook_url, row.public_id,
+             row.site)
         for row in _LOCK(connection, wanted=[(job_id,) for job_id in job_ids])
     ]  # fmt: skip
 
@@ -201,6 +215,16 @@ def _event_rows(job: _Job, after: _After, events: Iterable[Event]) -> Iterator[E
         state = _state_after(event, state, after.progress.state)
         progress = JobProgress(state, done, failed, cancelled, total)
         yield event_row(job.id, n, event.name, event.data, progress, event.page_id)
+
+
+def _run_events(job: _Job, site: str, after: _After, events: Iterable[Event]) -> Iterator[RunEvent]:
+    """The steps of a run that its log shows. Its end is logged with its records (`sites`)."""
+    for event in events:
+        name = RUN_EVENTS.get(event.name)
+        if name is not None:
+            data = event.data
+            yield RunEvent(name, site, job.public_id, after.progress.state, data.get("url"),
+                           data.get("kind"), data.get("error"), data.get("again_at"))  # fmt: skip
 
 
 def _state_after(event: Event, before: str, last: str) -> str:

@@ -1,10 +1,19 @@
 """The request body of the crawl door, and the job request or schedule spec that it becomes."""
 
+import difflib
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import orjson
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, FailFast, Field
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    Field,
+    model_validator,
+)
 
 from curtsy.clock import SECOND
 from curtsy.errors import BadRequest
@@ -31,9 +40,9 @@ Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class CrawlParams(BaseModel):
-    """Parameters of the built-in spiders."""
+    """Options of a crawl. Other names are arguments of a custom spider."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True)
 
     scope: Reach = "host"
     """Follow links within the `page` (none), the `prefix`, `host` or `domain` of a start URL."""
@@ -53,10 +62,23 @@ class CrawlParams(BaseModel):
     args: Annotated[dict[str, Any], AfterValidator(checked_params)] = Field(
         default_factory=dict, max_length=100
     )
-    """For a custom spider: passed to it as its page's `params`."""
+    """For a custom spider: passed to it as its page's `params`, like names that are no option."""
+
+    @model_validator(mode="after")
+    def _check_arguments(self) -> Self:
+        arguments, options = self.model_extra or {}, list(type(self).model_fields)
+        for name in arguments:
+            if near := difflib.get_close_matches(name, options, 1, cutoff=0.8):
+                raise ValueError(f"{name[:100]!r} is no option: did you mean {near[0]!r}? If it is "
+                                 "an argument of the spider, put it in args")  # fmt: skip
+        for name in {*arguments, *(["recipe"] if self.recipe is not None else [])} & {*self.args}:
+            raise ValueError(f"{name[:100]!r} stands both in params and in params.args")
+        checked_params(arguments)
+        return self
 
     def scraper_params(self) -> dict[str, Any]:
-        return self.args | ({"recipe": self.recipe} if self.recipe is not None else {})
+        recipe = {"recipe": self.recipe} if self.recipe is not None else {}
+        return (self.model_extra or {}) | self.args | recipe
 
 
 class CrawlRequest(BaseModel):

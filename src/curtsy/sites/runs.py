@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import uuid
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -11,15 +10,12 @@ import orjson
 from curtsy.errors import BadRequest, NotFound
 from curtsy.frontier.crawls import Crawl
 from curtsy.jobs import JobOrigin, JobRequest, PageRequest
-from curtsy.logs import logger
 from curtsy.model.options import Way
 from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical
 from curtsy.sites.site import Site
 from curtsy.sites.spec import OPTIONAL_FIELDS, fields_of, fill
 from curtsy.store import Connection, Statement
-
-log = logger("schedule")
 
 DOOR = "runs"
 RESULTS_WANTED = 15
@@ -132,15 +128,6 @@ def _require_complete(site: Site, search: Mapping[str, Any]) -> None:
         raise BadRequest([f"The site {site.name} needs {' and '.join(missing)}."])
 
 
-def task_id(run_id: str) -> str:
-    """A second id of the run, derived from the first: the runs door returns both."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, run_id))
-
-
 def _hash(name: str, search: Mapping[str, Any]) -> str:
     packed = orjson.dumps([name, dict(search)], option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(packed, digest_size=12).hexdigest()
-
-
-def log_run(event: str, site: str, run: str, status: str) -> None:
-    log.info(event, site_name=site, run_id=run, task_id=task_id(run), status=status)

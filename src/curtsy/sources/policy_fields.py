@@ -73,8 +73,12 @@ TimeOfDay = Annotated[
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
 
 
+SLOWDOWN_OF_PAIR = 2.0
+
+
 class RespectfulHours(BaseModel):
-    """Hours of the day with fewer requests (`slowdown`) or none (`closed`)."""
+    """Hours of the day with fewer requests (`slowdown`) or none (`closed`). A pair of hours,
+    `[9, 17]`, is short for those hours in UTC with a slowdown of 2."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -85,6 +89,13 @@ class RespectfulHours(BaseModel):
     slowdown: float | None = Field(None, gt=1, le=1_000)
     """The factor by which delays grow and the hourly limit shrinks."""
     closed: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_pair(cls, given: Any) -> Any:
+        if isinstance(given, list | tuple) and len(given) == 2:
+            return {"start": given[0], "end": given[1], "slowdown": SLOWDOWN_OF_PAIR}
+        return given
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -205,6 +205,15 @@ async def test_it_is_shown_as_it_stands(door: Front) -> None:
     assert (found["resting"]["until"], found["next_start_at"]) == (None, None), "a probe is next"
 
 
+async def test_a_pair_of_hours_is_short_for_slow_hours(plain_door: Front) -> None:
+    found = (await put(plain_door, "news", **NEWS, respectful_hours=[9, 17])).json
+    assert found["said"]["respectful_hours"] == {
+        "start": "09:00", "end": "17:00", "timezone": "UTC", "slowdown": 2.0, "closed": False,
+    }  # fmt: skip
+    for wrong in ([9], [9, 17, 18], [9, 9], ["a", 17], [9, 25]):
+        assert (await put(plain_door, "news", **NEWS, respectful_hours=wrong)).status == 422
+
+
 async def test_closed_hours_say_when_they_end(plain_door: Front) -> None:
     hours = {"start": 0, "end": "23:59", "timezone": "UTC", "closed": True}
     found = (await put(plain_door, "news", **NEWS, respectful_hours=hours)).json

@@ -5,11 +5,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from curtsy.clock import rfc3339
+from curtsy.events.run_log import task_id
 from curtsy.jobs.job import Job as StoredJob
 from curtsy.model.job_states import JobState
 from curtsy.model.status_words import word
 from curtsy.requests import examples
-from curtsy.sites.runs import task_id
 
 
 class AnyJob(BaseModel):
