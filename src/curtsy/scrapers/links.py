@@ -5,21 +5,19 @@ from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser
 
-from curtsy.model.outcome import Reply
+from curtsy.model.outcome import Failed, Reply
 from curtsy.model.urls import MAX_URL_LENGTH, BadUrl, canonical
-from curtsy.scrapers.charset import text_of
+from curtsy.scrapers.content_verdicts import page_text
 
 MOST_LINKS = 1_000
 MOST_LOOKED_AT = 20_000
-PAGES = ("text/html", "application/xhtml+xml", "")
 
 
 def links(reply: Reply) -> tuple[str, ...]:
-    content_type = reply.headers.get("content-type", "")
-    if content_type.partition(";")[0].strip().lower() not in PAGES:
+    page = page_text(reply)
+    if isinstance(page, Failed):
         return ()
-    text, _charset = text_of(reply.body, content_type)
-    tree = LexborHTMLParser(text)
+    tree = LexborHTMLParser(page.text)
     found: dict[str, None] = {}
     base = base_of(tree, reply.url)
     for node in islice(tree.css("a[href], area[href]"), MOST_LOOKED_AT):

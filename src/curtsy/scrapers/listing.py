@@ -9,9 +9,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
-from curtsy.scrapers.charset import text_of
+from curtsy.scrapers.content_verdicts import page_text
 from curtsy.scrapers.field_values import Values, distinct_nodes, each_once
-from curtsy.scrapers.links import PAGES, absolute, base_of
+from curtsy.scrapers.links import absolute, base_of
 from curtsy.scrapers.recipe import BadRecipe, Recipe, parse_recipe
 from curtsy.scrapers.record_keys import NOTHING, distinct, key_of, pack_listing
 
@@ -32,12 +32,10 @@ def listing(reply: Reply, params: Mapping[str, Any]) -> Record | Failed:
 
 
 def scrape_listing(reply: Reply, recipe: Recipe) -> Record | Failed:
-    content_type = reply.headers.get("content-type", "")
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind not in PAGES:
-        return Failed(Kind.NOT_SUPPORTED, f"The page is {kind[:100]}, not HTML.", reply.status)
-    text, _charset = text_of(reply.body, content_type)
-    return _Page(LexborHTMLParser(text.replace("\0", "")), reply, recipe).read()
+    page = page_text(reply)
+    if isinstance(page, Failed):
+        return page
+    return _Page(LexborHTMLParser(page.text), reply, recipe).read()
 
 
 class _Elements(NamedTuple):

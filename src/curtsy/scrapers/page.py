@@ -55,8 +55,11 @@ class Page:
 
     def json(self) -> Any:
         """Returns the body parsed as JSON; raises `Broken` when it is not JSON."""
+        from curtsy.scrapers.charset import charset_in_header, text_of
+
+        label = charset_in_header(self.headers.get("content-type"))
         try:
-            return orjson.loads(self.body)
+            return orjson.loads(text_of(self.body, "application/json", label)[0])
         except orjson.JSONDecodeError as error:
             raise Broken(f"The page is not JSON: {error}.") from None
 
