@@ -9,9 +9,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
-from curtsy.scrapers.content_verdicts import page_text
+from curtsy.scrapers.content_verdicts import PageText, page_text
 from curtsy.scrapers.field_values import Values, distinct_nodes, each_once
-from curtsy.scrapers.links import absolute, base_of
+from curtsy.scrapers.links import base_of
 from curtsy.scrapers.recipe import BadRecipe, Recipe, parse_recipe
 from curtsy.scrapers.record_keys import NOTHING, distinct, key_of, pack_listing
 
@@ -35,7 +35,7 @@ def scrape_listing(reply: Reply, recipe: Recipe) -> Record | Failed:
     page = page_text(reply)
     if isinstance(page, Failed):
         return page
-    return _Page(LexborHTMLParser(page.text), reply, recipe).read()
+    return _Page(page, reply, recipe).read()
 
 
 class _Elements(NamedTuple):
@@ -44,9 +44,9 @@ class _Elements(NamedTuple):
 
 
 class _Page:
-    def __init__(self, tree: LexborHTMLParser, reply: Reply, recipe: Recipe) -> None:
-        self._tree, self._recipe, self._reply = tree, recipe, reply
-        self._base = base_of(tree, reply.url)
+    def __init__(self, page: PageText, reply: Reply, recipe: Recipe) -> None:
+        self._tree, self._recipe, self._reply = LexborHTMLParser(page.text), recipe, reply
+        self._base = base_of(self._tree, reply.url, page.charset)
         self._lines: Lines = []
 
     def read(self) -> Record | Failed:
@@ -144,8 +144,8 @@ class _Page:
             node = node.css_first("a[href]")
         if node is None:
             return None
-        url = absolute(self._base, node.attributes.get("href"))
-        return url if url != absolute(self._base, self._reply.url) else None
+        url = self._base.absolute(node.attributes.get("href"))
+        return url if url != self._base.absolute(self._reply.url) else None
 
     def _has(self, selector: str | None) -> bool:
         return selector is not None and self._tree.css_first(selector) is not None
