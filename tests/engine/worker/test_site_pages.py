@@ -5,10 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from curtsy.extract import ExtractLimits
 from curtsy.extract.inspection import inspect_scrapers
+from curtsy.frontier.crawls import Crawl
+from curtsy.jobs import JobRequest, PageRequest
+from curtsy.model.scope import scope_around
+from curtsy.model.urls import canonical
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers import NAMES
 from curtsy.scrapers.registry import OwnScrapers
@@ -35,6 +40,14 @@ def chosen(page):
 @scraper
 def onward(page):
     return Found(records=[{"url": page.url}], next="/b" if page.url.endswith("/") else None)
+
+@scraper
+def ended(page):
+    return Found(records=[{"url": page.url}], next=None)
+
+@scraper
+def none(page):
+    return Found(records=[{"url": page.url}], links=[])
 """
 
 
@@ -71,6 +84,34 @@ async def test_a_site_follows_what_its_scraper_chose_and_nothing_else(
 ) -> None:
     ended, found = await scraped(curtsy, ["/", "/a", "/b"], own, scraper=scraper)
     assert (ended.state, found) == ("succeeded", asked)
+
+
+@pytest.mark.parametrize(
+    ("scraper", "asked"),
+    [
+        ("listed", ["/", "/a", "/b"]),
+        ("chosen", ["/", "/a"]),
+        ("onward", ["/", "/b"]),
+        ("ended", ["/"]),
+        ("none", ["/"]),
+        ("listing", ["/"]),
+    ],
+)
+async def test_a_crawl_follows_all_links_only_where_its_scraper_says_nothing(
+    curtsy: Engine, own: OwnScrapers, scraper: str, asked: list[str]
+) -> None:
+    extract = ExtractLimits(processes=1, seconds=20)
+    params = {"recipe": RECIPE} if scraper == "listing" else {}
+    async with PageServer(dict.fromkeys(("/", "/a", "/b"), PAGE)) as server:
+        start = canonical(server.url("/"))
+        scope = scope_around([start], "host").to_json()
+        terms = {"scope": scope, "max_age": 0, "headers": [], "params": params}
+        crawl = Crawl(depth=3, max_pages=50, priority=5, scope=orjson.dumps(terms).decode())
+        request = JobRequest(door="crawl", pages=[PageRequest(start.text)], scraper=scraper,
+                             scraper_params=params, crawl=crawl)  # fmt: skip
+        async with curtsy.worker(settings(FAST, extract=extract, own=own)):
+            ended = await curtsy.ended((await curtsy.submitter.submit(request)).job, 60)
+    assert (ended.state, sorted(server.asked)) == ("succeeded", asked)
 
 
 async def test_where_counted_pages_are_missing_the_listing_ends(curtsy: Engine) -> None:
