@@ -73,6 +73,7 @@ async def test_a_site_is_scraped_at_once_and_the_answer_has_its_records(
     run = answer.json["data"]
     assert (run["status"], run["trigger"], run["execution_mode"]) == ("succeeded", "manual", "sync")
     assert (run["requested_pages"], run["completed_pages"], run["errors_count"]) == (3, 3, 0)
+    assert run["started_at"] < run["finished_at"]
     wanted = postings.matching(postings.edition(0), "python developer", "", False)
     assert [record["id"] for record in run["results"]] == [p.id for p in wanted][:25]
     assert run["results"][0]["title"] == wanted[0].title
