@@ -1,6 +1,5 @@
 """Admits the links of crawled pages as pages of their crawls. Any worker may do it."""
 
-import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from curtsy.jobs.parsed_documents import parsed_documents
 from curtsy.model.options import options_for
 from curtsy.model.scope import Scope
 from curtsy.model.urls import BadUrl, canonical, fingerprint
+from curtsy.offload import MANY_PAGES, offload
 from curtsy.scrapers.record_keys import records_on
 from curtsy.store import Connection, Store
 
@@ -53,11 +53,12 @@ class LinkFollower:
         if await self._has_enough(job_id, terms.get("wanted")):
             found: dict[int, list[Wanted]] = {lead.id: [] for lead in leads}
         else:
-            found = await asyncio.to_thread(self._pages_in_scope, leads, terms)
+            found = await offload(self._pages_in_scope, leads, terms)
         now = self._clock.now()
         await self._store.write(
             lambda c: admit_links(c, job_id, found, max_age=terms["max_age"],
-                                  delay_ms=self._delay_ms, now=now)
+                                  delay_ms=self._delay_ms, now=now),
+            large=sum(map(len, found.values())) > MANY_PAGES,
         )  # fmt: skip
 
     async def _has_enough(self, job_id: int, wanted: int | None) -> bool:
