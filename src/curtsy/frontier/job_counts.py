@@ -39,8 +39,7 @@ _UPDATE = Statement(
         politeness_ms = jobs.politeness_ms + c.politeness,
         closed_ms = jobs.closed_ms + c.closed, backoff_ms = jobs.backoff_ms + c.backoff,
         fetching_ms = jobs.fetching_ms + c.fetching,
-        started_at = CASE WHEN c.started THEN coalesce(jobs.started_at, :now)
-                          ELSE jobs.started_at END,
+        started_at = coalesce(jobs.started_at, c.began),
         paused_at = CASE WHEN c.finished THEN NULL ELSE jobs.paused_at END,
         finished_at = CASE WHEN c.finished THEN :now WHEN c.reopened THEN NULL
                            ELSE jobs.finished_at END,
@@ -49,7 +48,7 @@ _UPDATE = Statement(
     """,
     changed={"id": "bigint", "state": "text", "done": "int", "failed": "int", "cancelled": "int",
              "total": "int", "links_waiting": "int", "last_event": "bigint",
-             "round": "int", "started": "bool", "finished": "bool", "reopened": "bool",
+             "round": "int", "began": "bigint", "finished": "bool", "reopened": "bool",
              "capacity": "bigint", "politeness": "bigint", "closed": "bigint",
              "backoff": "bigint", "fetching": "bigint"},
 )  # fmt: skip
@@ -83,14 +82,17 @@ class Change:
     """Summed over its pages."""
     reopened: bool = False
     started: bool = False
+    began: int | None = None
+    """When the first request of its results started, but not before the job was created."""
     called_off: bool = False
     """The job was scheduled and is cancelled before its slot."""
     cut_short: bool = False
     """Links that the job found will not be followed."""
     events: list[Event] = field(default_factory=list)
 
-    def add(self, event: Event, spent: Spent) -> None:
+    def add(self, event: Event, spent: Spent, began: int) -> None:
         self.events.append(event)
+        self.began = began if self.began is None else min(self.began, began)
         a, b, c, d, e = self.spent
         f, g, h, i, j = spent
         self.spent = (a + f, b + g, c + h, d + i, e + j)
@@ -139,7 +141,7 @@ def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
         changed.append((
             job.id, progress.state, progress.done, progress.failed, progress.cancelled,
             progress.total, after.links_waiting, job.last_event + len(change.events), after.round,
-            after.started, after.finished, change.reopened, *change.spent,
+            _began(after, change, now), after.finished, change.reopened, *change.spent,
         ))  # fmt: skip
     _UPDATE(connection, changed=changed, now=now)
     insert_events(connection, events, now=now)
@@ -200,6 +202,13 @@ def _after(job: _Job, change: Change) -> _After:
         state = before.state
     progress = JobProgress(state, done, failed, cancelled, total)
     return _After(progress, links_waiting, number, started, finished)
+
+
+def _began(after: _After, change: Change, now: int) -> int | None:
+    """Returns when the job began, as far as this change knows; None: the change does not say."""
+    if not after.started:
+        return None
+    return now if change.began is None else min(change.began, now)
 
 
 def _sum(events: Iterable[Event], count: str) -> int:

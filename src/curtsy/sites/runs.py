@@ -23,10 +23,9 @@ RESULTS_WANTED = 15
 _RUN = Statement(
     """
     SELECT j.id, j.public_id, j.state, j.trigger, j.total, j.done, j.failed, j.message, j.params,
-           j.started_at, j.finished_at, j.gathered_at, s.name AS site, c.public_id AS schedule,
-           cr.max_pages
+           j.started_at, j.finished_at, j.gathered_at, s.name AS site, c.public_id AS schedule
     FROM jobs j LEFT JOIN sites s ON s.id = j.site_id
-    LEFT JOIN schedules c ON c.id = j.schedule_id LEFT JOIN crawls cr ON cr.job_id = j.id
+    LEFT JOIN schedules c ON c.id = j.schedule_id
     WHERE j.public_id = :run AND j.door = 'runs'
     """
 )
@@ -51,8 +50,6 @@ class SiteRun(NamedTuple):
     """When the records of the run were compared with those of the run before."""
     site: str | None
     schedule: str | None
-    max_pages: int | None
-    """The limit of a run that follows links."""
 
 
 def find_run(connection: Connection, run: str) -> SiteRun:
@@ -61,6 +58,11 @@ def find_run(connection: Connection, run: str) -> SiteRun:
     if row is None:
         raise NotFound("run", run[:100])
     return SiteRun._make(row)
+
+
+def wanted_by(params: str) -> int:
+    """Returns how many results the run with these parameters wanted."""
+    return int(orjson.loads(params).get("results_wanted") or RESULTS_WANTED)
 
 
 def run_request(
@@ -92,7 +94,7 @@ def run_request(
 
 def _pages(site: Site, given: dict[str, Any], wanted: int, priority: int) -> dict[str, Any]:
     """Returns all pages of the run if they are numbered; else the first page and a crawl that
-    follows links from there."""
+    follows links from there, until the wanted results are there or the listing ends."""
     spec, template = site.spec, site.spec.search_url
     used = fields_of(template)
     search = dict(OPTIONAL_FIELDS) | given
@@ -109,7 +111,8 @@ def _pages(site: Site, given: dict[str, Any], wanted: int, priority: int) -> dic
     scope = scope_around([(start.text, start.host)], "host", include=[], exclude=[])
     chosen = (Way.CHOSEN_LINKS,)
     terms = {"scope": scope.to_json(), "max_age": 0, "headers": [],
-             "params": spec.scraper_params(given), "ways": chosen}  # fmt: skip
+             "params": spec.scraper_params(given), "ways": chosen, "wanted": wanted}  # fmt: skip
+    most = spec.max_pages
     crawl = Crawl(most - 1, most, priority, orjson.dumps(terms).decode())
     return {"pages": [PageRequest(urls[0], priority, ways=chosen)], "crawl": crawl}
 

@@ -10,11 +10,13 @@ from curtsy.clock import Clock
 from curtsy.fetch.guard import Network, refusal_by_name
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls import MOST_LEADS, Lead, admit_links, waiting_leads
+from curtsy.jobs.parsed_documents import parsed_documents
 from curtsy.model.options import options_for
 from curtsy.model.scope import Scope
 from curtsy.model.urls import BadUrl, canonical, fingerprint
 from curtsy.offload import MANY_PAGES, offload
-from curtsy.store import Store
+from curtsy.scrapers.record_keys import records_on
+from curtsy.store import Connection, Store
 
 POLL_SECONDS = 2.0
 
@@ -48,13 +50,22 @@ class LinkFollower:
 
     async def _follow(self, job_id: int, leads: Sequence[Lead]) -> None:
         terms = orjson.loads(leads[0].scope)
-        found = await offload(self._pages_in_scope, leads, terms)
+        if await self._has_enough(job_id, terms.get("wanted")):
+            found: dict[int, list[Wanted]] = {lead.id: [] for lead in leads}
+        else:
+            found = await offload(self._pages_in_scope, leads, terms)
         now = self._clock.now()
         await self._store.write(
             lambda c: admit_links(c, job_id, found, max_age=terms["max_age"],
                                   delay_ms=self._delay_ms, now=now),
             large=sum(map(len, found.values())) > MANY_PAGES,
         )  # fmt: skip
+
+    async def _has_enough(self, job_id: int, wanted: int | None) -> bool:
+        """Whether the pages of a run have as many records as were wanted."""
+        if wanted is None:
+            return False
+        return await self._store.read(lambda c: _has_records(c, job_id, wanted))
 
     def _pages_in_scope(
         self, leads: Sequence[Lead], terms: Mapping[str, Any]
@@ -84,3 +95,13 @@ class LinkFollower:
             lead.scraper, lead.priority, options=options, depth=lead.depth,
             links=lead.depth < lead.deepest,
         )  # fmt: skip
+
+
+def _has_records(connection: Connection, job_id: int, wanted: int) -> bool:
+    keys: set[str] = set()
+    for document in parsed_documents(connection, job_id):
+        if document.page is not None:
+            keys.update(key for key, _fields in records_on(document.page, document.url))
+        if len(keys) >= wanted:
+            return True
+    return False

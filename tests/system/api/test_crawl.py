@@ -47,6 +47,14 @@ async def crawled(door: Front, *urls: str, **more: Any) -> dict[str, int]:
     }
 
 
+async def test_spellings_of_one_page_are_fetched_once(working: Front, site: Site) -> None:
+    start = ("/%7euser", "/%7Euser", "/~user", "/p/%73ame", "\\p\\same", "/p/sa\nme", "/q?%7e")
+    url = web_of(site, {"/": start, "/~user": (), "/p/same": (), "/q": ("/q?~",)})
+    found = await crawled(working, f"{url}/", depth=3)
+    assert found == {"/": 0, "/~user": 1, "/p/same": 1, "/q?~": 1}
+    assert sorted(site.asked) == ["/", "/p/same", "/q?~", "/~user"]
+
+
 async def test_the_answer_is_that_of_the_document(door: Front) -> None:
     answer = await crawl(door, "http://a.example/", user_id="abc123")
     job = answer.json["job_id"]

@@ -171,7 +171,7 @@ def summary(row: StoredJob, eta: int | None = None) -> Job:
 def _run(row: StoredJob, common: dict[str, Any]) -> RunJob:
     return RunJob(
         run_id=row.public_id, task_id=task_id(row.public_id), site_name=row.name,
-        trigger=row.trigger, requested_pages=row.max_pages or row.total, completed_pages=row.done,
+        trigger=row.trigger, requested_pages=row.total, completed_pages=row.done,
         errors_count=row.failed, message=row.message,
         started_at=rfc3339(row.started_at) if row.started_at else None,
         finished_at=rfc3339(row.finished_at) if row.finished_at else None, **common,
