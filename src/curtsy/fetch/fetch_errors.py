@@ -43,6 +43,10 @@ class TimeUp(FetchError):
     kind, sentence = Kind.TIMEOUT, "No complete answer from {host} in time."
 
 
+class DecodedTooLate(TimeUp):
+    sentence = "The answer of {host} arrived, but was not decoded in time."
+
+
 class NotHttp(FetchError):
     kind, sentence = Kind.SERVER_ERROR, "What {host} sent is not HTTP: {reason}."
 
