@@ -65,7 +65,7 @@ class JobRequest:
     name: str | None = None
     tags: tuple[str, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
-    """Sent with every request to the pages' own hosts."""
+    """Sent with every request to the pages' own origins."""
     params: str = "{}"
     """JSON: the parameters as the client sent them, for people."""
     scraper_params: Mapping[str, Any] = field(default_factory=dict)
