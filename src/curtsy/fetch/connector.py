@@ -2,6 +2,7 @@
 every address here."""
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -102,7 +103,13 @@ async def _translating_errors(work: Awaitable[T], until: float) -> T:
     except ssl.SSLError as error:
         raise NotTrusted(str(error)) from error
     except OSError as error:
-        raise NoConnection(error.strerror or str(error)) from error
+        raise NoConnection(_plain(error)) from error
+
+
+def _plain(error: OSError) -> str:
+    """Returns the system's words for the error: its own text has the address that was tried, which
+    may be a secret of this network."""
+    return os.strerror(error.errno) if error.errno else "none of its addresses can be reached"
 
 
 async def _connect_any(

@@ -18,6 +18,11 @@ class NameUnknown(FetchError):
     kind, sentence = Kind.DNS, "The name {host} could not be looked up: {reason}."
 
 
+class PortRefused(FetchError):
+    kind = Kind.ADDRESS_REFUSED
+    sentence = "We may not connect to {host}: browsers block its port too."
+
+
 class NoConnection(FetchError):
     kind, sentence = Kind.CONNECT, "No connection to {host}: {reason}."
 

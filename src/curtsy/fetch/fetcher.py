@@ -14,8 +14,8 @@ from curtsy.fetch.connection_pool import ConnectionPool
 from curtsy.fetch.connector import Connector
 from curtsy.fetch.encodings import ACCEPT_ENCODING, Allowance, TooCostly, decode
 from curtsy.fetch.failures import failure
-from curtsy.fetch.fetch_errors import DecodedTooLate, FetchError, ProxyFailed, TooLarge
-from curtsy.fetch.guard import Network
+from curtsy.fetch.fetch_errors import DecodedTooLate, FetchError, PortRefused, ProxyFailed, TooLarge
+from curtsy.fetch.guard import BLOCKED_PORTS, Network
 from curtsy.fetch.request import Origin, Request, encode
 from curtsy.fetch.response_parser import Caps, ResponseParser
 from curtsy.fetch.tunnel import PROXY_AUTH_REQUIRED, proxy_refusal
@@ -119,6 +119,8 @@ class Fetcher:
     ) -> float:
         """Returns the end of the attempt's time, by the loop's clock."""
         origin, wire = encode(request, self._default_headers)
+        if origin.port in BLOCKED_PORTS:
+            raise PortRefused
         seconds, began = self._limits.total_seconds, asyncio.get_running_loop().time()
         if request.timeout_ms is not None:
             seconds = request.timeout_ms / 1000

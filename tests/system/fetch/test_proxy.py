@@ -119,7 +119,7 @@ async def test_one_refused_address_is_enough_because_the_proxy_chooses(
     for _ in range(2):
         outcome = await get(Request("http://mixed.example/", proxy=proxy.url))
         assert isinstance(outcome, Failed)
-        assert outcome.error == "We may not connect to mixed.example: 10.0.0.1 is private."
+        assert outcome.error == "We may not connect to mixed.example: its address is not public."
     assert proxy.connections == 0
 
 
@@ -277,11 +277,11 @@ async def test_a_proxy_that_opens_no_tunnel_is_named(
 ) -> None:
     proxy = await serve(script, address="127.0.0.2")
     proxy.url = f"http://127.0.0.2:{proxy.port}"
-    request = Request("https://127.0.0.1:9/", proxy=with_login(proxy))
+    request = Request("https://127.0.0.1:99/", proxy=with_login(proxy))
     patience = 0.4 if reason == "not in time" else 10
     outcome = failed_by(await get(request, connect_seconds=patience), proxy.url)
     assert f"): {reason}" in outcome.error
-    assert [head[:20] for head in proxy.requests] == [b"CONNECT 127.0.0.1:9 "]
+    assert [head[:20] for head in proxy.requests] == [b"CONNECT 127.0.0.1:99"]
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ async def test_a_proxy_that_opens_no_tunnel_is_named(
 async def test_a_short_yes_opens_a_tunnel(serve: Serve, answer: bytes) -> None:
     """Nothing but the TLS that follows it is left to go wrong."""
     proxy = await serve(once(answer), address="127.0.0.2")
-    request = Request("https://127.0.0.1:9/", proxy=f"http://127.0.0.2:{proxy.port}")
+    request = Request("https://127.0.0.1:99/", proxy=f"http://127.0.0.2:{proxy.port}")
     outcome = await get(request)
     assert isinstance(outcome, Failed)
     assert "the proxy sent" not in outcome.error
@@ -323,12 +323,12 @@ async def test_a_proxys_unknown_name_is_not_taken_for_the_pages() -> None:
 async def test_a_silent_proxy_runs_out_of_time(serve: Serve) -> None:
     proxy = await serve(until_it_leaves)
     own = proxy.url.rstrip("/")
-    request = Request("http://127.0.0.1:9/", proxy=own, timeout_ms=50)
+    request = Request("http://127.0.0.1:99/", proxy=own, timeout_ms=50)
     failed_by(await get(request), own, Kind.TIMEOUT)
 
 
 async def test_a_proxys_502_for_a_plain_page_is_an_answer_like_any(serve: Serve) -> None:
     proxy = await serve(page(b"", status=b"502 Bad Gateway"))
-    reply = await get(Request("http://127.0.0.1:9/", proxy=proxy.url))
+    reply = await get(Request("http://127.0.0.1:99/", proxy=proxy.url))
     assert isinstance(reply, Reply)
     assert reply.status == 502
