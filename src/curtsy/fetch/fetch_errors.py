@@ -34,6 +34,14 @@ class ProxyFailed(FetchError):
     kind, sentence = Kind.CONNECT, "No connection to {host}: the proxy {reason}."
 
 
+class TunnelRefused(ProxyFailed):
+    """The proxy answered with a status that opens no tunnel."""
+
+    def __init__(self, reason: str, status: int) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
 class NotTrusted(FetchError):
     kind, sentence = Kind.TLS, "No trusted connection to {host}: {reason}."
 

@@ -16,6 +16,7 @@ from curtsy.fetch.encodings import ACCEPT_ENCODING, Allowance, TooCostly, decode
 from curtsy.fetch.failures import failure
 from curtsy.fetch.fetch_errors import DecodedTooLate, FetchError, PortRefused, ProxyFailed, TooLarge
 from curtsy.fetch.guard import BLOCKED_PORTS, Network
+from curtsy.fetch.proxy import AllowedProxies
 from curtsy.fetch.request import Origin, Request, encode
 from curtsy.fetch.response_parser import Caps, ResponseParser
 from curtsy.fetch.tunnel import PROXY_AUTH_REQUIRED, proxy_refusal
@@ -59,10 +60,13 @@ class Fetcher:
         limits: Limits,
         user_agent: str,
         allow: tuple[Network, ...],
+        allow_proxies: tuple[AllowedProxies, ...] = (),
     ) -> None:
+        """`allow` and `allow_proxies`: hosts and proxies that may have addresses that are not
+        public."""
         self._limits = limits
         self._caps = Caps(limits.header_bytes, limits.wire_bytes)
-        self._allow = allow
+        self._allow, self._allow_proxies = allow, allow_proxies
         default_headers = {
             "User-Agent": user_agent,
             "Accept": ACCEPT,
@@ -74,7 +78,7 @@ class Fetcher:
 
     async def __aenter__(self) -> Self:
         self._pool = ConnectionPool()
-        self._connector = Connector(allow=self._allow)
+        self._connector = Connector(allow=self._allow, allow_proxies=self._allow_proxies)
         self._decoders = ThreadPoolExecutor(DECODERS, thread_name_prefix="decode")
         return self
 
@@ -125,7 +129,7 @@ class Fetcher:
         if request.timeout_ms is not None:
             seconds = request.timeout_ms / 1000
         connected_by = began + min(seconds, self._limits.connect_seconds)
-        if origin.proxy is not None:
+        if origin.proxy is not None and not origin.secure:
             await self._connector.check(origin, connected_by)
         connection = self._pool.acquire(origin)
         if connection is None:

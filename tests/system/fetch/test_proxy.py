@@ -151,6 +151,87 @@ async def test_a_proxys_own_address_is_free_for_proxied_requests_only(serve: Ser
     assert len(proxy.requests) == 1
 
 
+@SCHEMES
+@pytest.mark.parametrize("allow_proxies", ["", "127.0.0.1", "127.0.0.2:1", "10.0.0.0/8"])
+async def test_a_proxy_at_a_private_address_hears_nothing_unless_the_operator_allows_it(
+    serve: Serve, secure: bool, allow_proxies: str
+) -> None:
+    """ALLOW_ADDRESSES, which has all of 127.0.0.0/8 here, is for pages only."""
+    proxy = await serve_proxy(serve)
+    request = Request(f"{'https' if secure else 'http'}://127.0.0.1:99/", proxy=with_login(proxy))
+    outcome = failed_by(await get(request, allow_proxies=allow_proxies), proxy.url)
+    assert "its address is not public, and ALLOW_PROXIES does not name it" in outcome.error
+    assert proxy.connections == 0
+
+
+@pytest.mark.parametrize("form", ["127.0.0.2:{port}", "127.0.0.2", "127.0.0.0/24, ::1"])
+async def test_an_allowed_proxy_is_used(serve: Serve, form: str) -> None:
+    site, proxy = await serve(page(b"page")), await serve_proxy(serve)
+    allow_proxies = form.format(port=proxy.port)
+    reply = await get(Request(site.url, proxy=proxy.url), allow_proxies=allow_proxies)
+    assert page_of(reply) == b"page"
+
+
+async def test_a_proxys_private_address_is_not_told_and_its_blocked_port_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resolver, "addresses_of", lambda _host: ["10.11.12.13"])
+    proxy = "http://intra.example:3128"
+    outcome = failed_by(await get(Request("http://127.0.0.1/", proxy=proxy)), proxy)
+    assert "10.11.12.13" not in outcome.error
+    mail = "http://intra.example:25"
+    request = Request("http://127.0.0.1/", proxy=mail)
+    outcome = failed_by(await get(request, allow_proxies="10.0.0.0/8"), mail)
+    assert "browsers block its port too" in outcome.error
+
+
+def tunnels(proxy: Site) -> list[str]:
+    return [head.split(b" ")[1].decode() for head in proxy.requests]
+
+
+async def test_a_tunnel_leads_to_a_checked_address_and_not_to_a_name(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name leads elsewhere as soon as somebody else looks it up."""
+    found = iter([["10.0.0.1", "127.0.0.1"], ["10.0.0.1"], ["10.0.0.1"]])
+    real = resolver.addresses_of
+
+    def looked_up(host: str) -> list[str]:
+        return next(found) if host == "rebinding.example" else real(host)
+
+    monkeypatch.setattr(resolver, "addresses_of", looked_up)
+    site, proxy = await serve(page(b"page"), tls=certified()), await serve_proxy(serve)
+    request = Request(f"https://rebinding.example:{site.port}/", proxy=proxy.url)
+    failed_by(await get(request), proxy.url, Kind.TLS)  # the certificate is for the address only
+    assert tunnels(proxy) == [f"127.0.0.1:{site.port}"]
+
+
+async def test_of_several_addresses_a_proxy_is_asked_for_one_after_another(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    addresses = ["::1", "127.0.0.3", "10.0.0.1", "127.0.0.4", "127.0.0.5"]
+    monkeypatch.setattr(resolver, "addresses_of", lambda _host: addresses)
+    proxy = await serve(page(b"", status=b"502 Bad Gateway"))
+    own = f"http://127.0.0.1:{proxy.port}"
+    outcome = await get(Request("https://many.example/", proxy=own), allow="127.0.0.0/8 ::1")
+    assert "the proxy answered 502" in failed_by(outcome, own).error
+    assert tunnels(proxy) == ["127.0.0.3:443", "127.0.0.4:443", "127.0.0.5:443"]
+
+
+@pytest.mark.parametrize("private", [False, True])
+async def test_a_proxy_that_takes_no_addresses_gets_a_name_whose_addresses_are_all_allowed(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, private: bool
+) -> None:
+    addresses = ["127.0.0.3"] + (["10.0.0.1"] if private else [])
+    monkeypatch.setattr(resolver, "addresses_of", lambda _host: addresses)
+    proxy = await serve(page(b"", status=b"403 Forbidden"))
+    own = f"http://127.0.0.1:{proxy.port}"
+    outcome = await get(Request("https://name.example/", proxy=own))
+    assert isinstance(outcome, Failed)
+    assert outcome.kind is (Kind.ADDRESS_REFUSED if private else Kind.CONNECT)
+    assert tunnels(proxy) == ["127.0.0.3:443"] + ([] if private else ["name.example:443"])
+
+
 # Connections that are kept.
 
 
@@ -212,7 +293,7 @@ async def test_a_certificate_in_a_tunnel_must_be_the_hosts(
     url = f"https://localhost:{site.port}/"
     request = Request(url, proxy=proxy.url)
     failed_by(await get(request, allow="127.0.0.0/8 ::1"), proxy.url, Kind.TLS)
-    assert proxy.requests[0].startswith(b"CONNECT localhost:%d " % site.port)
+    assert proxy.requests[0].startswith(b"CONNECT 127.0.0.1:%d " % site.port)
     assert site.requests == []
 
 
