@@ -10,7 +10,7 @@ import orjson
 from curtsy.clock import DAY
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.fetch.guard import blocked_port
-from curtsy.fetch.proxy import parse_proxy, refused_proxy
+from curtsy.fetch.proxy import AllowedProxies, parse_proxy, refused_proxy
 from curtsy.frontier.receipts import receipts_of
 from curtsy.frontier.source_policy import (
     DISABLED,
@@ -186,7 +186,7 @@ def put_source(
         check_hosts(name, fields.hosts)
     overrides = fields.overrides()
     check_policy(context.defaults.with_overrides(overrides))
-    check_proxy(fields.proxy, context)
+    check_proxy(fields.proxy, context.allow_proxies)
     enabled = fields.enabled is not False
     hashed = as_in_file or (row.described_as if row is not None else None)
     describe(connection, Description(name, overrides, fields.hosts, enabled, hashed), context)
@@ -205,7 +205,7 @@ def patch_source(
     before = orjson.loads(row.policy)
     policy = {k: v for k, v in before.items() if k not in cleared} | given
     check_policy(context.defaults.with_overrides(policy))
-    check_proxy(fields.proxy, context)
+    check_proxy(fields.proxy, context.allow_proxies)
     new_hosts = set(fields.hosts or ()) - hosts_of(connection, row.id)
     leads_elsewhere = new_hosts or policy.get("proxy") != before.get("proxy")
     if leads_elsewhere and "headers" not in given and policy.pop("headers", None):
@@ -271,12 +271,12 @@ def check_policy(policy: Policy) -> None:
         raise BadRequest(["burst_limit needs a requests_per_hour that is at least as large."])
 
 
-def check_proxy(text: str | None, context: PolicyContext) -> None:
+def check_proxy(text: str | None, allow_proxies: tuple[AllowedProxies, ...]) -> None:
     """Raises BadRequest for a proxy that may not be used, as far as its name alone shows."""
     if text is None:
         return
     proxy = parse_proxy(text)
-    if means := refused_proxy(proxy, context.allow_proxies):
+    if means := refused_proxy(proxy, allow_proxies):
         problem = f"The proxy {proxy} is {means}"
         hint = "" if blocked_port(str(proxy)) else ": ALLOW_PROXIES does not name it"
         raise BadRequest([f"{problem}{hint}."])
