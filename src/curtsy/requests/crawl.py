@@ -21,6 +21,7 @@ from curtsy.frontier.crawls import Crawl
 from curtsy.jobs import Claim, JobRequest, PageRequest
 from curtsy.jobs.job_request import MAX_URLS
 from curtsy.model.options import checked_headers, checked_params
+from curtsy.model.origins import origin_of
 from curtsy.model.roles import Caller
 from curtsy.model.scope import Reach, scope_around
 from curtsy.model.urls import BadUrl, Url, canonical
@@ -57,6 +58,8 @@ class CrawlParams(BaseModel):
     headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = Field(
         default_factory=dict, max_length=MOST_HEADERS
     )
+    """Sent to the origins (scheme, host and port) of the start URLs; on http also to the same with
+    https, and nowhere else."""
     recipe: Annotated[dict[str, Any], AfterValidator(checked_params)] | None = None
     """For the spider `listing`: how to parse its pages."""
     args: Annotated[dict[str, Any], AfterValidator(checked_params)] = Field(
@@ -150,6 +153,7 @@ def _crawl(body: CrawlRequest, max_age: int) -> Crawl:
     scope = scope_around(starts, params.scope, include=params.include, exclude=params.exclude)
     headers = sorted(params.headers.items())
     terms = {"scope": scope.to_json(), "max_age": max_age, "headers": headers,
+             "origins": sorted({origin_of(url) for url, _host in starts}) if headers else [],
              "params": params.scraper_params()}  # fmt: skip
     return Crawl(body.depth, params.max_pages, params.priority, orjson.dumps(terms).decode())
 

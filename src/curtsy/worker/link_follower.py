@@ -1,7 +1,8 @@
 """Admits the links of crawled pages as pages of their crawls. Any worker may do it."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import orjson
@@ -12,8 +13,9 @@ from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls import MOST_LEADS, Lead, admit_links, waiting_leads
 from curtsy.jobs.parsed_documents import parsed_documents
 from curtsy.model.options import options_for
+from curtsy.model.origins import origin_of, reach_of
 from curtsy.model.scope import Scope
-from curtsy.model.urls import BadUrl, canonical, fingerprint
+from curtsy.model.urls import BadUrl, Url, canonical, fingerprint
 from curtsy.offload import MANY_PAGES, offload
 from curtsy.scrapers.record_keys import records_on
 from curtsy.store import Connection, Store
@@ -25,8 +27,14 @@ class _CrawlRequest(NamedTuple):
     """How the pages of the crawl are fetched and scraped."""
 
     headers: tuple[tuple[str, str], ...]
+    origins: Collection[str]
+    """Where the headers may go."""
     params: Mapping[str, Any]
     ways: Sequence[str]
+
+    def options(self, url: Url) -> str | None:
+        headers = self.headers if origin_of(url.text) in self.origins else ()
+        return options_for(url.host, headers=headers, params=self.params, ways=self.ways)
 
 
 class LinkFollower:
@@ -73,7 +81,10 @@ class LinkFollower:
         """Returns the pages of each lead within the crawl's scope. Slow: runs in a thread."""
         scope = Scope.from_json(terms["scope"])
         headers = tuple((name, value) for name, value in terms["headers"])
-        crawl_request = _CrawlRequest(headers, terms.get("params", {}), terms.get("ways", ()))
+        # The origins of the start pages; crawls of older versions did not store them.
+        origins = chain.from_iterable(map(reach_of, terms.get("origins", ())))
+        crawl_request = _CrawlRequest(headers, frozenset(origins), terms.get("params", {}),
+                                      terms.get("ways", ()))  # fmt: skip
         found = {}
         for lead in leads:
             pages = (self._page(url, lead, scope, crawl_request) for url in orjson.loads(lead.urls))
@@ -89,7 +100,7 @@ class LinkFollower:
             return None
         if not scope.holds(url.text, url.host) or refusal_by_name(url.host, self._allow):
             return None
-        options = options_for(url.host, **crawl_request._asdict())
+        options = crawl_request.options(url)
         return Wanted(
             0, fingerprint(url.text, lead.scraper, options or ""), url.text, url.host,
             lead.scraper, lead.priority, options=options, depth=lead.depth,

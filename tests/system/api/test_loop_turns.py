@@ -26,7 +26,7 @@ from support.loop_turns import LoopThread
 MOST_SECONDS = 0.05
 SLOW_PATTERN = "(?i)" + "[b-\uffff]" * 60
 """Takes about a third of a second to compile."""
-NOWHERE = "http://127.0.0.1:9/"
+NOWHERE = "http://127.0.0.1:99/"
 URLS = [f"http://h{n % 50}.example.com/page/{n}?q={n}" for n in range(100_000)]
 
 

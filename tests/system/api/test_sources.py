@@ -238,7 +238,7 @@ async def test_secrets_are_not_shown_and_their_mask_is_not_taken(
     assert "hush" not in f"{made}{listed}"
     for part in (made["said"], made["policy"]):
         assert part["proxy"] == shown
-        assert part["headers"] == {"X-Api-Key": "***", "Accept-Language": "de"}
+        assert part["headers"] == {"X-Api-Key": "***", "Accept-Language": "***"}
     if shown != proxy:
         assert_problem(await put(plain_door, "news", proxy=shown), 422, "bad_request")
     answer = await put(plain_door, "news", headers=made["said"]["headers"])
@@ -339,3 +339,50 @@ async def test_one_that_was_forgotten_can_be_described_anew(door: Front) -> None
     assert_problem(await put(door, "news", concurrency=2), 422, "bad_request")
     assert await names(door) == ["one.example", "two.example"]
     assert (await put(door, "news", **NEWS)).status == 201
+
+
+SECRET = {"X-Api-Key": "hush"}
+HOSTS = ["one.example", "two.example"]
+
+
+@pytest.mark.parametrize(
+    "proxy", ["http://127.0.0.1:8811", "http://localhost:3128", "http://me:hush@10.0.0.1:3128",
+              "http://[::1]:3128", "http://p.example:25"],
+)  # fmt: skip
+async def test_a_proxy_that_the_operator_does_not_allow_is_refused_when_it_is_set(
+    plain_door: Front, proxy: str
+) -> None:
+    await put(plain_door, "news", **NEWS, headers=SECRET)
+    for answer in (
+        await put(plain_door, "news", **NEWS, proxy=proxy),
+        await patch(plain_door, "news", proxy=proxy),
+    ):
+        assert_problem(answer, 422, "bad_request")
+        told = str(answer.json)
+        assert "ALLOW_PROXIES does not name it" in told or "browsers block" in told
+        assert "hush" not in told
+    assert (await plain_door.get("/sources/news")).json["said"]["headers"] == {"X-Api-Key": "***"}
+
+
+@pytest.mark.parametrize(
+    ("change", "keeps"),
+    [
+        ({"proxy": "http://p.example:3128"}, False),
+        ({"proxy": None}, False),
+        ({"hosts": [*HOSTS, "elsewhere.example"]}, False),
+        ({"hosts": ["elsewhere.example"]}, False),
+        ({"hosts": HOSTS}, True),
+        ({"proxy": "http://old.example:3128"}, True),
+        ({"min_delay_seconds": 3}, True),
+        ({"proxy": None, "headers": {"X-Api-Key": "new"}}, True),
+    ],
+)
+async def test_stored_headers_are_deleted_when_they_would_go_elsewhere(
+    plain_door: Front, change: dict[str, Any], keeps: bool
+) -> None:
+    await put(plain_door, "news", **NEWS, headers=SECRET, proxy="http://old.example:3128")
+    changed = await patch(plain_door, "news", **change)
+    assert changed.status == 200
+    assert ("headers" in changed.json["said"]) is keeps
+    [row] = await plain_door.engine.query("SELECT policy FROM sources WHERE name = 'news'")
+    assert ("hush" in row.policy) is (keeps and "headers" not in change)
