@@ -102,7 +102,7 @@ HOSTILE = {
     ),
 }  # fmt: skip
 SOME_START_URLS = post(
-    "/crawl", crawl("raw", start_urls=URLS[:20_000], params={"max_pages": 20_000}), 200
+    "/crawl", crawl("raw", start_urls=URLS[:60_000], params={"max_pages": 60_000}), 200
 )
 
 
