@@ -13,6 +13,7 @@ from curtsy.cli.commands import (
     dead_letters,
     demo,
     doctor,
+    examples,
     health,
     jobs,
     keys,
@@ -37,7 +38,7 @@ from curtsy.cli.console.output import echo
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 Functions = tuple[Callable[..., None], ...]
 COMMANDS: dict[str, Functions] = {
-    "Start here": (demo.demo, scrape.scrape, try_page.try_, up.up, up.stop),
+    "Start here": (demo.demo, scrape.scrape, try_page.try_, examples.examples, up.up, up.stop),
     "Jobs": (plan.plan, jobs.submit, crawl.crawl, jobs.status, why.why, streams.logs,
              streams.watch, jobs.results, jobs.jobs, dead_letters.dead_letters, jobs.retry,
              jobs.pause, jobs.resume, jobs.cancel, not_built.export, not_built.discover),

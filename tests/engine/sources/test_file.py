@@ -19,7 +19,7 @@ from curtsy.sources.source import delete_source, patch_source, put_source, sourc
 from curtsy.store import Store
 from support.engine import engine
 
-EXAMPLE = Path(__file__).parents[3] / "examples/travel_advisories.toml"
+EXAMPLE = Path(__file__).parents[3] / "src/curtsy/demo/examples/travel/sources.toml"
 POLICY = Policy()
 
 

@@ -17,9 +17,9 @@ from curtsy.model.roles import Role
 from curtsy.store import Store
 from support.engine import LOOPBACK, engine, until
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
-BOARD: dict[str, Any] = tomllib.loads((EXAMPLES / "job_board.toml").read_text())["job_board"]
-TRAVEL: dict[str, Any] = tomllib.loads((EXAMPLES / "travel_sites.toml").read_text())
+EXAMPLES = Path(__file__).parents[3] / "src/curtsy/demo/examples"
+BOARD: dict[str, Any] = tomllib.loads((EXAMPLES / "jobs/sites.toml").read_text())["job_board"]
+TRAVEL: dict[str, Any] = tomllib.loads((EXAMPLES / "travel/sites.toml").read_text())
 AT_ONCE = {"min_pause_seconds": 0, "max_pause_seconds": 0}
 PATIENCE = 90.0
 """Seconds: a source that was just found empty may be left alone for ten of them."""

@@ -1,5 +1,6 @@
 """Sites and schedules in files: applied when a process starts, and refused where they are wrong."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from cli.conftest import Curtsy
 from cli.running import ask, running, wait_for
 from curtsy.demo.process import PracticeProcess
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "src/curtsy/demo/examples"
 OWN = """
 from curtsy.scrapers import Found, Page, scraper
 
@@ -24,19 +25,64 @@ def my_board(page: Page) -> Found:
 def at(pages: PracticeProcess, text: str) -> str:
     """The examples, at the practice site that is open here."""
     for host in range(3):
-        here = pages.url(host % 2, "/").rstrip("/")
-        text = text.replace(f"http://127.0.1.{host + 1}:8000", here)
+        here = pages.url(host, "/").removeprefix("http://").rstrip("/")
+        text = text.replace(f"127.0.1.{host + 1}:8000", here)
     return text.replace("min_pause_seconds = 2", "min_pause_seconds = 0").replace(
         "max_pause_seconds = 8", "max_pause_seconds = 0"
     )
 
 
+@pytest.fixture(scope="module")
+def pages() -> Iterator[PracticeProcess]:
+    with PracticeProcess(hosts=3) as site:
+        yield site
+
+
+def test_one_command_puts_an_example_in_place(
+    curtsy: Curtsy, tmp_path: Path, pages: PracticeProcess
+) -> None:
+    """Policy, site and timetable of an office have one name and fit together."""
+    assert "travel" in curtsy("examples").out
+    curtsy("examples", "travel", "--into", str(tmp_path))
+    for file in tmp_path.glob("*.toml"):
+        file.write_text(at(pages, file.read_text()))
+    with running(tmp_path, "up", allow_addresses="127.0.0.0/8", sync_timeout=60) as up:
+        offices = {"us_state_dept": (60, 120), "uk_foreign_office": (120, 120),
+                   "canada_travel": (100, 720)}  # fmt: skip
+        for name, (per_hour, every) in offices.items():
+            source = ask("GET", f"{up.url}/sources/{name}").json
+            assert source["said"]["requests_per_hour"] == per_hour
+            site = ask("GET", f"{up.url}/sites/{name}").json["declared"]
+            assert site["search_url"].split("/")[2] in source["hosts"]
+            assert ask("GET", f"{up.url}/schedules/{name}").json["every_minutes"] == every
+            asked = {"site_name": name, "results_wanted": 15}
+            ended = ask("POST", f"{up.url}/jobs/scrape?mode=sync", asked).json["data"]
+            assert ended["status"] == "succeeded", ended
+            assert len(ended["results"]) > 10
+            source = ask("GET", f"{up.url}/sources/{name}").json
+            assert source["today"]["requests"] > 0, "its policy paced the run"
+        assert up.stop() == 0
+
+
+def test_an_example_replaces_no_file_unasked(curtsy: Curtsy, tmp_path: Path) -> None:
+    (tmp_path / "sites.toml").write_text("# mine")
+    refused = curtsy("examples", "travel", "--into", str(tmp_path))
+    assert "sites.toml already; nothing was written" in refused.sentence()
+    assert [file.name for file in tmp_path.glob("*.toml")] == ["sites.toml"]
+    assert (tmp_path / "sites.toml").read_text() == "# mine"
+    assert "sites.toml" in curtsy("examples", "travel", "--into", str(tmp_path), "--force").out
+    assert "us_state_dept" in (tmp_path / "sites.toml").read_text()
+    assert "there are travel and jobs" in curtsy("examples", "nosuch").sentence()
+
+
 def test_the_examples_run_as_they_are(
     curtsy: Curtsy, tmp_path: Path, pages: PracticeProcess
 ) -> None:
-    sites = (EXAMPLES / "job_board.toml").read_text() + (EXAMPLES / "travel_sites.toml").read_text()
+    sites = (EXAMPLES / "jobs/sites.toml").read_text() + (
+        EXAMPLES / "travel/sites.toml"
+    ).read_text()
     (tmp_path / "sites.toml").write_text(at(pages, sites))
-    (tmp_path / "schedules.toml").write_text((EXAMPLES / "timetable.toml").read_text())
+    (tmp_path / "schedules.toml").write_text((EXAMPLES / "travel/schedules.toml").read_text())
     with running(tmp_path, "up", allow_addresses="127.0.0.0/8", sync_timeout=60) as up:
         assert up.said("sites_applied")["declared"] == [
             "canada_travel", "job_board", "uk_foreign_office", "us_state_dept"]  # fmt: skip

@@ -10,7 +10,7 @@ from cli.running import ask, running
 from cli.test_completion import _offered
 from curtsy.demo.process import PracticeProcess
 
-EXAMPLE = Path(__file__).parents[3] / "examples/travel_advisories.toml"
+EXAMPLE = Path(__file__).parents[3] / "src/curtsy/demo/examples/travel/sources.toml"
 NEWS = ("sources", "set", "news", "--hosts", "a.example,b.example")
 
 

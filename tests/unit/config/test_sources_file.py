@@ -12,7 +12,7 @@ from curtsy.politeness.hours import Hours
 from curtsy.politeness.policy import Policy
 
 GUIDE = Path(__file__).parents[3] / "docs/how-to/be-polite-to-a-site.md"
-EXAMPLE = Path(__file__).parents[3] / "examples/travel_advisories.toml"
+EXAMPLE = Path(__file__).parents[3] / "src/curtsy/demo/examples/travel/sources.toml"
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +30,18 @@ def _refused(text: str) -> str:
 @pytest.mark.parametrize(
     ("name", "hosts", "limit", "burst", "delay", "timezone"),
     [
-        ("us_state_dept", ["travel.state.gov"], 60, 10, 1_500, "America/New_York"),
-        ("uk_foreign_office", ["gov.uk"], 120, 15, 1_000, "Europe/London"),
-        ("canada_travel", ["travel.gc.ca"], 100, 12, 1_200, "America/Toronto"),
+        (
+            "us_state_dept",
+            ["travel.state.gov", "127.0.1.1:8000"],
+            60,
+            10,
+            1_500,
+            "America/New_York",
+        ),
+        ("uk_foreign_office", ["gov.uk", "127.0.1.2:8000"], 120, 15, 1_000, "Europe/London"),
+        ("canada_travel", ["travel.gc.ca", "127.0.1.3:8000"], 100, 12, 1_200, "America/Toronto"),
     ],
-)
+)  # fmt: skip
 def test_the_example_has_the_documents_numbers(
     name: str, hosts: list[str], limit: int, burst: int, delay: int, timezone: str
 ) -> None:

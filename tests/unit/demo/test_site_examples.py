@@ -16,9 +16,9 @@ from curtsy.demo.postings import edition, matching
 from curtsy.demo.site_pages import plan
 from curtsy.politeness.robots import robots_of
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
-BOARD = tomllib.loads((EXAMPLES / "job_board.toml").read_text())["job_board"]
-TRAVEL = tomllib.loads((EXAMPLES / "travel_sites.toml").read_text())
+EXAMPLES = Path(__file__).parents[3] / "src/curtsy/demo/examples"
+BOARD = tomllib.loads((EXAMPLES / "jobs/sites.toml").read_text())["job_board"]
+TRAVEL = tomllib.loads((EXAMPLES / "travel/sites.toml").read_text())
 OFFICES = {
     "us_state_dept": Office.US,
     "uk_foreign_office": Office.UK,

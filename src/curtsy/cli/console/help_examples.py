@@ -145,6 +145,10 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "curtsy worker": {"curtsy worker --slots 20": "run with at most 20 open requests"},
     "curtsy scheduler": {"curtsy scheduler": "run it beside `curtsy api` and `curtsy worker`"},
     "curtsy demo": {"curtsy demo": "takes half a minute"},
+    "curtsy examples": {
+        "curtsy examples": "list the examples",
+        "curtsy examples travel": "write sources.toml, sites.toml and schedules.toml",
+    },
     "curtsy doctor": {
         "curtsy doctor": "examine the local database",
         "curtsy doctor --url http://host:8000": "examine an API elsewhere",
