@@ -45,6 +45,8 @@ class SourceState:
         if lease.unreported:
             self.pace.assume_unreported(now + lease.wait - lease.delay_ms, trust)
             self.pace.rest(now + lease.wait)
+        if lease.ahead:
+            self.pace.rest(now + lease.ahead)
         self.pace.resting = lease.fail_streak > 0
         self._holds = Holds.since((last or now) + clock.offset, kept.get("holds", ()))
         self._hosts = Hosts.resumed(kept, (last or now) + clock.offset)
