@@ -16,6 +16,8 @@ DAY = 24 * HOUR
 DRIFT_PER_MILLION = 200
 SMALLEST_JUMP = 20
 """The smallest difference that counts as a jump; less is drift or measuring error."""
+DOUBTFUL_FOR = 15 * MINUTE
+"""After a machine starts with a wrong clock, its time service has corrected it by then."""
 
 _CLOCK_ID = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -50,6 +52,7 @@ class Clock:
         self._set_at = monotonic()
         self._doubt = 10_000
         self.version: int | None = None  # of the `clock` row at the last synchronisation
+        self._doubtful_until = 0
 
     def now(self) -> int:
         return self.monotonic() + self._ahead
@@ -70,6 +73,15 @@ class Clock:
     def doubt(self) -> int:
         """The uncertainty of `now` against the database's time; it grows as the clocks drift."""
         return self._doubt + (self.monotonic() - self._set_at) * DRIFT_PER_MILLION // 1_000_000
+
+    @property
+    def is_doubtful(self) -> bool:
+        """The time went ahead by far, a moment ago: it may be wrong, so nothing is to be deleted
+        for its age."""
+        return self.monotonic() < self._doubtful_until
+
+    def went_ahead(self) -> None:
+        self._doubtful_until = self.monotonic() + DOUBTFUL_FOR
 
     def adopt(self, database_now: int, sent_at: int, received_at: int, version: int) -> None:
         self._set_at = (sent_at + received_at) // 2

@@ -211,7 +211,6 @@ def _delay(snapshot: SourceSnapshot, until: int) -> Blocker:
 
 def _rest(snapshot: SourceSnapshot, until: int) -> Blocker:
     row, why, at = snapshot.row, snapshot.stored_pace.get("why"), rfc3339(until)
-    probes = snapshot.policy.give_up_probes
     if snapshot.handed_over:
         return Blocker("handover", f"{row.name} gets no request until {at}: its last worker was "
                        "lost, or its hosts moved between sources, so a request may have left a "
@@ -221,7 +220,8 @@ def _rest(snapshot: SourceSnapshot, until: int) -> Blocker:
         return Blocker("resting", f"{row.name} gets no request until {at}; the cause is no longer "
                        "stored.", until, frees=NOTHING_TO_DO)  # fmt: skip
     streak = why.get("failures", row.fail_streak)
-    data = why | {"failures": streak, "given_up_after": probes}
+    limit = why.get("given_up_after", snapshot.policy.give_up_probes)
+    data = why | {"failures": streak, "given_up_after": limit}
     if why["announced"]:
         status = f"{why['status']} " if why["status"] else ""
         return Blocker("retry_after", f"{row.name} asked us to wait until {at}: its {status}answer "
@@ -230,5 +230,5 @@ def _rest(snapshot: SourceSnapshot, until: int) -> Blocker:
                        data=data)  # fmt: skip
     return Blocker("backoff", f"{row.name} rests until {at} after a failure ({why['kind']}) at "
                    f"{why['url']}; then one request tries the host again (failure {streak}, given "
-                   f"up after {probes}).",
+                   f"up after {limit}).",
                    until, frees="An answer from the site to that request.", data=data)  # fmt: skip

@@ -6,7 +6,7 @@ process shift. A small jump shifts only the distance to the last request of a so
 are not that exact, and the clocks of some machines are set every few minutes.
 """
 
-from curtsy.clock import HOUR, Clock
+from curtsy.clock import DAY, HOUR, Clock
 from curtsy.logs import logger
 from curtsy.store import Connection, Statement, Store
 
@@ -14,7 +14,11 @@ log = logger("frontier")
 
 SMALL_JUMP = 250
 """Milliseconds."""
+LARGE_JUMP, LONG_SILENCE = HOUR, DAY
+"""After such a jump ahead, or such a time since the newest event when a process starts, the time is
+doubtful: on SQLite, it is that of this machine."""
 _READ = Statement("SELECT {clock} AS now, version FROM clock")
+_NEWEST = Statement("SELECT at FROM events ORDER BY seq DESC LIMIT 1")
 _CLAIM_SHIFT = Statement("UPDATE clock SET version = version + 1 WHERE version = :version")
 _SHIFT = (
     Statement(  # a slot that counts from the end of a run is a wait, but `not_before` is not
@@ -68,6 +72,12 @@ async def synchronise(store: Store, clock: Clock) -> None:
         else:
             log.info("clock_was_set", by_ms=jumped, shifted=shifted)
         version += 1
+    if clock.version is None:
+        newest = await store.read(lambda connection: _NEWEST(connection).scalar())
+        if newest is not None and database.now - newest > LONG_SILENCE:
+            clock.went_ahead()
+    elif jumped > LARGE_JUMP:
+        clock.went_ahead()
     clock.adopt(database.now, sent_at, received_at, version)
 
 

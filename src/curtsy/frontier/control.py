@@ -39,6 +39,12 @@ _LOST_VISITS = Statement(
     """,
     held={"page_id": "bigint", "turn": "bigint", "source_id": "bigint"},
 )
+_HELD_BY_OTHERS = Statement(
+    """
+    SELECT (SELECT count(*) FROM sources s WHERE s.owner = w.id) FROM workers w
+    WHERE w.id <> :worker AND NOT w.draining
+    """
+)
 _OWNED = Statement("SELECT id, epoch FROM sources WHERE owner = :worker")
 _LOCK_STRAYS = Statement(
     """
@@ -81,6 +87,11 @@ def lost_visits(
     rows = list(_LOST_VISITS(connection, held=held))
     vanished = {(r.page_id, r.turn) for r in rows if r.gone}
     return vanished, {(r.page_id, r.turn) for r in rows} - vanished
+
+
+def held_by_others(connection: Connection, worker: str) -> list[int]:
+    """How many sources each other worker holds."""
+    return [int(held) for held in _HELD_BY_OTHERS(connection, worker=worker).scalars()]
 
 
 def owned_sources(connection: Connection, worker: str) -> dict[int, int]:

@@ -12,6 +12,9 @@ from curtsy.politeness.receipt import Receipt
 from curtsy.store import Connection, Lookup, Statement
 
 PROBE_EVERY = 5_000
+AHEAD = 1_000
+"""Milliseconds before its next request may start that a source can be leased: its new owner reads
+the queue meanwhile, and the request starts in time."""
 LATE_COMMIT = 60_000
 """No transaction that makes a source ready stays open for so long (milliseconds)."""
 
@@ -19,7 +22,8 @@ _PICK = Lookup(
     """
     SELECT id FROM sources
     WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused
-      AND band = {each_band} AND ready_at <= :now AND ready_at >= {each_low}
+      AND band = {each_band} AND ready_at <= :soon AND ready_at >= {each_low}
+      AND (ready_at <= :now OR (ready_at = next_fetch_at AND NOT unreported))
       AND EXISTS (SELECT 1 FROM clock WHERE version = :clock_version)
       AND EXISTS (SELECT 1 FROM workers WHERE id = :worker)
     ORDER BY ready_at LIMIT {each_want} {lock_skip}
@@ -42,11 +46,12 @@ _LOWEST = Statement(
     ORDER BY ready_at LIMIT 1
     """
 )
-_NEXT_READY = Statement(
+_NEXT_READY = Statement(  # with a reason to wait other than its pace, it is not leased ahead
     """
-    SELECT ready_at FROM sources
+    SELECT CASE WHEN ready_at = next_fetch_at AND NOT unreported THEN ready_at - :ahead
+        ELSE ready_at END FROM sources
     WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused AND band = :band
-      AND ready_at > :now ORDER BY ready_at LIMIT 1
+      AND ready_at > :after ORDER BY ready_at LIMIT 1
     """
 )
 
@@ -59,6 +64,9 @@ class Lease:
     band: int
     wait: int
     """Milliseconds until the next request may start: a span, so that no clocks are compared."""
+    ahead: int
+    """Milliseconds by which the source was leased before it is ready: until then no request may
+    start, whatever its pace allows."""
     ready_for: int
     """Milliseconds for which the source was ready and no worker was free."""
     paced: int | None
@@ -112,7 +120,8 @@ def lease(
     now: int,
     doubt: int = 0,
 ) -> list[Lease]:
-    """Leases at most `wants` ready sources of each band, the longest ready first.
+    """Leases at most `wants` sources of each band that are ready or almost, the longest ready
+    first.
 
     Leases none if this worker was declared dead or if time was shifted since its last
     synchronisation. `doubt` is by how much `now` may be late: sources wait that much longer.
@@ -121,7 +130,8 @@ def lease(
         (band, want, low_water.of(connection, band, now=now, clock_version=clock_version))
         for band, want in sorted(wants.items())
     ]
-    picked = _PICK(connection, requests, worker=worker, clock_version=clock_version, now=now)
+    picked = _PICK(connection, requests, worker=worker, clock_version=clock_version, now=now,
+                   soon=now + AHEAD)  # fmt: skip
     if not picked:
         return []
     wanted = [(row.id,) for row in picked]
@@ -131,9 +141,11 @@ def lease(
     return sorted(leases, key=lambda leased: leased.band)
 
 
-def next_ready(connection: Connection, *, now: int) -> int | None:
-    """When the next source becomes ready; None: no source will."""
-    found = [_NEXT_READY(connection, band=int(band), now=now).scalar() for band in Band]
+def next_ready(connection: Connection, *, after: int = -1) -> int | None:
+    """When the next source can be leased, of those that are ready later than `after`; None: no
+    source will be ready."""
+    found = [_NEXT_READY(connection, band=int(band), after=after, ahead=AHEAD).scalar()
+             for band in Band]  # fmt: skip
     return min((at for at in found if at is not None), default=None)
 
 
@@ -144,6 +156,7 @@ def _lease(row: Any, now: int, receipt: Receipt | None) -> Lease:
         epoch=row.epoch,
         band=row.band,
         wait=max(0, (row.next_fetch_at or 0) - now),
+        ahead=max(0, row.ready_at - now),
         ready_for=max(0, now - row.ready_at),
         paced=None if row.paced_at is None else now - row.paced_at,
         delay_ms=row.delay_ms,

@@ -27,6 +27,10 @@ MOST_RETRIES = 3
 """Automatic retries of one page."""
 MOST_JOBS = 1_000
 """Jobs that one cleanup deletes; the next cleanup continues."""
+CLOCK_WENT_AHEAD = (
+    "Nothing was deleted: the clock has just gone ahead by hours or days, and may be wrong. The "
+    "next cleanup deletes what is old by then; curtsy cleanup deletes at once."
+)
 
 _RECOVERED = Statement(
     """
@@ -58,8 +62,12 @@ _LOCK_SITES = Statement(
 
 
 class MaintenanceTasks:
-    def __init__(self, *, store: Store, clock: Clock, keep_days: int) -> None:
+    def __init__(
+        self, *, store: Store, clock: Clock, keep_days: int, trusts_clock: bool = False
+    ) -> None:
+        """`trusts_clock`: deletes by age even if the time has just gone ahead by far."""
         self._store, self._clock, self._keep_days = store, clock, keep_days
+        self._trusts_clock = trusts_clock
 
     def by_name(self) -> Mapping[str, Callable[[], Awaitable[str]]]:
         """Returns the tasks that are built; each returns a sentence about what it did."""
@@ -83,6 +91,8 @@ class MaintenanceTasks:
     async def _cleanup(self) -> str:
         """Deletes expired keys and sessions, old firings and jobs, and records and sightings of
         sites that no run will be compared with."""
+        if self._clock.is_doubtful and not self._trusts_clock:
+            return CLOCK_WENT_AHEAD
         now, keep = self._clock.now(), self._keep_days * DAY
         await self._in_batches(lambda c: prune_some(c, now=now))
         await self._in_batches(lambda c: delete_old(c, before=now - keep, most=BATCH))

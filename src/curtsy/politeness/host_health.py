@@ -31,10 +31,19 @@ class HostHealth:
         dead."""
         if announced:
             again = replace(self, announced_streak=self.announced_streak + 1)
-            return again if again.announced_streak < ANNOUNCED_AT_MOST else None
-        again = replace(self, fail_streak=self.fail_streak + 1, rested=self.rested + rest)
-        is_dead = again.fail_streak >= policy.give_up_probes or self.rested >= policy.give_up_after
-        return None if is_dead else again
+            is_over = False
+        else:
+            again = replace(self, fail_streak=self.fail_streak + 1, rested=self.rested + rest)
+            is_over = self.rested >= policy.give_up_after
+        limit = self.limit(policy, announced=announced)
+        return None if is_over or again.streak(announced=announced) >= limit else again
+
+    def streak(self, *, announced: bool) -> int:
+        return self.announced_streak if announced else self.fail_streak
+
+    def limit(self, policy: Policy, *, announced: bool) -> int:
+        """The streak at which the host counts as dead."""
+        return ANNOUNCED_AT_MOST if announced else policy.give_up_probes
 
 
 HEALTHY = HostHealth()

@@ -24,7 +24,7 @@ class Rest:
 
     wait: int
     announced: bool
-    """The host asked for the wait."""
+    """The host asked for at least our first backoff: the rest does not count towards giving up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,18 @@ def consequence(
     if failed.final or not (rule.retried or failed.whole_host):
         return GiveUp()
     if rule.hosts_fault or failed.whole_host:
-        if failed.retry_after is None:
-            return Rest(backoff(health.fail_streak, policy, rng), announced=False)
-        return Rest(_as_announced(failed.retry_after, health, policy, rng), announced=True)
+        return _rest(failed.retry_after or 0, policy, rng, health)
     if attempt >= policy.max_retries:
         return GiveUp()
     return Retry(max(backoff(attempt, policy, rng), failed.retry_after or 0))
 
 
-def _as_announced(span: int, health: HostHealth, policy: Policy, rng: random.Random) -> int:
-    """The wait that the host asked for. A host that refuses again after such a wait, as with
-    `Retry-After: 0`, gets the usual backoff if that is longer."""
-    again = health.announced_streak
-    own = backoff(again - 1, policy, rng) if again else 0
-    return max(min(span, LONGEST_REST), own)
+def _rest(asked: int, policy: Policy, rng: random.Random, health: HostHealth) -> Rest:
+    """The wait that the host asked for, or our own backoff if that is longer. A host that asks for
+    less than our first backoff, as with `Retry-After: 0`, is treated as if it asked for nothing."""
+    own = backoff(health.fail_streak + health.announced_streak, policy, rng)
+    announced = asked > 0 and asked >= policy.retry_base
+    return Rest(max(min(asked, LONGEST_REST), own), announced)
 
 
 def backoff(attempt: int, policy: Policy, rng: random.Random) -> int:

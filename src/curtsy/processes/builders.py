@@ -58,5 +58,5 @@ def build_scheduler(
 async def run_task(name: str, settings: Settings, *, keep_days: int) -> str:
     """Runs a maintenance task now; returns a sentence about what it did."""
     async with ready(settings, upgrades_sqlite=True) as (store, clock):
-        tasks = MaintenanceTasks(store=store, clock=clock, keep_days=keep_days).by_name()
-        return await tasks[name]()
+        tasks = MaintenanceTasks(store=store, clock=clock, keep_days=keep_days, trusts_clock=True)
+        return await tasks.by_name()[name]()

@@ -101,6 +101,8 @@ class SchedulerLoops:
 
     async def prune(self) -> float:
         """A periodic step: deletes expired keys and sessions, a batch in each transaction."""
+        if self._clock.is_doubtful:
+            return PRUNE_EVERY_SECONDS
         now = self._clock.now()
         deleted = await self._store.write(lambda c: prune_some(c, now=now))
         return 0.0 if deleted >= BATCH else PRUNE_EVERY_SECONDS

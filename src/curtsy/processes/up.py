@@ -38,7 +38,8 @@ async def run_up(
         async with ready(settings, upgrades_sqlite=True) as (store, clock):
             access_rules = await access_rules_for(settings, listening, store)
             worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own),
-                            on_commit=lambda: backend.feed.wake())  # fmt: skip
+                            on_commit=lambda: backend.feed.wake(),
+                            on_offer=lambda: wakeups.send())  # fmt: skip
 
             def on_work() -> None:
                 wakeups.send()

@@ -18,6 +18,7 @@ async def run_worker(settings: Settings) -> None:
             submitter = submitter_for(settings, store, clock, lambda: None, own)
             scheduler = scheduler_for(settings, store, clock, submitter, lambda: None)
             await apply(settings, declared, store, clock, scheduler.firer.check)
-            worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own))
-            async with Wakeups(settings.database_url, worker.wake):
+            worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own),
+                            on_offer=lambda: wakeups.send())  # fmt: skip
+            async with Wakeups(settings.database_url, worker.wake) as wakeups:
                 await until_stopped(stop, [worker])

@@ -18,6 +18,7 @@ from curtsy.frontier.fence import TimeShifted
 from curtsy.logs import logger
 from curtsy.schedules.firer import BATCH, Fired, Firer, FireResult
 from curtsy.schedules.overlap import replace_run, runs_to_replace
+from curtsy.schedules.reopen import reopen
 from curtsy.schedules.skip import refuse
 from curtsy.schedules.task_queue import TaskQueue
 from curtsy.store import Connection, Statement, Store
@@ -34,6 +35,8 @@ LATE = 1 * SECOND
 """A slot that fires later than this counts as late."""
 TRIES_IN_A_BATCH = 2
 """How often a batch may fail because the store is away; then schedules fire in smaller batches."""
+REOPEN_EVERY = 60 * SECOND
+"""How often slots are opened again that another process resolved with a clock ahead of ours."""
 CLOCK_TOLERANCE = SECOND // 4
 """How far our clock may be ahead of the database's without a jump of that clock."""
 
@@ -43,6 +46,7 @@ _NEXT = Statement(
     ORDER BY look_at LIMIT 1
     """
 )
+_DATABASE_NOW = Statement("SELECT {clock}")
 _DUE_IDS = Statement("SELECT id FROM schedules WHERE look_at <= :now ORDER BY look_at LIMIT :most")
 _BEAT = Statement(
     """
@@ -64,11 +68,13 @@ class Ticker:
         self.tasks, self._on_work = tasks, on_work
         self._beat_at = 0
         self._failures = 0
+        self._reopen_at = self._latest = 0
         self.wake = periodic.Wake()
 
     async def step(self) -> float:
         """A periodic step. Returns the seconds until a slot may be due."""
         await self._beat()
+        await self._reopen()
         read_at = self._clock.now()
         due = await self._store.read(lambda c: _NEXT(c).one_or_none())
         wait = POLL_EVERY if due is None else min(POLL_EVERY, due.look_at - self._clock.now())
@@ -151,6 +157,33 @@ class Ticker:
             if fired.schedule.site_id is not None:
                 site = orjson.loads(fired.schedule.payload)["run"]["site_name"]
                 log_run("run_queued", site, fired.job, "queued")
+
+    async def _reopen(self) -> None:
+        """Opens slots again that have not come yet but were resolved: when the process starts, when
+        the clock was set back, and now and then."""
+        now, monotonic = self._clock.now(), self._clock.monotonic()
+        if monotonic < self._reopen_at and now >= self._latest - CLOCK_TOLERANCE:
+            self._latest = max(now, self._latest)
+            return
+        after: int | None = 0
+        while after is not None:
+            with suppress(TimeShifted):  # tried again in a moment
+                step = partial(self._reopen_some, after=after)
+                reopened, after = await self._store.write(step, durable=True)
+                if reopened:
+                    log.warning("slots_reopened", schedules=reopened,
+                                why="a clock that was ahead had resolved them")  # fmt: skip
+                continue
+            return
+        self._latest, self._reopen_at = now, monotonic + REOPEN_EVERY
+
+    def _reopen_some(self, connection: Connection, *, after: int) -> tuple[int, int | None]:
+        now = self._clock.now()
+        if abs(_DATABASE_NOW(connection).scalar_one() - now) > CLOCK_TOLERANCE:
+            raise TimeShifted  # our clock is synchronised in a moment
+        reopened = reopen(connection, now=now, after=after)
+        self._firer.require_same_time(connection)
+        return reopened
 
     async def _beat(self) -> None:
         """Shows operators which schedulers are alive; no protocol depends on heartbeats."""

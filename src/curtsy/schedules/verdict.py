@@ -138,7 +138,7 @@ def _judge_after_end(s: ScheduleState, now: int) -> Verdict:
         return Verdict(None, now + RECHECK_EVERY)
     at = s.next_fire_at
     if at is None:
-        at = slot_after_end(s.rule, s.ended_at, seed=s.seed)
+        at = slot_after_end(s.rule, min(s.ended_at, now), seed=s.seed)
     if at > now:
         return Verdict(at, at)
     is_late = at < now - s.window or (s.catch_up is CatchUp.NONE and now - at > GRACE)

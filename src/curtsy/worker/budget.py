@@ -1,17 +1,28 @@
 """Limits how long a lane holds its source, so that other workers get it too."""
 
+import random
+
 VISITS = 1_000
 SPAN = 20_000
+SPREAD = 0.25
+"""A budget lasts SPAN, more or less by this part of it: lanes that begin together do not all hand
+over at the same moment."""
 OVERTIME, SLOW = 30_000, 1_000
 """Beyond its budget a lane continues for up to OVERTIME while a request has been open for more than
 SLOW: the source cannot be released before that request ends, and need not be idle meanwhile."""
 
 
 class Budget:
-    def __init__(self, now: int) -> None:
-        self._visits, self._until = VISITS, now + SPAN
+    def __init__(self, now: int, rng: random.Random) -> None:
+        self._rng = rng
+        self._visits = self._until = 0
+        self.renew(now)
         self._open_since: dict[int, int] = {}
         """When each open request started, by page; the oldest first."""
+
+    def renew(self, now: int) -> None:
+        self._visits = VISITS
+        self._until = now + int(SPAN * self._rng.uniform(1 - SPREAD, 1 + SPREAD))
 
     def spend(self, page_id: int, now: int) -> None:
         self._visits -= 1

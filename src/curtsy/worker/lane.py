@@ -45,8 +45,10 @@ class Lane:
         self._buffer = VisitBuffer(lease.source_id, lease.ranks, now)
         self._wake = Wake()
         self._lookahead = Lookahead(self._buffer, taker=context.taker, monotonic=self._monotonic)
-        self._budget = Budget(now)
+        self._budget = Budget(now, context.rng)
         self._ending = False
+        self.hands_over = False
+        """The budget has ended, and another worker is to get the source."""
         self._lost = False
         self._control_version = lease.control_version
         self._band, self._known_band = Band(lease.band), lease.band
@@ -161,9 +163,12 @@ class Lane:
             elif wait and self._is_over(self._monotonic() + wait):
                 return None  # the next owner can use the wait to prepare
             elif (visit := self._lookahead.known(wait) or await self._read(wait)) is None:
-                if not self._buffer.held:
+                if self._buffer.held:
+                    await self._wake.wait(1.0)
+                elif wait and not self._lookahead.saw_visits:
+                    await self._wake.wait(wait / 1000)  # leased ahead: its visit is not due yet
+                else:
                     return None
-                await self._wake.wait(1.0)
             elif (refusal := self._refusal(visit)) is not None:
                 now = self._context.clock.now()
                 self._report_result(
@@ -206,7 +211,7 @@ class Lane:
     async def _continues(self) -> bool:
         """Returns False when the lane is to end. Beyond its budget the lane ends when no request
         is open; this waits a moment for open requests to end."""
-        while not self._ending and self._budget.is_spent(now := self._monotonic()):
+        while not self._ending and self._budget_ends(now := self._monotonic()):
             wait = self._budget.overtime(now)
             if not wait:
                 return wait is not None
@@ -215,7 +220,19 @@ class Lane:
 
     def _is_over(self, at: int) -> bool:
         """Whether the lane is to end at that time, with no open request to wait for."""
-        return self._ending or (not self._open and self._budget.is_spent(at))
+        return self._ending or (not self._open and self._budget_ends(at))
+
+    def _budget_ends(self, at: int) -> bool:
+        """Whether the budget is spent at that time and the source is to be handed over. Otherwise
+        the budget is renewed: a release and a lease would only cost time."""
+        if not self._budget.is_spent(at):
+            return False
+        if not self.hands_over and not self._suspected and self._context.keeps():
+            self._budget.renew(self._monotonic())
+            self._buffer.forget_flushed()
+            return False
+        self.hands_over = True
+        return True
 
     def _is_scouting(self) -> bool:
         return self._scout is not None and self._robots(self._scout) is None

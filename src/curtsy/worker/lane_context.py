@@ -24,3 +24,5 @@ class LaneContext:
     trust: int
     """Milliseconds that an owner may continue without reaching the store."""
     rng: random.Random
+    keeps: Callable[[], bool]
+    """Whether a lane whose budget ends may keep its source: no other worker needs it more."""

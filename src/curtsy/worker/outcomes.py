@@ -10,7 +10,7 @@ from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
 from curtsy.model.urls import canonical
 from curtsy.politeness.host_health import HostHealth
 from curtsy.politeness.policy import Policy
-from curtsy.politeness.retry_rule import GiveUp, Rest, Retry, consequence
+from curtsy.politeness.retry_rule import GiveUp, Rest, Retry, backoff, consequence
 
 _NO_ANSWER = frozenset({
     Kind.DNS, Kind.CONNECT, Kind.TLS, Kind.TIMEOUT, Kind.RESET, Kind.ADDRESS_REFUSED, Kind.INTERNAL,
@@ -18,6 +18,9 @@ _NO_ANSWER = frozenset({
 AFTER_OTHERS = 2_000
 """Milliseconds that a failed page waits beyond the rest of its host. Another page, if there is one,
 tries the host first, which shows whether the host or the page is at fault."""
+FEWEST_REFUSALS = 2
+"""A page is not given up at its first refusal, whatever its retries: only a second one, after the
+host has answered other pages, shows that the host refuses this page and not all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,15 @@ def _judge_failure(
             return Judged(waits, answered=_answered(failed))
         case Rest():
             after = health.failed(follows.wait, policy, announced=follows.announced)
-            refused = answers_others and not failed.whole_host
             trouble = HostTrouble(follows, after)
-            if after is None or result.visit.refused + refused >= policy.give_up_probes:
+            refused = answers_others and not failed.whole_host
+            refusals = result.visit.refused + refused
+            if after is None or refusals > max(policy.max_retries, FEWEST_REFUSALS - 1):
                 return Judged(result, answered=False, trouble=trouble)
             waits = replace(postponed(result, follows), refused=refused)
+            if refused:  # the tries of the page itself are spaced like any retries
+                own = result.ended_at + backoff(refusals - 1, policy, rng)
+                waits = replace(waits, again_at=max(waits.again_at or 0, own))
             return Judged(waits, answered=False, trouble=trouble)
         case _:
             assert_never(follows)

@@ -6,12 +6,14 @@ and the page waits for the next start.
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import zstandard
 
+from curtsy.batcher import Batcher
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.fetch import Fetcher, Request
@@ -23,7 +25,7 @@ from curtsy.model.outcome import Failed, Moved, Reply
 from curtsy.model.urls import canonical
 from curtsy.politeness.classify import classify
 from curtsy.politeness.robots import READ_BYTES, Robots, robots_of, token_of
-from curtsy.store import Store
+from curtsy.store import Connection, Store
 
 log = logger("worker")
 
@@ -36,6 +38,8 @@ BYTES_IN_MEMORY = 8 * 2**20
 """Bytes of files; a parsed file may take ten times its size."""
 MOVED_AT_ONCE = 1_000
 AFTER_FAILURE_SECONDS = 0.5
+FILES_PER_WRITE = 50
+STORED_WITHIN_SECONDS = 3.0
 PARSE_IN_THREAD_FROM = 16 * 1024
 
 _MAX_AGE = re.compile(r"\bmax-age=([0-9]{1,9})\b")
@@ -45,6 +49,12 @@ _PAGES_OWN = frozenset({Kind.TLS, Kind.ADDRESS_REFUSED, Kind.INTERNAL})
 
 _CacheKey = tuple[str, str | None]
 """An origin, and the User-Agent where it is not the default one."""
+
+
+class _NewFile(NamedTuple):
+    host: str
+    file: RobotsFile
+    status: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,10 @@ class RobotsCache:
         self._cached: dict[_CacheKey, _CachedRobots] = {}
         """Ordered by insertion, the oldest first."""
         self._size = 0
+        self._writes: Batcher[_NewFile, None] = Batcher(
+            self._store_files, most=FILES_PER_WRITE, at_once=1
+        )
+        self._storing: set[asyncio.Task[None]] = set()
         self._moved: dict[str, tuple[str, int]] = {}
         """By origin: where its file moved to, and after how many redirects."""
 
@@ -128,10 +142,31 @@ class RobotsCache:
         if self._store is None:
             return
         kept = RobotsFile(zstandard.compress(file) if file else b"", expires_at)
+        # The page does not wait for the write: its turn would be lost when the store is busy.
+        storing = asyncio.create_task(self._keep(_NewFile(host, kept, reply.status)))
+        self._storing.add(storing)
+        storing.add_done_callback(self._storing.discard)
+
+    async def _keep(self, new: "_NewFile") -> None:
         try:
-            await self._store.write(lambda c: store_robots(c, host, kept, status=reply.status))
-        except (StoreAway, StoreFull) as away:
-            log.warning("robots_not_kept", host=host, reason=str(away))
+            await self._writes.submit(new)
+        except Exception as error:
+            log.warning("robots_not_kept", host=new.host, reason=str(error))
+
+    async def _store_files(self, files: Sequence["_NewFile"]) -> list[None]:
+        assert self._store is not None
+
+        def write(connection: Connection) -> None:
+            for new in sorted(files):
+                store_robots(connection, new.host, new.file, status=new.status)
+
+        await self._store.write(write)
+        return [None] * len(files)
+
+    async def stored(self) -> None:
+        """Waits for files that are being stored, but not for long."""
+        if self._storing:
+            await asyncio.wait(self._storing, timeout=STORED_WITHIN_SECONDS)
 
     async def _remember(self, cache_key: _CacheKey, file: bytes, expires_at: int) -> Robots:
         _origin, agent = cache_key

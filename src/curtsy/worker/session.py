@@ -11,11 +11,19 @@ import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from math import ceil
 
 from curtsy import __version__, periodic
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
-from curtsy.frontier.control import Turn, lost_visits, owned_sources, release_strays, source_news
+from curtsy.frontier.control import (
+    Turn,
+    held_by_others,
+    lost_visits,
+    owned_sources,
+    release_strays,
+    source_news,
+)
 from curtsy.frontier.lease import LowWater, lease, next_ready
 from curtsy.frontier.worker_rows import WorkerRow, leave
 from curtsy.logs import logger
@@ -38,6 +46,8 @@ log = logger("worker")
 LEASE_AT_ONCE = 64
 LONGEST_POLL = 2_000
 LEAVE_SECONDS = 3.0
+OTHERS_FIRST = 200
+"""Milliseconds that a worker leases nothing after it released a source for others."""
 
 
 _NONE: tuple[set[Turn], set[Turn]] = (set(), set())
@@ -51,7 +61,9 @@ class Session:
     def __init__(
         self, *, store: Store, clock: Clock, pipeline: Pipeline, settings: WorkerSettings,
         wake: periodic.Wake, on_commit: Callable[[], None], sender: WebhookSender,
+        on_offer: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
+        """`on_offer` is called when a source was released for other workers."""
         self.id = f"w_{secrets.token_hex(6)}"
         self._store, self._clock, self._settings, self._wake = store, clock, settings, wake
         self._lanes: dict[int, Lane] = {}
@@ -61,6 +73,8 @@ class Session:
         self._over = asyncio.Event()
         self._registered = asyncio.Event()
         self._draining = self._leasing = False
+        self._on_offer, self._offers_until = on_offer, 0
+        self._held_by_others: list[int] = []
         self._low_water = LowWater()
         self._observer = Observer(store=store, clock=clock, ttl=settings.lease_ttl)
         self._flusher = Flusher(store=store, clock=clock, worker=self.id,
@@ -77,7 +91,7 @@ class Session:
             taker=VisitTaker(store=store, clock=clock),
             flusher=self._flusher, pipeline=pipeline, trusted=self._heartbeat.trusted,
             defaults=settings.policy, trust=settings.lease_ttl,
-            rng=random.Random(),
+            rng=random.Random(), keeps=self._keeps,
         )  # fmt: skip
 
     async def run(self) -> None:
@@ -152,6 +166,12 @@ class Session:
         at_once = min(room, LEASE_AT_ONCE, 2 * self._context.slots.free)
         if self._draining or at_once <= 0 or not self._heartbeat.trusted():
             return 0.1
+        if (wait := self._offers_until - self._clock.monotonic()) > 0:
+            return wait / 1000
+        if self._store.is_sqlite:  # a lease locks the whole file, even if it finds nothing
+            at = await self._store.read(next_ready)
+            if at is None or at > self._clock.now():
+                return self._until(at)
         wants = {int(band): max(1, round(at_once * SHARES[band])) for band in Band}
         now, version = self._clock.now(), self._clock.version
         self._leasing = True
@@ -167,9 +187,23 @@ class Session:
             group.create_task(self._run_lane(lane))
         if leases:
             return 0.0
-        at = await self._store.read(lambda c: next_ready(c, now=now))
+        return self._until(await self._store.read(lambda c: next_ready(c, after=now)))
+
+    def _until(self, at: int | None) -> float:
+        """Returns the seconds until a lease is to be tried at that time."""
         wait = LONGEST_POLL if at is None else min(LONGEST_POLL, max(10, at - self._clock.now()))
         return wait / 1000 * random.uniform(0.9, 1.0) if wait == LONGEST_POLL else wait / 1000
+
+    def _keeps(self) -> bool:
+        """Whether a lane may keep its source beyond its budget: this worker has room for others,
+        and holds no more than its share of the sources, or little more."""
+        if self._context.slots.free <= 0 or len(self._lanes) >= self._settings.lanes:
+            return False
+        if not self._held_by_others:
+            return True
+        held = sum(not lane.hands_over for lane in self._lanes.values())
+        share = ceil((held + sum(self._held_by_others)) / (1 + len(self._held_by_others)))
+        return held <= share + share // 8 + 1
 
     async def _run_lane(self, lane: Lane) -> None:
         try:
@@ -181,6 +215,9 @@ class Session:
             if self._lanes.get(lane.lease.source_id) is lane:
                 del self._lanes[lane.lease.source_id]
             self._lane_ended()
+            if lane.hands_over and self._held_by_others:
+                self._offers_until = self._clock.monotonic() + OTHERS_FIRST
+                self._on_offer()
             self._wake()
 
     async def _control(self) -> float:
@@ -195,6 +232,7 @@ class Session:
             for source_id, lane in lanes.items():
                 lane.apply_control(of_sources.get(source_id), self.id)
                 lane.drop_visits(vanished, moved)
+        self._held_by_others = await self._store.read(lambda c: held_by_others(c, self.id))
         await self._release_strays()
         return 0.9
 

@@ -14,7 +14,7 @@ from curtsy.frontier.take import Visit
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, NotModified
 from curtsy.model.urls import canonical
-from curtsy.politeness.host_health import Hosts
+from curtsy.politeness.host_health import HostHealth, Hosts
 from curtsy.politeness.pace import resumed
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.receipt import Receipt
@@ -45,6 +45,8 @@ class SourceState:
         if lease.unreported:
             self.pace.assume_unreported(now + lease.wait - lease.delay_ms, trust)
             self.pace.rest(now + lease.wait)
+        if lease.ahead:
+            self.pace.rest(now + lease.ahead)
         self.pace.resting = lease.fail_streak > 0
         self._holds = Holds.since((last or now) + clock.offset, kept.get("holds", ()))
         self._hosts = Hosts.resumed(kept, (last or now) + clock.offset)
@@ -149,24 +151,27 @@ class SourceState:
         if not self._fail_streak:
             self._failing_since = result.ended_at
         self._fail_streak += 1
-        self._rest(trouble.rest, result, result.outcome, trouble.health.fail_streak)
+        self._rest(trouble.rest, trouble.health, result, result.outcome)
 
     def _recovered(self) -> None:
         """The host answers again: requests continue at the usual pace."""
         self._fail_streak, self._failing_since = 0, None
         self.pace.resting, self._rest_why = False, None
 
-    def _rest(self, rest: Rest, result: Result, failed: Failed, streak: int) -> None:
+    def _rest(self, rest: Rest, health: HostHealth, result: Result, failed: Failed) -> None:
         now = self._clock.monotonic()
         self.pace.resting = True
         self.pace.rest(now + rest.wait)
         self._holds.add(result.ended_at, result.ended_at + rest.wait, "backoff")
         receipt = self._receipt()
-        receipt.rests_announced += rest.announced and bool(failed.retry_after)
-        receipt.rests_of_our_own += not rest.announced
-        self._rest_why = {"announced": rest.announced, "kind": failed.kind,
+        as_asked = failed.retry_after is not None and 0 < rest.wait <= failed.retry_after
+        receipt.rests_announced += as_asked
+        receipt.rests_of_our_own += not as_asked
+        self._rest_why = {"announced": as_asked, "kind": failed.kind,
                           "status": failed.status, "url": result.visit.url,
-                          "failures": streak}  # fmt: skip
+                          "failures": health.streak(announced=rest.announced),
+                          "given_up_after": health.limit(self.policy, announced=rest.announced),
+                          }  # fmt: skip
 
     def _count(self, result: Result) -> None:
         if isinstance(result.outcome, NotModified):

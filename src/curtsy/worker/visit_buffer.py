@@ -32,7 +32,7 @@ class VisitBuffer:
         """Visits by page that were read and are not yet flushed."""
         self._flushed: set[tuple[int, int]] = set()
         """Page and turn of flushed visits: a reading that began before the flush may still return
-        them. At most as many as the budget of a lease."""
+        them. At most as many as a budget has."""
 
     def __bool__(self) -> bool:
         """Whether `pop` would return a visit."""
@@ -86,6 +86,10 @@ class VisitBuffer:
     def flushed(self, visit: Visit) -> None:
         self._flushed.add((visit.page_id, visit.turn))
         self.forget(visit)
+
+    def forget_flushed(self) -> None:
+        """To be called while no reading is under way: later readings cannot return them."""
+        self._flushed.clear()
 
     def forget(self, visit: Visit) -> None:
         """Forgets a visit that was read: the next reading may return its page again."""

@@ -17,13 +17,14 @@ __all__ = ["Worker", "WorkerSettings"]
 
 
 class Worker:
-    """Calls `on_commit` after each commit of results, to notify followers of events."""
+    """Calls `on_commit` after each commit of results, to notify followers of events, and `on_offer`
+    after it released a source for other workers."""
 
     def __init__(
         self, *, store: Store, clock: Clock, settings: WorkerSettings,
-        on_commit: Callable[[], None] = lambda: None,
+        on_commit: Callable[[], None] = lambda: None, on_offer: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
-        self._on_commit = on_commit
+        self._on_commit, self._on_offer = on_commit, on_offer
         self._store, self._clock, self._settings = store, clock, settings
         self.wake = Wake()
         """Call it when new work was stored; without the call the work is found a moment later."""
@@ -57,8 +58,10 @@ class Worker:
                 self._recorded = self.recorded
                 self._session = Session(store=self._store, clock=self._clock, pipeline=pipeline,
                                         settings=settings, wake=self.wake,
-                                        on_commit=self._on_commit, sender=sender)  # fmt: skip
+                                        on_commit=self._on_commit, sender=sender,
+                                        on_offer=self._on_offer)  # fmt: skip
                 await self._session.run()
+            await robots.stored()
 
     async def stop(self) -> None:
         """Drains the worker: open requests may finish, results are stored, sources released."""

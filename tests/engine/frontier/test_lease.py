@@ -3,8 +3,10 @@
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from curtsy.frontier.batch import Release
-from curtsy.frontier.lease import LowWater, lease, next_ready
+from curtsy.frontier.lease import AHEAD, LowWater, lease, next_ready
 from support.frontier import Bench, fetched
 
 
@@ -56,7 +58,7 @@ async def test_sources_are_left_until_they_are_ready(bench: Bench) -> None:
     await bench.execute("UPDATE sources SET ready_at = :at", at=bench.time() + 10)
     worker = await bench.worker()
     assert await worker.lease() == []
-    assert await bench.store.read(lambda c: next_ready(c, now=bench.time())) == bench.time() + 10
+    assert await bench.store.read(lambda c: next_ready(c)) == bench.time() + 10
     bench.time.moves(10)
     assert len(await worker.lease()) == 1
 
@@ -142,3 +144,33 @@ async def test_the_low_water_mark_hides_no_source_that_becomes_ready_later(bench
     bench.time.moves(4_000)
     await bench.submit("https://a.example/")
     assert await leased() == 1
+
+
+async def test_a_source_is_leased_before_its_next_request_is_due_and_told_to_wait(
+    bench: Bench,
+) -> None:
+    """So its new owner reads the queue meanwhile, and no turn is lost."""
+    await bench.submit("https://a.example/")
+    due = bench.time() + AHEAD + 1
+    await bench.execute("UPDATE sources SET ready_at = :at, next_fetch_at = :at", at=due)
+    worker = await bench.worker()
+    assert await worker.lease() == []
+    assert await bench.store.read(next_ready) == due - AHEAD
+    bench.time.moves(1)
+    [leased] = await worker.lease()
+    assert (leased.ahead, leased.wait, leased.ready_for) == (AHEAD, AHEAD, 0)
+
+
+@pytest.mark.parametrize("why", ["next_fetch_at = NULL", "next_fetch_at = :at, unreported = true"])
+async def test_one_that_waits_for_more_than_its_pace_is_not_leased_ahead(
+    bench: Bench, why: str
+) -> None:
+    await bench.submit("https://a.example/")
+    due = bench.time() + 10
+    await bench.execute(f"UPDATE sources SET ready_at = :at, {why}", at=due)
+    worker = await bench.worker()
+    assert await worker.lease() == []
+    assert await bench.store.read(next_ready) == due
+    bench.time.moves(10)
+    [leased] = await worker.lease()
+    assert leased.ahead == 0

@@ -8,6 +8,7 @@ from sqlalchemy import text
 from curtsy.frontier.batch import Release
 from curtsy.frontier.control import lost_visits, source_news
 from curtsy.frontier.host_moves import move_late_visits
+from curtsy.frontier.lease import AHEAD
 from curtsy.frontier.source_policy import (
     Description,
     PolicyContext,
@@ -132,10 +133,10 @@ async def test_a_rest_goes_with_its_host_also_into_a_source_that_is_held(bench: 
     assert heard[held["group"].source_id].owner is None, "its lane hears that it is no longer its"
     assert (await worker.flush(fetched(visits["http://two.com/1"]))).recorded == 0
     other = await bench.worker("w2")
-    bench.time.moves(599_999)
+    bench.time.moves(599_999 - AHEAD)
     assert [lease.name for lease in await other.lease()] == ["one.com"], "where nothing waits"
     assert await other.take() == []
-    bench.time.moves(1 + DELAY)
+    bench.time.moves(1 + AHEAD + DELAY)
     assert [lease.name for lease in await other.lease()] == ["group"]
     assert len(await other.take()) == 2
     assert await bench.violations() == []

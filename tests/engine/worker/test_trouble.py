@@ -2,6 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -22,6 +25,7 @@ from support.engine import Engine, settings, until
 QUICK = Policy(min_delay=1, retry_base=60, retry_cap=60)
 REFUSAL = "Not now."
 NOBODY = "127.0.3.3:99"
+VISIT = Visit(1, 1, 1, 5, 1, None, 0, 0, "http://a.com/", None, 0, 0, "raw", None, None, None)
 
 
 class Site:
@@ -31,7 +35,8 @@ class Site:
         self.name = ""
         self.asked: list[str] = []
         self.refuses: dict[str, dict[str, str]] = {}
-        """By path: the headers of its 503."""
+        """By path: the headers of its refusal."""
+        self.status = 503
         self.held: dict[str, asyncio.Event] = {}
         self.robots = ""
         self.error_bytes = 0
@@ -47,7 +52,8 @@ class Site:
             await self.held[request.path].wait()
         if request.path in self.refuses:
             self.error_bytes += len(REFUSAL)
-            return web.Response(status=503, headers=self.refuses[request.path], text=REFUSAL)
+            return web.Response(status=self.status, headers=self.refuses[request.path],
+                                text=REFUSAL)  # fmt: skip
         if "If-None-Match" in request.headers:
             return web.Response(status=304)
         return web.Response(text="Hello", headers={"ETag": '"1"'})
@@ -142,10 +148,11 @@ async def test_a_dead_host_of_a_group_takes_no_other_with_it(curtsy: Engine, sit
     assert len([letter for letter in letters if not letter.attempts]) >= 16
 
 
-async def test_who_says_retry_after_no_time_is_not_asked_without_pause(
-    curtsy: Engine, site: Site
+@pytest.mark.parametrize("value", ["0", "5", "-5", "soon", "Mon, 01 Jan 2024 00:00:00 GMT"])
+async def test_an_announced_wait_never_shortens_our_own(
+    curtsy: Engine, site: Site, value: str
 ) -> None:
-    site.refuses["/eager"] = {"Retry-After": "0"}
+    site.refuses["/eager"] = {"Retry-After": value}
     policy = Policy(min_delay=1, retry_base=60_000)
     async with curtsy.worker(settings(policy)):
         await curtsy.submit(site.url("/eager"))
@@ -157,9 +164,54 @@ async def test_who_says_retry_after_no_time_is_not_asked_without_pause(
             )
 
         await until(rests, 30, lambda: f"asked {len(site.asked)} times")
-    assert len(site.asked) == 2
+    assert len(site.asked) == 1
     [receipt] = await curtsy.query("SELECT * FROM receipts")
-    assert receipt.rests_announced == 0, "no time is nothing that could be honoured"
+    assert (receipt.rests_announced, receipt.rests_of_our_own) == (0, 1)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_host_that_announces_no_time_for_ever_is_given_up_like_any_other(
+    curtsy: Engine, site: Site, status: int
+) -> None:
+    site.refuses["/bad"], site.status = {"Retry-After": "0"}, status
+    async with curtsy.worker(settings(replace(QUICK, max_retries=0))):
+        ended = await curtsy.ended(await curtsy.submit(site.url("/bad")), 60)
+    assert (ended.done, ended.failed) == (0, 1)
+    assert site.asked == ["/bad"] * QUICK.give_up_probes
+
+
+@pytest.mark.parametrize(("retries", "requests"), [(0, 2), (3, 4)])
+async def test_a_page_that_alone_is_refused_ends_by_its_own_tries(
+    curtsy: Engine, site: Site, retries: int, requests: int
+) -> None:
+    """Two refusals prove that only the page is refused, so one without retries is asked for
+    twice."""
+    site.refuses["/bad"] = {"Retry-After": "0"}
+    policy = replace(QUICK, min_delay=50, max_retries=retries)
+    async with curtsy.worker(settings(policy)):
+        await curtsy.submit(site.url("/bad"), *(site.url(f"/{n}") for n in range(400)))
+        await until(
+            partial(curtsy.query, "SELECT * FROM dead_letters"), 60, lambda: str(site.asked)
+        )
+    after_others = [path for before, path in pairwise(["/", *site.asked]) if before != path]
+    assert after_others.count("/bad") == requests
+    assert len(await curtsy.query("SELECT * FROM dead_letters")) == 1, "and no other page"
+
+
+@pytest.mark.parametrize("retries", range(7))
+def test_refusals_of_one_page_are_its_own_tries_and_spaced_like_them(retries: int) -> None:
+    policy, waits = Policy(max_retries=retries), []
+    for refused in range(10):
+        visit = VISIT._replace(refused=refused)
+        failed = Failed(Kind.RATE_LIMITED, "", status=503, retry_after=0)
+        judged = judge(Result(visit, failed, started_at=0, ended_at=0), policy=policy,
+                       health=HEALTHY, rng=Random(1), answers_others=True)  # fmt: skip
+        if judged.result.again_at is None:
+            break
+        waits.append(judged.result.again_at)
+    own = [pytest.approx(60_000 * 2**n, rel=0.15) for n in range(max(1, retries))]
+    assert waits[:4] == own[:4]
+    assert len(waits) == max(1, retries), "as many retries, but one at least"
 
 
 async def test_requests_that_fail_together_are_one_failure(curtsy: Engine, site: Site) -> None:
@@ -326,7 +378,6 @@ async def test_the_receipt_tells_what_the_site_had_of_us(curtsy: Engine, site: S
     ids=lambda value: value.kind.value if isinstance(value, Failed) else "",
 )  # fmt: skip
 async def test_silence_does_not_speak_for_a_host(failed: Failed, answered: bool) -> None:
-    visit = Visit(1, 1, 1, 5, 1, None, 0, 0, "http://a.com/", None, 0, 0, "raw", None, None, None)
-    result = Result(visit, failed, started_at=0, ended_at=1)
+    result = Result(VISIT, failed, started_at=0, ended_at=1)
     judged = judge(result, policy=QUICK, health=HEALTHY, rng=Random(1), answers_others=True)
     assert (judged.answered, judged.trouble) == (answered, None)

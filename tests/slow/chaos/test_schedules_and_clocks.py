@@ -114,6 +114,15 @@ class Jumps:
 
         await until(fact, 20, self.tails)
 
+    async def none_is_resolved_ahead(self) -> bool:
+        """What the clock has not reached yet is open, unless it fired."""
+        resolved = text("SELECT count(*) FROM firings WHERE outcome <> 'fired' AND fire_at > :now")
+        beyond = text("SELECT count(*) FROM schedules WHERE name LIKE 'every%' AND look_at > :far")
+        values = {"now": self.now(), "far": self.now() + 3 * MINUTES * 60 * SECOND}
+        return not await self._store.read(
+            lambda c: sum(c.execute(sql, values).scalar_one() for sql in (resolved, beyond))
+        )
+
     async def early(self) -> list[str]:
         found = text("SELECT what FROM early")
         return await self._store.read(lambda c: list(c.execute(found).scalars()))
@@ -146,6 +155,7 @@ async def jumps(made: Jumps) -> None:
     print(f"{len(once)} of {ONCE} had fired; early: {await made.early()}")
     assert set((once + again).values()) == {1}, "no double run"
     assert again.keys() == fired.keys()
+    await until(made.none_is_resolved_ahead, 20, made.tails)
     assert len(once) < ONCE, "what is an hour away waits"
     assert await made.early() == []
     assert await made.jobs() == len(once) + len(again) + 1

@@ -46,7 +46,7 @@ def page_lock() -> None:
 
     flush_rows._LOCK_PAGES = Statement(
         """
-        SELECT id, document_version, document_hash FROM pages
+        SELECT id, document_version, document_hash, retry_count FROM pages
         WHERE id IN (SELECT page_id FROM {wanted})
         """,
         wanted={"page_id": "bigint"},

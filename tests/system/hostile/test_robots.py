@@ -79,6 +79,8 @@ WAITS: dict[str, Row] = {
                                 _file(NOT_PRIVATE)), DENIED, asked=2),
     "500 for ever": Row((status(b"500 Oops"),), "server_error", "server_error", 2),
     "503 for ever": Row((status(b"503 Busy"),), "rate_limited", "rate_limited", 2),
+    "503 and no time, for ever": Row((status(b"503 Busy", b"Retry-After: 0"),), "rate_limited",
+                                     "rate_limited", 2),
     "silence": Row((silence,), "timeout", "timeout", 2),
     "a byte at a time": Row((without_end(OK + b"\r\n", b"#", 0.05),), "timeout", "timeout", 2),
     "no end": Row((without_end(CHUNKED, b"ffff\r\n" + b"#" * 65_535 + b"\r\n"),),
