@@ -10,6 +10,7 @@ class AccessRules:
     origins: tuple[str, ...] = ()
     """Origins whose pages may send cross-origin requests."""
     is_private: bool = True
-    """Only this machine reaches the API: requests need no key while no key exists."""
+    """Only this machine reaches the API: requests that no proxy passed on need no key while no key
+    exists."""
     open_access: bool = False
     """Requests never need a key."""

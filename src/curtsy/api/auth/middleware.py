@@ -57,7 +57,7 @@ class AuthMiddleware:
             _require_own_page(scope, headers, session)
             scope.setdefault("state", {})["session"] = session
             return session.caller
-        if await self._authenticator.allows_anonymous():
+        if await self._authenticator.allows_anonymous(scope):
             return OPEN
         raise KeyNeeded
 
