@@ -16,8 +16,8 @@ ALWAYS = (403, 422, 500)
 """A foreign Host or Origin, a NUL in the query, an internal error."""
 WITH_A_KEY = (401, 403, 503)
 """No valid key, a role that is too low, no answer from the store that knows the keys."""
-WITH_A_BODY = (408, 413)
-"""Too slow, too large."""
+WITH_A_BODY = (408, 413, 429)
+"""Too slow, too large, too many at once from one client."""
 
 SCHEMES = {
     "key": {"type": "http", "scheme": "bearer"},
