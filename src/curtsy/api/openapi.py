@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
-from curtsy.api.auth.middleware import COOKIE, SAFE_METHODS
+from curtsy.api.auth.middleware import COOKIE, SAFE_METHODS, TLS_COOKIE
 from curtsy.api.auth.permissions import role_needed
 from curtsy.api.problems import Problem, problem_responses
 
@@ -21,7 +21,12 @@ WITH_A_BODY = (408, 413, 429)
 
 SCHEMES = {
     "key": {"type": "http", "scheme": "bearer"},
-    "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+    "cookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": COOKIE,
+        "description": f"Over TLS its name is `{TLS_COOKIE}`.",
+    },
     "csrf_token": {"type": "apiKey", "in": "header", "name": "X-CSRF-Token"},
 }
 TO_READ: list[dict[str, list[str]]] = [{"key": []}, {"cookie": []}, {}]

@@ -9,7 +9,6 @@ import resource
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
 
 import uvicorn
 from starlette.responses import Response
@@ -20,11 +19,12 @@ from curtsy.api import create_app
 from curtsy.api.auth.access_rules import AccessRules
 from curtsy.api.backend import Backend
 from curtsy.api.middleware.request_limits import MAX_HEAD_BYTES, HeadLimits, head_too_long, refusal
+from curtsy.api.middleware.security_headers import SecurityHeaders
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
 from curtsy.logs import logger
 from curtsy.processes.api_access import is_private
-from curtsy.processes.websocket_protocol import Socket
+from curtsy.processes.websocket_protocol import Socket, write_response
 
 log = logger("app")
 
@@ -141,13 +141,8 @@ class Connection(HttpToolsProtocol):
         return self._requests
 
     def _refuse(self, answer: Response) -> None:
-        if self.transport.is_closing():
-            return
-        status = HTTPStatus(answer.status_code)
-        line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
-        head = b"".join(b"%b: %b\r\n" % header for header in answer.raw_headers)
-        self.transport.write(b"%b%b\r\n%b" % (line, head, bytes(answer.body)))
-        self.transport.close()
+        if not self.transport.is_closing():
+            write_response(self.transport, answer)
 
 
 class Server(uvicorn.Server):
@@ -169,7 +164,7 @@ class Api:
         self._uncollected: dict[asyncio.Transport, tuple[int, float]] = {}
         self._server = Server(
             uvicorn.Config(
-                HeadLimits(self._app), http=Connection, log_config=None,
+                SecurityHeaders(HeadLimits(self._app)), http=Connection, log_config=None,
                 log_level="error", access_log=False, lifespan="off", server_header=False,
                 ws=Socket, ws_max_size=MOST_SAID_BYTES, ws_per_message_deflate=False,
                 timeout_graceful_shutdown=GRACE_SECONDS,

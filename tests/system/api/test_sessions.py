@@ -60,10 +60,34 @@ async def test_a_key_is_exchanged_for_a_cookie_that_no_script_reads(guarded: Fro
     assert cookie.value not in str(rows)
 
 
+TLS = {"X-Forwarded-Proto": "https"}
+
+
 async def test_where_tls_is_spoken_the_cookie_goes_nowhere_else(guarded: Front) -> None:
     ann = await visitor(guarded)
-    opened = await come_in(guarded, ann.key, headers={"X-Forwarded-Proto": "https"})
-    assert SimpleCookie(opened.headers["set-cookie"])["curtsy_session"]["secure"]
+    opened = await come_in(guarded, ann.key, headers=TLS)
+    [(name, cookie)] = SimpleCookie(opened.headers["set-cookie"]).items()
+    assert name == "__Host-curtsy_session", "no other host of the domain can set it"
+    assert (cookie["secure"], cookie["httponly"], cookie["path"]) == (True, True, "/")
+    assert "domain" not in opened.headers["set-cookie"].lower()
+    sent = {"Cookie": f"{name}={cookie.value}", **TLS}
+    assert (await guarded.ask("GET", "/session", headers=sent)).json["user_id"] == "ann"
+    token = {"X-CSRF-Token": opened.json["csrf_token"]}
+    left = await guarded.ask("DELETE", "/session", headers=sent | token)
+    [(gone, ended)] = SimpleCookie(left.headers["set-cookie"]).items()
+    assert (gone, ended["max-age"], ended["secure"]) == (name, "0", True)
+    assert_problem(await guarded.ask("GET", "/jobs", headers=sent), 401, "key_needed")
+
+
+async def test_a_cookie_that_another_host_could_have_planted_is_nothing_over_tls(
+    guarded: Front, movable: MovableClock
+) -> None:
+    hers = await browser(await visitor(guarded))
+    movable.advance(SECOND)
+    assert (await hers.ask("GET", "/jobs")).status == 200
+    assert_problem(await hers.ask("GET", "/jobs", headers=TLS), 401, "key_needed")
+    both = hers.sends["Cookie"].replace("curtsy_session", "__Host-curtsy_session")
+    assert_problem(await guarded.ask("GET", "/jobs", headers={"Cookie": both}), 401, "key_needed")
 
 
 async def test_with_a_cookie_one_is_who_the_key_says(guarded: Front) -> None:

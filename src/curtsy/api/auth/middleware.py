@@ -16,7 +16,9 @@ from curtsy.api.problems import refuse
 from curtsy.errors import CurtsyError, KeyNeeded, NotAllowed
 from curtsy.model.roles import OPEN, Caller
 
-COOKIE = "curtsy_session"
+COOKIE, TLS_COOKIE = "curtsy_session", "__Host-curtsy_session"
+"""Browsers take a cookie with the prefix `__Host-` only over TLS and from this very host, so that
+no other host of the domain can plant one."""
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 Headers = dict[bytes, bytes]
@@ -51,7 +53,7 @@ class AuthMiddleware:
             if caller is None:
                 raise KeyNeeded
             return caller
-        cookie = _cookie(headers)
+        cookie = _cookie(headers, cookie_name(scope))
         session = await self._authenticator.session_of_cookie(cookie) if cookie else None
         if session is not None:
             _require_own_page(scope, headers, session)
@@ -73,6 +75,15 @@ def session_of(connection: HTTPConnection) -> Session | None:
     return session
 
 
+def is_tls(scope: Scope) -> bool:
+    """Whether the client speaks TLS, to this server or to a proxy that says so and is trusted."""
+    return scope["scheme"] in ("https", "wss")
+
+
+def cookie_name(scope: Scope) -> str:
+    return TLS_COOKIE if is_tls(scope) else COOKIE
+
+
 async def _the_caller(connection: HTTPConnection) -> Caller:
     return caller_of(connection)
 
@@ -89,11 +100,11 @@ def _bearer(headers: Headers) -> str | None:
     return key.strip() if scheme.lower() == "bearer" else None
 
 
-def _cookie(headers: Headers) -> str | None:
+def _cookie(headers: Headers, wanted: str) -> str | None:
     header = headers.get(b"cookie")
     for part in header.decode("latin-1").split(";") if header is not None else ():
         name, _, value = part.strip().partition("=")
-        if name == COOKIE:
+        if name == wanted:
             return value
     return None
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from curtsy.access.keys import presented
 from curtsy.access.sessions import LIFETIME, Session, cookie_hash
 from curtsy.api.auth.authenticator import Authenticator
-from curtsy.api.auth.middleware import COOKIE, TheCaller, session_of
+from curtsy.api.auth.middleware import TheCaller, cookie_name, is_tls, session_of
 from curtsy.api.backend import Backend, TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
@@ -67,8 +67,8 @@ async def open_session(
     async with authenticator.failed_attempts.attempt(address, backend.clock):
         session, cookie = await _opened_session(backend, body.key)
     response.set_cookie(
-        COOKIE, cookie, max_age=LIFETIME // SECOND, httponly=True, samesite="strict",
-        secure=request.url.scheme == "https",
+        cookie_name(request.scope), cookie, max_age=LIFETIME // SECOND, httponly=True,
+        samesite="strict", secure=is_tls(request.scope),
     )  # fmt: skip
     return _who(session.caller, session, response)
 
@@ -84,12 +84,14 @@ async def close_session(
     request: Request, backend: TheBackend, authenticator: TheAuthenticator
 ) -> Response:
     """End the session of the cookie."""
-    cookie = request.cookies.get(COOKIE)
+    name = cookie_name(request.scope)
+    cookie = request.cookies.get(name)
     if cookie is not None:
         await backend.close_session(cookie_hash(cookie))
         authenticator.forget_cookie(cookie)
     response = Response(status_code=204)
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    secure = is_tls(request.scope)
+    response.delete_cookie(name, httponly=True, samesite="strict", secure=secure)
     return response
 
 
