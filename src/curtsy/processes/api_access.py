@@ -38,6 +38,7 @@ async def access_rules_for(
         origins=tuple(_list(settings.cors_origins)),
         is_private=is_private(listening),
         open_access=settings.open_access == "on",
+        streams_per_key=settings.streams_per_key,
     )
     if access_rules.open_access:
         log.warning("open_access", meaning=EVERYONE_IS_ADMIN)

@@ -8,6 +8,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from cli.conftest import Curtsy, Told
 from cli.running import running
@@ -143,3 +145,20 @@ def test_commands_send_the_key_that_the_environment_holds(curtsy: Curtsy, tmp_pa
     with sqlite3.connect("curtsy.db") as database:
         assert database.execute("SELECT user_id FROM jobs").fetchall() == [("ann",)]
     database.close()
+
+
+def test_a_key_that_another_process_revokes_ends_its_idle_streams(
+    curtsy: Curtsy, tmp_path: Path
+) -> None:
+    key = made(curtsy, "--user", "ann")
+    headers = {"Authorization": f"Bearer {key['key']}"}
+    with (
+        running(tmp_path, "api") as api,
+        connect(api.url.replace("http", "ws") + "/ws", additional_headers=headers) as ear,
+    ):
+        ear.recv(timeout=PATIENCE)
+        assert curtsy("keys", "revoke", key["id"]).exit_code == 0
+        with pytest.raises(ConnectionClosed):
+            ear.recv(timeout=PATIENCE)
+        assert ear.protocol.close_code == 4401
+        assert api.stop() == 0

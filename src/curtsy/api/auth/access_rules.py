@@ -14,3 +14,6 @@ class AccessRules:
     exists."""
     open_access: bool = False
     """Requests never need a key."""
+    streams_per_key: int = 100
+    """WebSockets and server-sent events that one key may have open in this process; without a key,
+    one address."""

@@ -66,6 +66,11 @@ class Authenticator:
     async def session_of_cookie(self, cookie: str) -> Session | None:
         return await self._sessions.get(cookie_hash(cookie))
 
+    def forget_all(self) -> None:
+        """The next callers are read from the store."""
+        for cache in (self._keys, self._sessions, self._any_key):
+            cache.forget_all()
+
     def forget_cookie(self, cookie: str) -> None:
         self._sessions.forget(cookie_hash(cookie))
 

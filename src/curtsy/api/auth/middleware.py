@@ -1,6 +1,7 @@
 """Authenticates every request and checks its role before a route runs."""
 
 import hmac
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends
@@ -9,6 +10,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from curtsy.access.sessions import Session
 from curtsy.api.auth.authenticator import Authenticator
+from curtsy.api.auth.open_streams import OPEN as OPEN_STREAM
+from curtsy.api.auth.open_streams import OpenStreams
 from curtsy.api.auth.permissions import role_needed
 from curtsy.api.auth.stream_access import StreamAccess
 from curtsy.api.middleware.origins import is_same_origin
@@ -25,8 +28,11 @@ Headers = dict[bytes, bytes]
 
 
 class AuthMiddleware:
-    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator, streams_per_key: int) -> None:
         self._app, self._authenticator = app, authenticator
+        self._streams = OpenStreams(
+            self._authorise, authenticator.forget_all, most_per_key=streams_per_key
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -35,7 +41,12 @@ class AuthMiddleware:
             await refuse(error, scope, receive, send)
             return
         monotonic = self._authenticator.clock.monotonic
-        await self._app(scope, receive, StreamAccess(scope, send, self._authorise, monotonic))
+        access = StreamAccess(scope, send, self._authorise, monotonic)
+        scope.setdefault("state", {})[OPEN_STREAM] = partial(self._streams.add, access)
+        try:
+            await self._app(scope, receive, access)
+        finally:
+            self._streams.remove(access)
 
     async def _authorise(self, scope: Scope) -> None:
         needed = role_needed(scope.get("method", "GET"), scope["path"])
