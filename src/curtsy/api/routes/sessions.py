@@ -14,7 +14,6 @@ from curtsy.api.backend import Backend, TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.clock import SECOND, rfc3339
-from curtsy.errors import KeyNeeded
 from curtsy.model.roles import Caller
 from curtsy.requests import examples
 
@@ -63,9 +62,14 @@ async def open_session(
     authenticator: TheAuthenticator,
 ) -> WhoYouAre:
     """Exchange a key for a session cookie that is valid for twelve hours."""
-    address = request.client.host if request.client else ""
-    async with authenticator.failed_attempts.attempt(address, backend.clock):
-        session, cookie = await _opened_session(backend, body.key)
+    key = body.key.strip()
+    opened = None
+    if await authenticator.caller_of_key(key) is not None:  # wrong keys cost no transaction
+        opened = await _opened_session(backend, key)
+    if opened is None:
+        address = request.client.host if request.client else ""
+        authenticator.failed_attempts.refuse(address, backend.clock)
+    session, cookie = opened
     response.set_cookie(
         cookie_name(request.scope), cookie, max_age=LIFETIME // SECOND, httponly=True,
         samesite="strict", secure=is_tls(request.scope),
@@ -95,12 +99,10 @@ async def close_session(
     return response
 
 
-async def _opened_session(backend: Backend, key: str) -> tuple[Session, str]:
-    parsed = presented(key.strip())
-    opened = await backend.open_session(parsed) if parsed is not None else None
-    if opened is None:
-        raise KeyNeeded
-    return opened
+async def _opened_session(backend: Backend, key: str) -> tuple[Session, str] | None:
+    """None: the key is not valid any more."""
+    parsed = presented(key)
+    return await backend.open_session(parsed) if parsed is not None else None
 
 
 def _who(caller: Caller, session: Session | None, response: Response) -> WhoYouAre:
