@@ -18,7 +18,8 @@ from curtsy.batcher import Batcher
 from curtsy.clock import DAY, HOUR, Clock
 from curtsy.errors import NotFound, WrongState
 from curtsy.events import Feed
-from curtsy.events.webhooks import replay_delivery, signing_secret
+from curtsy.events.webhook_secrets import SigningSecret, rotate_secret, signing_secret
+from curtsy.events.webhooks import replay_delivery
 from curtsy.explain.plan import Plan, build_plan, read_plan_facts
 from curtsy.frontier.source_policy import PolicyContext
 from curtsy.jobs import (
@@ -169,8 +170,12 @@ class Backend:
     async def replay_delivery(self, job: str, delivery: int) -> None:
         await self.write(lambda c: replay_delivery(c, job, delivery, now=self.clock.now()))
 
-    async def signing_secret(self) -> str:
-        return await self.write(lambda c: signing_secret(c, now=self.clock.now()))
+    async def signing_secret(self, user: str | None) -> SigningSecret:
+        return await self.write(lambda c: signing_secret(c, user, now=self.clock.now()))
+
+    async def rotate_signing_secret(self, user: str | None, grace: int) -> SigningSecret:
+        now = self.clock.now()
+        return await self.write(lambda c: rotate_secret(c, user, grace=grace, now=now))
 
     async def retry_letter(self, letter: int) -> Settled:
         settled = await self.write(lambda c: retry_letter(c, letter, now=self.clock.now()))
