@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection
 
 from curtsy import periodic
 from curtsy.access.keys import Presented, store_use
+from curtsy.access.quota import Quotas
 from curtsy.access.sessions import Session, close_session, open_session
 from curtsy.api.schedule_backend import ScheduleBackend
 from curtsy.api.timed_store import TimedStore, deadline_missed
@@ -167,8 +168,17 @@ class Backend:
                 return False
         return True
 
-    async def replay_delivery(self, job: str, delivery: int) -> None:
-        await self.write(lambda c: replay_delivery(c, job, delivery, now=self.clock.now()))
+    async def replay_delivery(self, job: str, delivery: int, caller: Caller) -> None:
+        """A replay is a request like that of a page, so it spends a page of the key's quota."""
+        now, key_id = self.clock.now(), caller.key_id
+
+        def replay(connection: Connection) -> None:
+            quotas = Quotas(connection, [key_id] if key_id is not None else [], now=now)
+            quotas.spend(key_id, 1, opens=False)
+            replay_delivery(connection, job, delivery, now=now)
+            quotas.record(connection)
+
+        await self.write(replay)
 
     async def signing_secret(self, user: str | None) -> SigningSecret:
         return await self.write(lambda c: signing_secret(c, user, now=self.clock.now()))

@@ -22,6 +22,8 @@ CLAIM_FOR = 60 * SECOND
 FIRST_WAIT, LONGEST_WAIT = 10 * SECOND, HOUR
 MOST_ATTEMPTS = 20
 """About twelve hours, with waits that double up to an hour."""
+MOST_WITH_REPLAYS = 100
+"""Attempts of one delivery, replays included: nobody floods a receiver by replays."""
 
 _DUE = Statement(
     """
@@ -81,9 +83,9 @@ _OF_JOB = Statement(
 )
 _REPLAY = Statement(
     """
-    UPDATE webhook_deliveries SET state = 'waiting', attempts = 0, next_at = :now, error = NULL,
+    UPDATE webhook_deliveries SET state = 'waiting', next_at = :now, error = NULL,
         status = NULL, ended_at = NULL
-    WHERE id = :id AND state <> 'waiting'
+    WHERE id = :id AND state <> 'waiting' AND attempts < :most
       AND job_id = (SELECT id FROM jobs WHERE public_id = :job)
     """
 )
@@ -187,13 +189,17 @@ def deliveries_of(connection: Connection, job: str) -> list[StoredDelivery]:
 
 
 def replay_delivery(connection: Connection, job: str, delivery: int, *, now: int) -> None:
-    """Restarts a delivery that has ended, with all its attempts."""
-    if _REPLAY(connection, job=job, id=delivery, now=now).rowcount:
+    """Restarts a delivery that has ended. Its attempts count on: it gets those that are left of
+    `MOST_ATTEMPTS`, at least one."""
+    if _REPLAY(connection, job=job, id=delivery, most=MOST_WITH_REPLAYS, now=now).rowcount:
         return
     known = [row for row in deliveries_of(connection, job) if row.id == delivery]
     if not known:
         raise NotFound("delivery", str(delivery))
-    raise WrongState(f"Delivery {delivery}", known[0].state, "replayed")
+    state = known[0].state
+    if state != "waiting":
+        state = f"{state} after {known[0].attempts} attempts, as many as a delivery may have"
+    raise WrongState(f"Delivery {delivery}", state, "replayed")
 
 
 def _add_if_room(of_receiver: Counter[str], receiver: str, each: int) -> bool:

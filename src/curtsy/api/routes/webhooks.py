@@ -84,13 +84,14 @@ async def list_webhook_deliveries(job: JobId, backend: TheBackend) -> Deliveries
 
 
 @router.post("/jobs/{job_id}/webhooks/{delivery}/replay", status_code=202,
-             responses=problems(404, 409, 507))  # fmt: skip
+             responses=problems(404, 409, 429, 507))  # fmt: skip
 async def replay_webhook_delivery(
-    job: JobId, delivery: DeliveryId, backend: TheBackend
+    job: JobId, delivery: DeliveryId, backend: TheBackend, caller: TheCaller
 ) -> Replayed:
-    """Send a delivery again; 409 while it is still being tried."""
+    """Send a delivery again; 409 while it is still being tried, and after 100 attempts. A replay
+    counts as a page against the quota of the key."""
     await backend.job(job)
-    await backend.replay_delivery(job, delivery)
+    await backend.replay_delivery(job, delivery, caller)
     return Replayed(delivery=delivery, message="The delivery is queued again.")
 
 
