@@ -17,11 +17,12 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from curtsy import periodic
 from curtsy.api import create_app
 from curtsy.api.auth.access_rules import AccessRules
+from curtsy.api.auth.direct_request import is_loopback
 from curtsy.api.backend import Backend
 from curtsy.api.middleware.request_limits import MAX_HEAD_BYTES, HeadLimits, head_too_long, refusal
 from curtsy.api.middleware.security_headers import SecurityHeaders
 from curtsy.config import Settings
-from curtsy.errors import BadSetting
+from curtsy.errors import BadSetting, OverLimit
 from curtsy.logs import logger
 from curtsy.processes.api_access import is_private
 from curtsy.processes.websocket_protocol import Socket, write_response
@@ -67,9 +68,12 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self._requests: list[RequestResponseCycle] = []
         self._waits_since = asyncio.get_running_loop().time()
-        if len(self.connections) > most_connections():
-            sentence = "Too many connections are open: try again."
-            self._refuse(refusal(503, sentence, "busy", {"Retry-After": f"{HEAD_SECONDS:g}"}))
+        most, retry = most_connections(), {"Retry-After": f"{HEAD_SECONDS:g}"}
+        if len(self.connections) > most:
+            self._refuse(refusal(503, "Too many connections are open: try again.", "busy", retry))
+        elif self._has_too_many(most // 2):
+            sentence = "Too many connections from your address are open: close some, and try again."
+            self._refuse(refusal(429, sentence, OverLimit.code, retry))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """uvicorn tells the request in `cycle`, the last that came; the first is being answered."""
@@ -133,6 +137,16 @@ class Connection(HttpToolsProtocol):
             self._refuse(refusal(408, sentence, "too_slow"))
         else:
             self.transport.abort()
+
+    def _has_too_many(self, most: int) -> bool:
+        """Whether the client's address holds more than this. The connections are only counted when
+        there are so many; a proxy on this machine speaks for everyone."""
+        if len(self.connections) <= most or self.client is None or is_loopback(self.client[0]):
+            return False
+        ours = [one for one in self.connections if isinstance(one, Connection | Socket)]
+        return (
+            sum(one.client is not None and one.client[0] == self.client[0] for one in ours) > most
+        )
 
     def _unanswered(self) -> list[RequestResponseCycle]:
         """The request that is being answered, and those that came after it."""

@@ -18,10 +18,10 @@ def is_direct(scope: Scope) -> bool:
     if any(name in _OF_PROXIES or name.startswith(_PREFIX) for name, _ in scope["headers"]):
         return False
     client = scope.get("client")
-    return client is not None and _is_loopback(client[0])
+    return client is not None and is_loopback(client[0])
 
 
-def _is_loopback(address: str) -> bool:
+def is_loopback(address: str) -> bool:
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
