@@ -12,6 +12,7 @@ from fastapi import FastAPI, Response
 
 from bench.children import contestant
 from bench.setting_up import LOOPBACK, opened
+from curtsy.api.auth.access_rules import AccessRules
 from curtsy.api.backend import Backend
 from curtsy.clock import DAY, HOUR
 from curtsy.jobs import SubmitLimits, Submitter
@@ -54,7 +55,7 @@ async def _serve(backend: Backend, port: int) -> None:
     """As `curtsy up` does."""
     with socket.create_server(("127.0.0.1", port), backlog=2048) as listening:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        api = Api(backend, listening)
+        api = Api(backend, listening, AccessRules(streams_per_key=100_000))
         running = asyncio.create_task(api.run())
         await _until_told()
         await api.stop()

@@ -1,4 +1,5 @@
-"""Quotas of keys: pages in a clock hour, and open jobs. Submits and retries spend them.
+"""Quotas of keys: pages in a clock hour, and open jobs. Submits, retries and replays of webhooks
+spend them.
 
 The transaction locks the row of the key before anything else, so that concurrent submits of one
 key are counted one after the other. A key without quotas costs no lock.

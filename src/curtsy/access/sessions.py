@@ -11,8 +11,16 @@ from curtsy.model.roles import ROLES, Caller
 from curtsy.store import Connection, Statement
 
 LIFETIME = 12 * HOUR
+MOST_SESSIONS = 100
+"""Of one key; one more ends the oldest."""
 
 _DELETE_ALL_EXPIRED = Statement("DELETE FROM sessions WHERE expires_at <= :now")
+_DELETE_OLDEST = Statement(
+    """
+    DELETE FROM sessions WHERE key_id = :key_id AND hash NOT IN (
+        SELECT hash FROM sessions WHERE key_id = :key_id ORDER BY created_at DESC LIMIT :keep)
+    """
+)
 _INSERT = Statement(
     """
     INSERT INTO sessions (hash, key_id, csrf, created_at, expires_at)
@@ -54,11 +62,13 @@ def open_session(
     connection: Connection, presented: Presented, *, now: int
 ) -> tuple[Session, str] | None:
     """Opens a session that expires no later than its key, and returns it with its cookie; None:
-    the key is not valid. Also deletes expired sessions."""
+    the key is not valid. Also deletes expired sessions, and the oldest ones of the key where it has
+    too many."""
     key = lock_valid_key(connection, presented, now=now)
     if key is None:
         return None
     _DELETE_ALL_EXPIRED(connection, now=now)
+    _DELETE_OLDEST(connection, key_id=key.id, keep=MOST_SESSIONS - 1)
     cookie, csrf = secrets.token_hex(32), secrets.token_hex(32)
     until = min(now + LIFETIME, key.expires_at or now + LIFETIME)
     _INSERT(connection, hash=cookie_hash(cookie), key_id=key.id, csrf=csrf, now=now,

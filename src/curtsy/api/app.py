@@ -66,7 +66,8 @@ def create_app(backend: Backend, access_rules: AccessRules | None = None) -> Fas
     for module in MODULES:
         app.router.routes.extend(module.router.routes)  # include_router costs a third more
     app.add_middleware(BodyLimit)
-    app.add_middleware(AuthMiddleware, authenticator=app.state.authenticator)
+    app.add_middleware(AuthMiddleware, authenticator=app.state.authenticator,
+                       streams_per_key=access_rules.streams_per_key)  # fmt: skip
     if access_rules.origins:
         app.add_middleware(CORSMiddleware, allow_origins=access_rules.origins,
                            allow_methods=METHODS, allow_headers=REQUEST_HEADERS,

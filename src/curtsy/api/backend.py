@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection
 
 from curtsy import periodic
 from curtsy.access.keys import Presented, store_use
+from curtsy.access.quota import Quotas
 from curtsy.access.sessions import Session, close_session, open_session
 from curtsy.api.schedule_backend import ScheduleBackend
 from curtsy.api.timed_store import TimedStore, deadline_missed
@@ -18,7 +19,8 @@ from curtsy.batcher import Batcher
 from curtsy.clock import DAY, HOUR, Clock
 from curtsy.errors import NotFound, WrongState
 from curtsy.events import Feed
-from curtsy.events.webhooks import replay_delivery, signing_secret
+from curtsy.events.webhook_secrets import SigningSecret, rotate_secret, signing_secret
+from curtsy.events.webhooks import replay_delivery
 from curtsy.explain.plan import Plan, build_plan, read_plan_facts
 from curtsy.fetch.proxy import AllowedProxies
 from curtsy.frontier.source_policy import PolicyContext
@@ -170,11 +172,24 @@ class Backend:
                 return False
         return True
 
-    async def replay_delivery(self, job: str, delivery: int) -> None:
-        await self.write(lambda c: replay_delivery(c, job, delivery, now=self.clock.now()))
+    async def replay_delivery(self, job: str, delivery: int, caller: Caller) -> None:
+        """A replay is a request like that of a page, so it spends a page of the key's quota."""
+        now, key_id = self.clock.now(), caller.key_id
 
-    async def signing_secret(self) -> str:
-        return await self.write(lambda c: signing_secret(c, now=self.clock.now()))
+        def replay(connection: Connection) -> None:
+            quotas = Quotas(connection, [key_id] if key_id is not None else [], now=now)
+            quotas.spend(key_id, 1, opens=False)
+            replay_delivery(connection, job, delivery, now=now)
+            quotas.record(connection)
+
+        await self.write(replay)
+
+    async def signing_secret(self, user: str | None) -> SigningSecret:
+        return await self.write(lambda c: signing_secret(c, user, now=self.clock.now()))
+
+    async def rotate_signing_secret(self, user: str | None, grace: int) -> SigningSecret:
+        now = self.clock.now()
+        return await self.write(lambda c: rotate_secret(c, user, grace=grace, now=now))
 
     async def retry_letter(self, letter: int) -> Settled:
         settled = await self.write(lambda c: retry_letter(c, letter, now=self.clock.now()))

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
-from curtsy.api.auth.middleware import COOKIE, SAFE_METHODS
+from curtsy.api.auth.middleware import COOKIE, SAFE_METHODS, TLS_COOKIE
 from curtsy.api.auth.permissions import role_needed
 from curtsy.api.problems import Problem, problem_responses
 
@@ -16,12 +16,17 @@ ALWAYS = (403, 422, 500)
 """A foreign Host or Origin, a NUL in the query, an internal error."""
 WITH_A_KEY = (401, 403, 503)
 """No valid key, a role that is too low, no answer from the store that knows the keys."""
-WITH_A_BODY = (408, 413)
-"""Too slow, too large."""
+WITH_A_BODY = (408, 413, 429)
+"""Too slow, too large, too many at once from one client."""
 
 SCHEMES = {
     "key": {"type": "http", "scheme": "bearer"},
-    "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+    "cookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": COOKIE,
+        "description": f"Over TLS its name is `{TLS_COOKIE}`.",
+    },
     "csrf_token": {"type": "apiKey", "in": "header", "name": "X-CSRF-Token"},
 }
 TO_READ: list[dict[str, list[str]]] = [{"key": []}, {"cookie": []}, {}]

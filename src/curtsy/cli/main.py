@@ -55,7 +55,7 @@ GROUPS: dict[str, tuple[str, Functions]] = {
                 (sources.list, sources.show, sources.set, sources.pause, sources.resume,
                  sources.remove, sources.apply, sources.receipt)),
     "keys": ("Create, list, rotate and revoke the keys of API users.",
-             (keys.add, keys.list, keys.rotate, keys.revoke)),
+             (keys.add, keys.list, keys.rotate, keys.revoke, keys.webhook_secret)),
     "db": ("Upgrade or check the database's schema.", (db.upgrade, db.check)),
     "config": ("Check the settings.", (config.check,)),
 }  # fmt: skip

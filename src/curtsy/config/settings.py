@@ -57,6 +57,7 @@ class Settings(BaseSettings):
     allowed_hosts: HostNames = ""
     """Empty: `api_host` and the names of this machine."""
     cors_origins: Origins = ""
+    streams_per_key: int = Field(100, ge=1, le=100_000)
     worker_slots: int = Field(100, ge=1, le=10_000)
     extract_processes: int = Field(os.cpu_count() or 1, ge=1, le=1_000)
     extract_seconds: float = Field(20, gt=0, le=600)

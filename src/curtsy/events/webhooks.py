@@ -5,18 +5,16 @@ sender dies, another one claims them later. A receiver may therefore get an end 
 misses one.
 """
 
-import hashlib
-import hmac
-import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
 
 from curtsy.clock import HOUR, SECOND, rfc3339
 from curtsy.errors import NotFound, WrongState
+from curtsy.events.webhook_secrets import signing_secrets
 from curtsy.store import Connection, Lookup, Statement
 
 CLAIM_FOR = 60 * SECOND
@@ -24,6 +22,8 @@ CLAIM_FOR = 60 * SECOND
 FIRST_WAIT, LONGEST_WAIT = 10 * SECOND, HOUR
 MOST_ATTEMPTS = 20
 """About twelve hours, with waits that double up to an hour."""
+MOST_WITH_REPLAYS = 100
+"""Attempts of one delivery, replays included: nobody floods a receiver by replays."""
 
 _DUE = Statement(
     """
@@ -48,7 +48,8 @@ _BEGIN = Statement(
 )
 _BEGUN = Statement(
     """
-    SELECT d.id, d.url, {receiver} AS receiver, d.round, d.attempts, d.job_id, j.public_id, j.door
+    SELECT d.id, d.url, {receiver} AS receiver, d.round, d.attempts, d.job_id, j.public_id, j.door,
+           j.user_id
     FROM {due}
     JOIN webhook_deliveries d ON d.id = due.id JOIN jobs j ON j.id = d.job_id
     """,
@@ -82,21 +83,12 @@ _OF_JOB = Statement(
 )
 _REPLAY = Statement(
     """
-    UPDATE webhook_deliveries SET state = 'waiting', attempts = 0, next_at = :now, error = NULL,
+    UPDATE webhook_deliveries SET state = 'waiting', next_at = :now, error = NULL,
         status = NULL, ended_at = NULL
-    WHERE id = :id AND state <> 'waiting'
+    WHERE id = :id AND state <> 'waiting' AND attempts < :most
       AND job_id = (SELECT id FROM jobs WHERE public_id = :job)
     """
 )
-_SECRET = Statement("SELECT value FROM secrets WHERE name = 'webhooks'")
-_INSERT_SECRET = Statement(
-    """
-    INSERT INTO secrets (name, value, created_at) VALUES ('webhooks', :value, :now)
-    ON CONFLICT (name) DO NOTHING
-    """
-)
-
-
 _INSERT = Statement(
     """
     INSERT INTO webhook_deliveries (job_id, round, url, next_at, created_at)
@@ -117,6 +109,8 @@ class Delivery:
     """The host and port of the URL."""
     attempt: int
     body: bytes
+    secrets: tuple[str, ...] = field(repr=False)
+    """Those of the job's user that sign the body."""
 
 
 class StoredDelivery(NamedTuple):
@@ -164,9 +158,11 @@ def begin_deliveries(
             break
     rows = list(_BEGUN(connection, due=begun))
     ends = _ends(connection, [(row.job_id, row.round) for row in rows])
+    secrets = signing_secrets(connection, {row.user_id for row in rows}, now=now) if rows else {}
     return [
         Delivery(row.id, row.url, row.receiver, row.attempts,
-                 _body(row.id, row.public_id, row.door, ends[row.job_id, row.round]))
+                 _body(row.id, row.public_id, row.door, ends[row.job_id, row.round]),
+                 secrets[row.user_id].all)
         for row in rows
         if (row.job_id, row.round) in ends
     ]  # fmt: skip
@@ -193,29 +189,17 @@ def deliveries_of(connection: Connection, job: str) -> list[StoredDelivery]:
 
 
 def replay_delivery(connection: Connection, job: str, delivery: int, *, now: int) -> None:
-    """Restarts a delivery that has ended, with all its attempts."""
-    if _REPLAY(connection, job=job, id=delivery, now=now).rowcount:
+    """Restarts a delivery that has ended. Its attempts count on: it gets those that are left of
+    `MOST_ATTEMPTS`, at least one."""
+    if _REPLAY(connection, job=job, id=delivery, most=MOST_WITH_REPLAYS, now=now).rowcount:
         return
     known = [row for row in deliveries_of(connection, job) if row.id == delivery]
     if not known:
         raise NotFound("delivery", str(delivery))
-    raise WrongState(f"Delivery {delivery}", known[0].state, "replayed")
-
-
-def signing_secret(connection: Connection, *, now: int) -> str:
-    """The signing secret of this installation; created on first use."""
-    found = _SECRET(connection).scalar()
-    if found is None:
-        _INSERT_SECRET(connection, value=f"whsec_{secrets.token_hex(32)}", now=now)
-        found = _SECRET(connection).scalar_one()
-    return str(found)
-
-
-def signature(secret: str, body: bytes, *, now: int) -> str:
-    """`t` is the second of signing, `v1` the HMAC-SHA256 of `t`, a dot and the body."""
-    at = now // SECOND
-    signed = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
-    return f"t={at},v1={signed}"
+    state = known[0].state
+    if state != "waiting":
+        state = f"{state} after {known[0].attempts} attempts, as many as a delivery may have"
+    raise WrongState(f"Delivery {delivery}", state, "replayed")
 
 
 def _add_if_room(of_receiver: Counter[str], receiver: str, each: int) -> bool:

@@ -1,4 +1,4 @@
-"""Access to the API: from this machine without keys, from other machines only with keys."""
+"""Access to the API: straight from this machine without keys, from elsewhere only with keys."""
 
 import socket
 from ipaddress import ip_address
@@ -7,7 +7,14 @@ from curtsy.access.keys import keys_exist
 from curtsy.api.auth.access_rules import AccessRules
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
+from curtsy.logs import logger
 from curtsy.store import Store
+
+log = logger("app")
+
+EVERYONE_IS_ADMIN = (
+    "CURTSY_OPEN_ACCESS is on: whoever reaches the API may do everything, without a key"
+)
 
 
 class UnprotectedAddress(BadSetting):
@@ -31,7 +38,10 @@ async def access_rules_for(
         origins=tuple(_list(settings.cors_origins)),
         is_private=is_private(listening),
         open_access=settings.open_access == "on",
+        streams_per_key=settings.streams_per_key,
     )
+    if access_rules.open_access:
+        log.warning("open_access", meaning=EVERYONE_IS_ADMIN)
     open_to_others = not (access_rules.is_private or access_rules.open_access)
     if open_to_others and not await store.read(keys_exist):
         raise UnprotectedAddress(settings.api_host)

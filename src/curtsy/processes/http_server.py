@@ -9,7 +9,6 @@ import resource
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
 
 import uvicorn
 from starlette.responses import Response
@@ -18,13 +17,15 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from curtsy import periodic
 from curtsy.api import create_app
 from curtsy.api.auth.access_rules import AccessRules
+from curtsy.api.auth.direct_request import is_loopback
 from curtsy.api.backend import Backend
 from curtsy.api.middleware.request_limits import MAX_HEAD_BYTES, HeadLimits, head_too_long, refusal
+from curtsy.api.middleware.security_headers import SecurityHeaders
 from curtsy.config import Settings
-from curtsy.errors import BadSetting
+from curtsy.errors import BadSetting, OverLimit
 from curtsy.logs import logger
 from curtsy.processes.api_access import is_private
-from curtsy.processes.websocket_protocol import Socket
+from curtsy.processes.websocket_protocol import Socket, write_response
 
 log = logger("app")
 
@@ -67,9 +68,12 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self._requests: list[RequestResponseCycle] = []
         self._waits_since = asyncio.get_running_loop().time()
-        if len(self.connections) > most_connections():
-            sentence = "Too many connections are open: try again."
-            self._refuse(refusal(503, sentence, "busy", {"Retry-After": f"{HEAD_SECONDS:g}"}))
+        most, retry = most_connections(), {"Retry-After": f"{HEAD_SECONDS:g}"}
+        if len(self.connections) > most:
+            self._refuse(refusal(503, "Too many connections are open: try again.", "busy", retry))
+        elif self._has_too_many(most // 2):
+            sentence = "Too many connections from your address are open: close some, and try again."
+            self._refuse(refusal(429, sentence, OverLimit.code, retry))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """uvicorn tells the request in `cycle`, the last that came; the first is being answered."""
@@ -134,6 +138,16 @@ class Connection(HttpToolsProtocol):
         else:
             self.transport.abort()
 
+    def _has_too_many(self, most: int) -> bool:
+        """Whether the client's address holds more than this. The connections are only counted when
+        there are so many; a proxy on this machine speaks for everyone."""
+        if len(self.connections) <= most or self.client is None or is_loopback(self.client[0]):
+            return False
+        ours = [one for one in self.connections if isinstance(one, Connection | Socket)]
+        return (
+            sum(one.client is not None and one.client[0] == self.client[0] for one in ours) > most
+        )
+
     def _unanswered(self) -> list[RequestResponseCycle]:
         """The request that is being answered, and those that came after it."""
         while self._requests and self._requests[0].response_complete:
@@ -141,13 +155,8 @@ class Connection(HttpToolsProtocol):
         return self._requests
 
     def _refuse(self, answer: Response) -> None:
-        if self.transport.is_closing():
-            return
-        status = HTTPStatus(answer.status_code)
-        line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
-        head = b"".join(b"%b: %b\r\n" % header for header in answer.raw_headers)
-        self.transport.write(b"%b%b\r\n%b" % (line, head, bytes(answer.body)))
-        self.transport.close()
+        if not self.transport.is_closing():
+            write_response(self.transport, answer)
 
 
 class Server(uvicorn.Server):
@@ -169,7 +178,7 @@ class Api:
         self._uncollected: dict[asyncio.Transport, tuple[int, float]] = {}
         self._server = Server(
             uvicorn.Config(
-                HeadLimits(self._app), http=Connection, log_config=None,
+                SecurityHeaders(HeadLimits(self._app)), http=Connection, log_config=None,
                 log_level="error", access_log=False, lifespan="off", server_header=False,
                 ws=Socket, ws_max_size=MOST_SAID_BYTES, ws_per_message_deflate=False,
                 timeout_graceful_shutdown=GRACE_SECONDS,

@@ -115,6 +115,7 @@ SITE: Example = {
                "fields": {"title": "h2", "url": {"css": "a", "attribute": "href", "kind": "url"}}},
 }  # fmt: skip
 KEY_GIVEN: Example = {"key": "curtsy_…"}
+ROTATION: Example = {"grace_hours": 24}
 
 
 def shown(*examples: Example) -> Example:

@@ -11,13 +11,12 @@ from functools import partial
 
 from curtsy import periodic
 from curtsy.clock import Clock
+from curtsy.events.webhook_secrets import signature
 from curtsy.events.webhooks import (
     Delivery,
     begin_deliveries,
     is_any_due,
     record_delivery,
-    signature,
-    signing_secret,
 )
 from curtsy.fetch import Fetcher, Limits, Request
 from curtsy.fetch.guard import Network
@@ -38,7 +37,6 @@ class WebhookSender:
 
     def __init__(self, *, store: Store, clock: Clock, fetcher: Fetcher) -> None:
         self._store, self._clock, self._fetcher = store, clock, fetcher
-        self._secret: str | None = None
         self._under_way: Counter[str] = Counter()
         """Running deliveries by receiver."""
         self._ended = periodic.Wake()
@@ -81,7 +79,7 @@ class WebhookSender:
         headers = (
             ("Content-Type", "application/json"),
             ("Curtsy-Delivery", str(delivery.id)),
-            ("Curtsy-Signature", await self._signature(delivery.body)),
+            ("Curtsy-Signature", signature(delivery.secrets, delivery.body, now=self._clock.now())),
         )
         url = as_given(delivery.url).text
         request = Request(url, headers, body=delivery.body, only_status=True)
@@ -91,12 +89,6 @@ class WebhookSender:
         if 200 <= reply.status < 300:
             return reply.status, None
         return reply.status, f"The receiver answered {reply.status}."
-
-    async def _signature(self, body: bytes) -> str:
-        now = self._clock.now()
-        if self._secret is None:
-            self._secret = await self._store.write(lambda c: signing_secret(c, now=now))
-        return signature(self._secret, body, now=now)
 
 
 def webhook_fetcher(user_agent: str, allow: tuple[Network, ...]) -> Fetcher:

@@ -79,6 +79,30 @@ def test_a_body_longer_than_it_said_is_not_read_on(api: Running) -> None:
 
 def test_large_bodies_of_many_clients_are_not_all_held_at_once(api: Running) -> None:
     """Each alone is within the limit; none of them ends."""
+    clients = [connected(api, f"127.0.0.{n}") for n in range(1, 9)]
+    with unharmed(api, mebibytes=256 + 2 * MARGIN):
+        refused = refused_of(clients, at_least=4)
+        assert {answer(client) for client in refused} == {(503, "busy")}
+        assert 4 <= len(refused) < 8
+    for client in clients:
+        client.close()
+
+
+def test_large_bodies_of_one_client_leave_room_for_those_of_others(api: Running) -> None:
+    clients = [connected(api) for _ in range(6)]
+    with unharmed(api, mebibytes=256 + 2 * MARGIN):
+        refused = refused_of(clients, at_least=4)
+        assert {answer(client) for client in refused} == {(429, "over_limit")}
+        with connected(api, "127.0.0.2") as other:
+            assert refused_of([other], at_least=0) == [], "there is room for it"
+            other.sendall(b" ")
+            assert first_status(other) == 422, "it was read to its end"
+    for client in clients:
+        client.close()
+
+
+def refused_of(clients: list[socket.socket], *, at_least: int) -> list[socket.socket]:
+    """Who is refused of these, when each sends all but the end of a large body."""
     size = 60
 
     def send(client: socket.socket) -> None:
@@ -86,17 +110,15 @@ def test_large_bodies_of_many_clients_are_not_all_held_at_once(api: Running) -> 
         for _ in range(size):
             client.sendall(PIECE)
 
-    clients = [connected(api) for _ in range(8)]
-    with unharmed(api, mebibytes=256 + 2 * MARGIN):
-        with ThreadPoolExecutor(8) as threads:
-            list(threads.map(send, clients))
-        wait_for(lambda: sum(map(has_answer, clients)) >= 4, lambda: "too few are refused")
-        time.sleep(0.5)  # time in which the others would be, too
-        refused = [client for client in clients if has_answer(client)]
-        assert {answer(client) for client in refused} == {(503, "busy")}
-        assert 4 <= len(refused) < 8
-    for client in clients:
-        client.close()
+    with ThreadPoolExecutor(len(clients)) as threads:
+        list(threads.map(send, clients))
+    wait_for(lambda: sum(map(has_answer, clients)) >= at_least, lambda: "too few are refused")
+    time.sleep(0.5)  # time in which the others would be, too
+    return [client for client in clients if has_answer(client)]
+
+
+def first_status(client: socket.socket) -> int:
+    return int(client.recv(65_536).split()[1])
 
 
 def test_a_body_of_more_values_than_any_job_has_is_not_parsed(api: Running) -> None:
@@ -126,9 +148,9 @@ def test_of_a_million_mistakes_a_few_are_told(api: Running, name: str) -> None:
         assert answer(client) == (422, "bad_request")
 
 
-def connected(api: Running) -> socket.socket:
+def connected(api: Running, address: str = "127.0.0.1") -> socket.socket:
     host, _, port = api.url.removeprefix("http://").rpartition(":")
-    return socket.create_connection((host, int(port)), timeout=PATIENCE)
+    return socket.create_connection((host, int(port)), PATIENCE, (address, 0))
 
 
 def answer(client: socket.socket) -> tuple[int, str]:

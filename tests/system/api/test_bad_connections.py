@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from statistics import median
 
@@ -41,8 +41,19 @@ KIB_FOR_A_CONNECTION = 8
 ESTABLISHED, CLOSE_WAIT = "01", "08"
 
 
+def own_address() -> str | None:
+    """By which other machines reach this one; nothing is sent to find it."""
+    with socket.socket(type=socket.SOCK_DGRAM) as asked, suppress(OSError):
+        asked.connect(("192.0.2.1", 9))
+        found: str = asked.getsockname()[0]
+        return None if found.startswith("127.") else found
+    return None
+
+
 @contextmanager
-def serving(folder: Path, database: Path, *, seconds: float, files: int = 0) -> Iterator[Running]:
+def serving(
+    folder: Path, database: Path, *, seconds: float, files: int = 0, **settings: str
+) -> Iterator[Running]:
     """`curtsy api` that waits no longer than this for anyone, and may open so many files."""
 
     def limit_files() -> None:
@@ -54,7 +65,7 @@ def serving(folder: Path, database: Path, *, seconds: float, files: int = 0) -> 
     with log.open("wb") as to:
         process = subprocess.Popen(
             [sys.executable, "-c", IN_A_HURRY.format(seconds=seconds), "api"], cwd=folder,
-            env=environment(api_port=0, log_format="json"), stdout=to, stderr=to,
+            env=environment(api_port=0, log_format="json", **settings), stdout=to, stderr=to,
             preexec_fn=limit_files,
         )  # fmt: skip
     try:
@@ -258,6 +269,28 @@ def test_a_server_of_few_files_keeps_some_and_turns_the_rest_of_the_clients_away
             first.sendall(POST + JOB)
             assert status(first_answer(first)) == 201, "there are files left for the store"
         wait_for(lambda: ask("GET", f"{api.url}/health").status == 200, lambda: "it is still full")
+
+
+@pytest.mark.skipif(own_address() is None, reason="this machine has no address but its own")
+def test_one_address_leaves_half_of_the_connections_to_others(
+    sqlite_template: Path, tmp_path: Path
+) -> None:
+    place = {"api_host": "0.0.0.0", "open_access": "on"}
+    with serving(tmp_path, sqlite_template, seconds=30, files=64, **place) as api:
+        there = (own_address(), address(api)[1])
+        with ExitStack() as stack:
+            many = [stack.enter_context(closing(socket.create_connection(there, timeout=PATIENCE)))
+                    for _ in range(40)]  # fmt: skip
+            wait_for(
+                lambda: sum(map(has_answer, many)) == 40 - 16,
+                lambda: f"{sum(map(has_answer, many))} were turned away",
+            )
+            told = {status(everything(client)) for client in many if has_answer(client)}
+            assert told == {429}
+            for _ in range(10):
+                client = stack.enter_context(connected(api))
+                client.sendall(GET)
+                assert status(first_answer(client)) == 200, "others come in"
 
 
 def address(api: Running) -> tuple[str, int]:

@@ -1,10 +1,13 @@
 """The page on which the API can be tried: all of it comes from here."""
 
+import asyncio
 import re
 
 import pytest
 
 from api.front import Front, assert_problem
+from support.browser import browser, chromium
+from support.patience import PATIENCE
 
 
 async def text(door: Front, path: str) -> tuple[int, str, str]:
@@ -35,3 +38,16 @@ async def test_the_page_understands_our_description(plain_door: Front) -> None:
 @pytest.mark.parametrize("name", ["x.js", "..%2F..%2Fcore.py", "redoc.standalone.js"])
 async def test_other_files_are_not_served(plain_door: Front, name: str) -> None:
     assert_problem(await plain_door.get(f"/docs/{name}"), 404, "not_found")
+
+
+@pytest.mark.skipif(
+    chromium() is None, reason="LEFT OUT: there is no Chromium; make test installs it as root"
+)
+async def test_a_browser_shows_the_page_although_its_policy_is_strict(plain_door: Front) -> None:
+    async with asyncio.timeout(2 * PATIENCE), browser() as chrome:
+        await chrome.go(f"{plain_door.url}/docs")
+        while not await chrome.run("document.querySelectorAll('.opblock').length"):
+            await asyncio.sleep(0.05)
+        await chrome.run("document.head.append(Object.assign(document.createElement('script'),"
+                         "{textContent: 'window.planted = 1'})); true")  # fmt: skip
+        assert await chrome.run("typeof window.planted") == "undefined"

@@ -1,18 +1,24 @@
 """What goes on for long ends with the key that it was asked for with."""
 
 import asyncio
+import json
+import time
+from contextlib import AsyncExitStack
 from typing import Any
 
+import aiohttp
 import pytest
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from api.front import Front
+from api.test_keys import statements
 from api.visitors import MovableClock, revoke, visitor
+from curtsy.api.auth.open_streams import CHECK_SECONDS
 from curtsy.api.auth.stream_access import StreamAccess
 from curtsy.clock import SECOND
 from curtsy.errors import KeyNeeded, StoreAway
-from support.patience import PATIENCE
+from support.patience import PATIENCE, TRIES
 
 PAGE = "http://example.com/"
 SAID = {"type": "websocket.send", "text": "news"}
@@ -38,6 +44,85 @@ async def test_a_stream_ends_when_its_key_is_revoked(guarded: Front, movable: Mo
         assert socket.close_code == 4401
         assert b"Cancelled" not in await stream.read()
     assert (await bob.get("/jobs")).status == 200
+
+
+async def until_closed(socket: ClientConnection) -> float:
+    """Seconds; whatever is said before is an error."""
+    began = time.monotonic()
+    with pytest.raises(ConnectionClosed):
+        await socket.recv()
+    return time.monotonic() - began
+
+
+async def test_streams_on_which_nothing_is_said_end_within_a_second_too(door: Front) -> None:
+    """The clock goes as it goes; of some tries one is not spoilt by the machine."""
+    bob = await visitor(door, "bob")
+    seconds = []
+    async with asyncio.timeout(PATIENCE), connect(ws(door), additional_headers=bob.headers) as his:
+        await his.recv()
+        for _ in range(TRIES):
+            ann = await visitor(door)
+            opened = await door.ask("POST", "/session", json={"key": ann.key})
+            cookie = {"Cookie": opened.headers["set-cookie"].partition(";")[0]}
+            own = cookie | {"Origin": door.url}
+            async with (
+                connect(ws(door), additional_headers=ann.headers) as first,
+                connect(ws(door), additional_headers=own) as with_cookie,
+                door.session.get(f"{door.url}/events", headers=ann.headers) as stream,
+                door.session.get(f"{door.url}/events", headers=cookie) as stream_with_cookie,
+            ):
+                await first.recv()
+                await with_cookie.recv()
+                await revoke(ann)
+                ends = await asyncio.gather(
+                    until_closed(first), until_closed(with_cookie), until_over(stream),
+                    until_over(stream_with_cookie),
+                )  # fmt: skip
+                assert (first.close_code, with_cookie.close_code) == (4401, 4401)
+                seconds.append(max(ends))
+        job = await bob.job(PAGE)
+        assert json.loads(await his.recv())["job_id"] == job, "his goes on"
+    assert min(seconds) < 1
+
+
+async def until_over(stream: aiohttp.ClientResponse) -> float:
+    began = time.monotonic()
+    assert b"still here" not in await stream.read(), "it ends before the next sign of life"
+    return time.monotonic() - began
+
+
+def ws(door: Front, path: str = "/ws") -> str:
+    return door.url.replace("http://", "ws://") + path
+
+
+async def test_a_stream_without_a_key_ends_with_the_first_key(door: Front) -> None:
+    async with asyncio.timeout(PATIENCE), connect(ws(door)) as socket:
+        await socket.recv()
+        await visitor(door)
+        await until_closed(socket)
+        assert socket.close_code == 4401
+
+
+async def test_a_stream_ends_with_the_session_that_opened_it(door: Front) -> None:
+    ann = await visitor(door)
+    opened = await door.ask("POST", "/session", json={"key": ann.key})
+    sent = {"Cookie": opened.headers["set-cookie"].partition(";")[0], "Origin": door.url}
+    async with asyncio.timeout(PATIENCE), connect(ws(door), additional_headers=sent) as socket:
+        await socket.recv()
+        token = {"X-CSRF-Token": opened.json["csrf_token"]}
+        assert (await door.ask("DELETE", "/session", headers=sent | token)).status == 204
+        await until_closed(socket)
+
+
+async def test_many_streams_of_one_key_are_asked_about_once(door: Front) -> None:
+    ann = await visitor(door)
+    async with asyncio.timeout(PATIENCE), AsyncExitStack() as stack:
+        for _ in range(20):
+            opened = connect(ws(door), additional_headers=ann.headers)
+            await (await stack.enter_async_context(opened)).recv()
+        with statements("FROM api_keys WHERE public_id IN") as reads:
+            await asyncio.sleep(5 * CHECK_SECONDS)
+    assert 1 <= len(reads) <= 6
 
 
 async def _until_said(stream: Any, words: bytes) -> None:

@@ -8,7 +8,9 @@ import asyncpg
 import pytest
 
 from api.front import Answer, Front, assert_problem, front
+from api.test_keys import statements
 from api.visitors import MovableClock, Visitor, revoke, rotate, visitor
+from curtsy.access import sessions
 from curtsy.api.auth.failed_attempts import MOST_FAILURES
 from curtsy.clock import HOUR, MINUTE, SECOND
 from curtsy.model.roles import Role
@@ -60,10 +62,34 @@ async def test_a_key_is_exchanged_for_a_cookie_that_no_script_reads(guarded: Fro
     assert cookie.value not in str(rows)
 
 
+TLS = {"X-Forwarded-Proto": "https"}
+
+
 async def test_where_tls_is_spoken_the_cookie_goes_nowhere_else(guarded: Front) -> None:
     ann = await visitor(guarded)
-    opened = await come_in(guarded, ann.key, headers={"X-Forwarded-Proto": "https"})
-    assert SimpleCookie(opened.headers["set-cookie"])["curtsy_session"]["secure"]
+    opened = await come_in(guarded, ann.key, headers=TLS)
+    [(name, cookie)] = SimpleCookie(opened.headers["set-cookie"]).items()
+    assert name == "__Host-curtsy_session", "no other host of the domain can set it"
+    assert (cookie["secure"], cookie["httponly"], cookie["path"]) == (True, True, "/")
+    assert "domain" not in opened.headers["set-cookie"].lower()
+    sent = {"Cookie": f"{name}={cookie.value}", **TLS}
+    assert (await guarded.ask("GET", "/session", headers=sent)).json["user_id"] == "ann"
+    token = {"X-CSRF-Token": opened.json["csrf_token"]}
+    left = await guarded.ask("DELETE", "/session", headers=sent | token)
+    [(gone, ended)] = SimpleCookie(left.headers["set-cookie"]).items()
+    assert (gone, ended["max-age"], ended["secure"]) == (name, "0", True)
+    assert_problem(await guarded.ask("GET", "/jobs", headers=sent), 401, "key_needed")
+
+
+async def test_a_cookie_that_another_host_could_have_planted_is_nothing_over_tls(
+    guarded: Front, movable: MovableClock
+) -> None:
+    hers = await browser(await visitor(guarded))
+    movable.advance(SECOND)
+    assert (await hers.ask("GET", "/jobs")).status == 200
+    assert_problem(await hers.ask("GET", "/jobs", headers=TLS), 401, "key_needed")
+    both = hers.sends["Cookie"].replace("curtsy_session", "__Host-curtsy_session")
+    assert_problem(await guarded.ask("GET", "/jobs", headers={"Cookie": both}), 401, "key_needed")
 
 
 async def test_with_a_cookie_one_is_who_the_key_says(guarded: Front) -> None:
@@ -178,6 +204,22 @@ async def test_a_session_cannot_slip_in_beside_a_rotation(
         assert_problem(await coming, 401, "key_needed")
 
 
+async def test_a_key_has_so_many_sessions_and_the_oldest_makes_room(
+    guarded: Front, movable: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "MOST_SESSIONS", 3)
+    ann, bob = await visitor(guarded), await visitor(guarded, "bob")
+    others = await browser(bob)
+    hers = []
+    for _ in range(4):
+        hers.append(await browser(ann))
+        movable.advance(2 * SECOND)
+    assert_problem(await hers[0].ask("GET", "/jobs"), 401, "key_needed")
+    for one in (*hers[1:], others):
+        assert (await one.ask("GET", "/jobs")).status == 200
+    assert len(await guarded.engine.query("SELECT * FROM sessions")) == 4
+
+
 async def test_a_cookie_of_nobody_is_as_good_as_none(guarded: Front, movable: MovableClock) -> None:
     nobodys = {"Cookie": f"curtsy_session={'0' * 64}"}
     assert (await guarded.ask("GET", "/jobs", headers=nobodys)).status == 200, "it is open"
@@ -186,20 +228,41 @@ async def test_a_cookie_of_nobody_is_as_good_as_none(guarded: Front, movable: Mo
     assert_problem(await guarded.ask("GET", "/jobs", headers=nobodys), 401, "key_needed")
 
 
-async def test_guessing_keys_is_made_slow(guarded: Front, movable: MovableClock) -> None:
+async def test_who_guesses_keys_is_told_to_wait(guarded: Front, movable: MovableClock) -> None:
     ann = await visitor(guarded)
     movable.advance(MINUTE - movable.monotonic() % MINUTE)
-    assert (await come_in(guarded, ann.key)).status == 201
     for wrong in range(MOST_FAILURES):
-        guessed = f"curtsy_{ann.key_id}_{wrong:064x}"
-        assert_problem(await come_in(guarded, guessed), 401, "key_needed")
-    refused = await come_in(guarded, ann.key)
+        assert_problem(await come_in(guarded, guess(ann, wrong)), 401, "key_needed")
+    refused = await come_in(guarded, guess(ann, 99))
     assert_problem(refused, 429, "over_limit")
     assert 1 <= int(refused.headers["retry-after"]) <= 60
     elsewhere = {"X-Forwarded-For": "192.0.2.7"}
-    assert (await come_in(guarded, ann.key, headers=elsewhere)).status == 201
+    assert_problem(await come_in(guarded, guess(ann, 99), headers=elsewhere), 401, "key_needed")
     movable.advance(MINUTE)
+    assert_problem(await come_in(guarded, guess(ann, 99)), 401, "key_needed")
+
+
+async def test_wrong_keys_lock_nobody_out_who_has_a_right_one(guarded: Front) -> None:
+    """Behind a proxy, others have the same address."""
+    ann = await visitor(guarded)
+    guesses = [come_in(guarded, guess(ann, wrong)) for wrong in range(3 * MOST_FAILURES)]
+    answers = await asyncio.gather(*guesses, *(come_in(guarded, ann.key) for _ in range(5)))
+    assert {answer.status for answer in answers[:-5]} <= {401, 429}
+    assert [answer.status for answer in answers[-5:]] == [201] * 5
     assert (await come_in(guarded, ann.key)).status == 201
+    assert (await ann.get("/jobs")).status == 200
+
+
+async def test_a_wrong_key_begins_no_transaction(guarded: Front) -> None:
+    ann = await visitor(guarded)
+    with statements("api_keys") as about_keys:
+        for wrong in range(2 * MOST_FAILURES):
+            await come_in(guarded, guess(ann, wrong))
+    assert not [one for one in about_keys if "FOR UPDATE" in one or "public_id = " in one]
+
+
+def guess(of: Visitor, wrong: int) -> str:
+    return f"curtsy_{of.key_id}_{wrong:064x}"
 
 
 async def test_many_who_come_at_once_with_the_right_key_all_come_in(guarded: Front) -> None:
@@ -213,7 +276,7 @@ async def test_many_guesses_at_once_get_no_further_than_one_by_one(
 ) -> None:
     ann = await visitor(guarded)
     movable.advance(MINUTE - movable.monotonic() % MINUTE)
-    guesses = [f"curtsy_{ann.key_id}_{wrong:064x}" for wrong in range(3 * MOST_FAILURES)]
+    guesses = [guess(ann, wrong) for wrong in range(3 * MOST_FAILURES)]
     answers = await asyncio.gather(*(come_in(guarded, guessed) for guessed in guesses))
     statuses = sorted(answer.status for answer in answers)
     assert statuses == [401] * MOST_FAILURES + [429] * 2 * MOST_FAILURES

@@ -39,12 +39,15 @@ ASYNCIO = {"connection_made", "connection_lost", "data_received", "eof_received"
 HTTPTOOLS = {"on_headers_complete", "on_body"}
 """Promised by asyncio and by httptools; that uvicorn's class has them follows from those."""
 READ: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "a connection": (HttpToolsProtocol.__init__, ("cycle", "transport", "connections")),
+    "a connection": (HttpToolsProtocol.__init__, ("cycle", "transport", "connections", "client")),
     "a request": (
         RequestResponseCycle.__init__,
         ("more_body", "response_started", "response_complete"),
     ),
-    "a WebSocket": (WebSocketsSansIOProtocol.__init__, ("handshake_complete", "transport")),
+    "a WebSocket": (
+        WebSocketsSansIOProtocol.__init__,
+        ("handshake_complete", "transport", "client"),
+    ),
     "a server": (uvicorn.Server.__init__, ("server_state",)),
     "a server's state": (ServerState.__init__, ("connections",)),
 }

@@ -15,6 +15,7 @@ from aiohttp import web
 from api.conftest import Site
 from api.front import Front, assert_problem
 from api.test_sites import declare, ended, scrape
+from api.visitors import Visitor, visitor
 from curtsy.demo.practice_site import PracticeSite
 from curtsy.events import webhooks
 from curtsy.worker import webhook_sender
@@ -168,6 +169,53 @@ async def test_a_receiver_that_is_gone_is_told_no_more_until_asked(
     [again] = await until_ended(working, job)
     assert again["state"] == "delivered"
     assert_problem(await working.ask("POST", f"/jobs/{job}/webhooks/999/replay"), 404, "not_found")
+
+
+async def test_replays_count_as_attempts_and_come_to_an_end(
+    working: Front, site: Site, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "MOST_ATTEMPTS", 2)
+    monkeypatch.setattr(webhooks, "MOST_WITH_REPLAYS", 4)
+    receiver.answers = [500] * 10
+    job = (await submit(working, site.fails("/a", 410), hook=receiver.url)).json["job_id"]
+    [delivery] = await until_ended(working, job)
+    path = f"/jobs/{job}/webhooks/{delivery['id']}/replay"
+    for attempts in (2, 3):
+        [delivery] = await until_ended(working, job)
+        assert (delivery["state"], delivery["attempts"]) == ("failed", attempts)
+        assert (await working.ask("POST", path)).status == 202
+    [delivery] = await until_ended(working, job)
+    assert (delivery["attempts"], len(receiver.heard)) == (4, 4), "each replay is one request"
+    refused = await working.ask("POST", path)
+    assert_problem(refused, 409, "wrong_state")
+    assert "after 4 attempts" in refused.json["detail"]
+    assert await until_ended(working, job) == [delivery], "nothing has changed"
+
+
+async def test_a_replay_spends_a_page_of_the_quota(
+    working: Front, site: Site, receiver: Receiver
+) -> None:
+    ann = await visitor(working, pages_per_hour=3)
+    body = {"articles": [{"url": site.fails("/a", 410)}], "webhook_url": receiver.url}
+    job = (await ann.ask("POST", "/jobs/submit", json=body)).json["job_id"]
+    for heard in (1, 2, 3):
+        await receiver.has_heard(heard)
+        await until_delivered(ann, job)
+        [delivery] = (await ann.get(f"/jobs/{job}/webhooks")).json["deliveries"]
+        replayed = await ann.ask("POST", f"/jobs/{job}/webhooks/{delivery['id']}/replay")
+        assert replayed.status == (202 if heard < 3 else 429), replayed
+    assert_problem(replayed, 429, "over_limit")
+    assert int(replayed.headers["retry-after"]) > 0
+    [delivery] = (await ann.get(f"/jobs/{job}/webhooks")).json["deliveries"]
+    assert (delivery["state"], delivery["attempts"]) == ("delivered", 3)
+
+
+async def until_delivered(by: Visitor, job: str) -> None:
+    async def over() -> bool:
+        found = (await by.get(f"/jobs/{job}/webhooks")).json["deliveries"]
+        return [one["state"] for one in found] == ["delivered"]
+
+    await until(over, 20, lambda: "it is not delivered")
 
 
 async def test_a_receiver_that_lets_its_webhooks_hang_holds_up_nobody_elses(

@@ -8,6 +8,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from cli.conftest import Curtsy, Told
 from cli.running import running
@@ -143,3 +145,38 @@ def test_commands_send_the_key_that_the_environment_holds(curtsy: Curtsy, tmp_pa
     with sqlite3.connect("curtsy.db") as database:
         assert database.execute("SELECT user_id FROM jobs").fetchall() == [("ann",)]
     database.close()
+
+
+def test_a_key_that_another_process_revokes_ends_its_idle_streams(
+    curtsy: Curtsy, tmp_path: Path
+) -> None:
+    key = made(curtsy, "--user", "ann")
+    headers = {"Authorization": f"Bearer {key['key']}"}
+    with (
+        running(tmp_path, "api") as api,
+        connect(api.url.replace("http", "ws") + "/ws", additional_headers=headers) as ear,
+    ):
+        ear.recv(timeout=PATIENCE)
+        assert curtsy("keys", "revoke", key["id"]).exit_code == 0
+        with pytest.raises(ConnectionClosed):
+            ear.recv(timeout=PATIENCE)
+        assert ear.protocol.close_code == 4401
+        assert api.stop() == 0
+
+
+def test_the_webhook_secret_of_a_user_is_shown_and_rotated(curtsy: Curtsy) -> None:
+    assert "There is no database" in curtsy("keys", "webhook-secret").sentence()
+    curtsy("db", "upgrade")
+    first = curtsy("keys", "webhook-secret", "--user", "ann").out.strip()
+    assert re.fullmatch("whsec_[0-9a-f]{64}", first)
+    nobodys = curtsy("keys", "webhook-secret", "--json").json
+    assert nobodys == {"user_id": None, "secret": nobodys["secret"], "old_secret_until": None}
+    assert nobodys["secret"] != first
+    rotated = curtsy("keys", "webhook-secret", "--user", "ann", "--rotate", "--json").json
+    assert rotated["secret"] != first
+    assert rotated["old_secret_until"].endswith("Z")
+    shown = curtsy("keys", "webhook-secret", "--user", "ann").out
+    assert rotated["secret"] in shown
+    assert "The old secret signs, too, until" in shown
+    again = curtsy("keys", "webhook-secret", "--user", "ann", "--rotate").sentence()
+    assert "within the grace of its last rotation" in again

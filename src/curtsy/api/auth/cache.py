@@ -51,6 +51,9 @@ class ReadCache(Generic[Key, Value]):
     def forget(self, key: Key) -> None:
         self._entries.pop(key, None)
 
+    def forget_all(self) -> None:
+        self._entries.clear()
+
     def _put(self, key: Key, value: Value, now: int) -> None:
         if len(self._entries) >= MOST_ENTRIES:
             self._entries.clear()

@@ -1,9 +1,10 @@
-"""Limits failed sign-ins per address and minute, which makes guessing keys slow."""
+"""Counts wrong keys per address and minute: who sends too many is told to wait.
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from weakref import WeakValueDictionary
+A right key always passes. Behind a proxy many clients may have one address, and the wrong keys of
+one must not lock out the others; 256 random bits are not guessed at any rate.
+"""
+
+from typing import NoReturn
 
 from curtsy.clock import MINUTE, SECOND, Clock
 from curtsy.errors import KeyNeeded, OverLimit
@@ -16,23 +17,9 @@ class FailedAttempts:
     def __init__(self) -> None:
         self._minute = 0
         self._failures: dict[str, int] = {}
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    @asynccontextmanager
-    async def attempt(self, address: str, clock: Clock) -> AsyncIterator[None]:
-        """Runs the attempts of one address one after the other, so that concurrent attempts cannot
-        exceed the limit. Counts an attempt that raises `KeyNeeded`; successful ones do not count.
-        Raises `OverLimit` after too many failures."""
-        async with self._locks.setdefault(address, asyncio.Lock()):
-            self._require_below_limit(address, clock)
-            try:
-                yield
-            except KeyNeeded:
-                if address in self._failures or len(self._failures) < MOST_ADDRESSES:
-                    self._failures[address] = self._failures.get(address, 0) + 1
-                raise
-
-    def _require_below_limit(self, address: str, clock: Clock) -> None:
+    def refuse(self, address: str, clock: Clock) -> NoReturn:
+        """Counts a wrong key. Raises `KeyNeeded`, or `OverLimit` after too many in this minute."""
         now = clock.monotonic()
         if now // MINUTE != self._minute:
             self._minute = now // MINUTE
@@ -40,3 +27,6 @@ class FailedAttempts:
         if self._failures.get(address, 0) >= MOST_FAILURES:
             left = (self._minute + 1) * MINUTE - now
             raise OverLimit("Too many wrong keys from this address.", -(-left // SECOND))
+        if address in self._failures or len(self._failures) < MOST_ADDRESSES:
+            self._failures[address] = self._failures.get(address, 0) + 1
+        raise KeyNeeded

@@ -31,7 +31,7 @@ TABLE: tuple[tuple[str, str, Role | None], ...] = (
     ("GET", "/reports/*", Role.OPERATE),
     ("GET", "/alerts", Role.OPERATE),
     ("POST", "/scheduler/run", Role.OPERATE),
-    (ANY, "/webhooks/*", Role.ADMIN),
+    (ANY, "/webhooks/*", Role.SUBMIT),
     (ANY, "/keys", Role.ADMIN),
     (ANY, "/keys/*", Role.ADMIN),
 )

@@ -1,14 +1,18 @@
 """Middleware that limits the head and the body of every request, and catches unexpected errors."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 from fastapi import HTTPException, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from curtsy.api.problems import problem
+from curtsy.errors import OverLimit
 from curtsy.logs import logger
+from curtsy.model.roles import Caller
 
 log = logger("api")
 
@@ -16,6 +20,10 @@ MAX_HEAD_BYTES = 64 * 2**10
 MAX_BODY_BYTES = 64 * 2**20
 MAX_BODIES_BYTES = 4 * MAX_BODY_BYTES
 """Total of all requests in progress."""
+MAX_CLIENT_BODIES_BYTES = MAX_BODIES_BYTES // 2
+"""Total of one client's requests in progress, so that no client leaves nothing for the others."""
+MAX_KEYLESS_BODY_BYTES = 2**10
+"""Where everyone may send a body without a key, as for `POST /session`."""
 MAX_COMMAS = 1_000_000
 """Each comma adds a value, and a parsed value may take a hundred times the bytes of its text."""
 PIECE_BYTES, PIECE_SECONDS = 128 * 2**10, 10.0
@@ -36,41 +44,66 @@ class HeadLimits:
 
 
 class BodyLimit:
-    """Limits the declared length of a body and the bytes that really arrive."""
+    """Limits the declared length of a body and the bytes that really arrive.
+
+    The key is checked before: without a key, no byte of a body is read, but for the few bytes of a
+    request that needs none.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._reserved = 0
+        self._reserved: Counter[str] = Counter()
+        """Bytes of the requests in progress, by client."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        body = _Body(receive, send, self._reserve)
-        if _declared_length(scope) > MAX_BODY_BYTES:
-            body.refusal = _too_large(f"The body is larger than {MAX_BODY_BYTES} bytes.")
+        caller = scope.get("state", {}).get("caller")
+        client = _client(caller, scope)
+        most = MAX_BODY_BYTES if caller is not None else MAX_KEYLESS_BODY_BYTES
+        body = _Body(receive, send, partial(self._reserve, client), most)
+        if _declared_length(scope) > most:
+            body.refusal = _too_large(most)
         else:
             try:
                 await self._app(scope, body.receive, body.send)
             finally:
-                self._reserved -= body.arrived
+                self._release(client, body.arrived)
         if body.refusal is not None:
             await _send_and_close(body.refusal, scope, receive, send)
 
-    def _reserve(self, more: int) -> bool:
-        """Adds the bytes to the total of all bodies; returns whether the total is within limits."""
-        self._reserved += more
-        return self._reserved <= MAX_BODIES_BYTES
+    def _reserve(self, client: str, more: int) -> Response | None:
+        """Adds the bytes to those of the client; returns a refusal if they are too many."""
+        self._reserved[client] += more
+        retry = {"Retry-After": str(RETRY_SECONDS)}
+        if self._reserved[client] > MAX_CLIENT_BODIES_BYTES:
+            sentence = (
+                f"Your requests in progress have more than {MAX_CLIENT_BODIES_BYTES} bytes of "
+                "bodies: send this one again when another has ended."
+            )
+            return refusal(429, sentence, OverLimit.code, retry)
+        if self._reserved.total() > MAX_BODIES_BYTES:
+            return refusal(503, "Too many large request bodies at once: try again.", "busy", retry)
+        return None
+
+    def _release(self, client: str, arrived: int) -> None:
+        if arrived:
+            self._reserved[client] -= arrived
+        if not self._reserved[client]:
+            del self._reserved[client]
 
 
 class _Body:
     """A body that is being received. A refusal makes `receive` raise in the route, and drops
     everything that the route sends from then on."""
 
-    def __init__(self, receive: Receive, send: Send, reserve: Callable[[int], bool]) -> None:
+    def __init__(
+        self, receive: Receive, send: Send, reserve: Callable[[int], Response | None], most: int
+    ) -> None:
         self.arrived = 0
         self.refusal: Response | None = None
-        self._receive, self._send, self._reserve = receive, send, reserve
+        self._receive, self._send, self._reserve, self._most = receive, send, reserve, most
         self._commas = 0
         self._ended = self._answered = False
         self._piece_end = 0
@@ -94,15 +127,13 @@ class _Body:
         self._commas += piece.count(b",")
         if self.arrived >= self._piece_end:
             self._extend_deadline()
-        if not self._reserve(len(piece)):
-            sentence = "Too many large request bodies at once: try again."
-            retry = {"Retry-After": str(RETRY_SECONDS)}
-            return self._refuse(refusal(503, sentence, "busy", retry))
-        if self.arrived > MAX_BODY_BYTES:
-            return self._refuse(_too_large(f"The body is larger than {MAX_BODY_BYTES} bytes."))
+        if (over := self._reserve(len(piece))) is not None:
+            return self._refuse(over)
+        if self.arrived > self._most:
+            return self._refuse(_too_large(self._most))
         if self._commas > MAX_COMMAS:
             sentence = f"The body has more than {MAX_COMMAS} commas: too many values for a job."
-            return self._refuse(_too_large(sentence))
+            return self._refuse(refusal(413, sentence, "too_large"))
         return message
 
     async def send(self, message: Message) -> None:
@@ -186,8 +217,16 @@ def head_too_long() -> Response:
     return refusal(431, f"The head is longer than {MAX_HEAD_BYTES} bytes.", "head_too_long")
 
 
-def _too_large(sentence: str) -> Response:
-    return refusal(413, sentence, "too_large")
+def _too_large(most: int) -> Response:
+    return refusal(413, f"The body is larger than {most} bytes.", "too_large")
+
+
+def _client(caller: Caller | None, scope: Scope) -> str:
+    """Returns the user of the request's key; without a key, the address of the client."""
+    if caller is not None and caller.user_id is not None:
+        return f"user {caller.user_id}"
+    address = scope.get("client")
+    return f"address {address[0]}" if address else "unknown"
 
 
 def refusal(

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from curtsy.api.backend import Backend, TheBackend
+from curtsy.api.middleware.security_headers import STRICT_POLICY, hash_of
 from curtsy.api.problems import problems
-from curtsy.api.receipt_html import page
+from curtsy.api.receipt_html import STYLE, page
 from curtsy.api.schemas.receipts import MOST_DAYS, CourtesyReceipt, receipt_of
 from curtsy.clock import DAY
 from curtsy.frontier.receipts import receipts_since
@@ -33,7 +34,7 @@ async def get_source_receipt(
     page to send to the site's owner."""
     receipt = await _receipt(backend, source_name, days)
     if HTML in request.headers.get("accept", ""):
-        headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        headers = {"Content-Security-Policy": f"{STRICT_POLICY}; style-src {hash_of(STYLE)}"}
         return Response(page(receipt), headers=headers, media_type=HTML)
     return Response(receipt.model_dump_json(), media_type="application/json")
 

@@ -9,12 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from curtsy.access.keys import presented
 from curtsy.access.sessions import LIFETIME, Session, cookie_hash
 from curtsy.api.auth.authenticator import Authenticator
-from curtsy.api.auth.middleware import COOKIE, TheCaller, session_of
+from curtsy.api.auth.middleware import TheCaller, cookie_name, is_tls, session_of
 from curtsy.api.backend import Backend, TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.clock import SECOND, rfc3339
-from curtsy.errors import KeyNeeded
 from curtsy.model.roles import Caller
 from curtsy.requests import examples
 
@@ -63,12 +62,17 @@ async def open_session(
     authenticator: TheAuthenticator,
 ) -> WhoYouAre:
     """Exchange a key for a session cookie that is valid for twelve hours."""
-    address = request.client.host if request.client else ""
-    async with authenticator.failed_attempts.attempt(address, backend.clock):
-        session, cookie = await _opened_session(backend, body.key)
+    key = body.key.strip()
+    opened = None
+    if await authenticator.caller_of_key(key) is not None:  # wrong keys cost no transaction
+        opened = await _opened_session(backend, key)
+    if opened is None:
+        address = request.client.host if request.client else ""
+        authenticator.failed_attempts.refuse(address, backend.clock)
+    session, cookie = opened
     response.set_cookie(
-        COOKIE, cookie, max_age=LIFETIME // SECOND, httponly=True, samesite="strict",
-        secure=request.url.scheme == "https",
+        cookie_name(request.scope), cookie, max_age=LIFETIME // SECOND, httponly=True,
+        samesite="strict", secure=is_tls(request.scope),
     )  # fmt: skip
     return _who(session.caller, session, response)
 
@@ -84,21 +88,21 @@ async def close_session(
     request: Request, backend: TheBackend, authenticator: TheAuthenticator
 ) -> Response:
     """End the session of the cookie."""
-    cookie = request.cookies.get(COOKIE)
+    name = cookie_name(request.scope)
+    cookie = request.cookies.get(name)
     if cookie is not None:
         await backend.close_session(cookie_hash(cookie))
         authenticator.forget_cookie(cookie)
     response = Response(status_code=204)
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    secure = is_tls(request.scope)
+    response.delete_cookie(name, httponly=True, samesite="strict", secure=secure)
     return response
 
 
-async def _opened_session(backend: Backend, key: str) -> tuple[Session, str]:
-    parsed = presented(key.strip())
-    opened = await backend.open_session(parsed) if parsed is not None else None
-    if opened is None:
-        raise KeyNeeded
-    return opened
+async def _opened_session(backend: Backend, key: str) -> tuple[Session, str] | None:
+    """None: the key is not valid any more."""
+    parsed = presented(key)
+    return await backend.open_session(parsed) if parsed is not None else None
 
 
 def _who(caller: Caller, session: Session | None, response: Response) -> WhoYouAre:

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
+from curtsy.api.auth.open_streams import open_stream
 from curtsy.errors import StoreAway
 
 MEDIA_TYPE = "text/event-stream"
@@ -34,7 +35,8 @@ def wants_stream(request: Request) -> bool:
 
 
 class EventStream(Response):
-    """Ends with its last piece, and when the server stops; the client reconnects and resumes."""
+    """Ends with its last piece, and when the server stops; the client reconnects and resumes.
+    Raises `OverLimit` before it begins if the key has too many streams open."""
 
     media_type = MEDIA_TYPE
 
@@ -47,6 +49,7 @@ class EventStream(Response):
         self._pieces = pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        open_stream(scope)
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         sender = _Sender(send)
         await sender.send(PREAMBLE)  # at once, so that the client sees the stream open

@@ -6,8 +6,9 @@ from contextlib import aclosing, suppress
 
 from fastapi import WebSocket, WebSocketDisconnect
 
-from curtsy.api.problems import short_reason
-from curtsy.errors import StoreAway
+from curtsy.api.auth.open_streams import open_stream
+from curtsy.api.problems import problem_of, short_reason
+from curtsy.errors import OverLimit, StoreAway
 from curtsy.events import JobGone
 
 SEND_WITHIN_SECONDS = 10.0
@@ -17,7 +18,12 @@ TRY_AGAIN_LATER, GOING_AWAY = 1013, 1001
 
 async def send_messages(socket: WebSocket, messages: AsyncGenerator[bytes]) -> None:
     """Accepts the socket and sends the messages until they end, the client leaves or reads too
-    slowly, or the job is purged."""
+    slowly, or the job is purged. Refuses the socket if its key has too many streams open."""
+    try:
+        open_stream(socket.scope)
+    except OverLimit as over:
+        await socket.send_denial_response(problem_of(over))
+        return
     await socket.accept()
     receiving = asyncio.create_task(_until_gone(socket))
     sending = asyncio.create_task(_send_all(socket, messages))

@@ -1,4 +1,5 @@
-"""`curtsy keys`: creates, lists, rotates and revokes API keys, directly in the database."""
+"""`curtsy keys`: creates, lists, rotates and revokes API keys, directly in the database; shows and
+rotates the secrets that sign webhooks."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -16,6 +17,7 @@ from curtsy.model.roles import ROLES
 
 if TYPE_CHECKING:
     from curtsy.access.keys import Key
+    from curtsy.events.webhook_secrets import SigningSecret
     from curtsy.store import Connection
 
 T = TypeVar("T")
@@ -120,6 +122,41 @@ def revoke(key: KeyId, as_json: AsJson = False) -> None:
         echo_json(facts)
     else:
         echo(f"Key {facts['id']} of {facts['user_id']} is revoked.")
+
+
+def webhook_secret(
+    user: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="User of the jobs; without it, jobs that no user owns."),
+    ] = None,
+    rotate: Annotated[bool, typer.Option("--rotate", help="Replace the secret.")] = False,
+    grace: Annotated[
+        float,
+        typer.Option(
+            min=0, max=720, metavar="HOURS", help="Hours for which the old secret signs, too."
+        ),
+    ] = 24,
+    as_json: AsJson = False,
+) -> None:
+    """Show the secret that signs the webhooks of a user's jobs, or replace it.
+
+    Each user has a secret of its own. After --rotate, webhooks have two signatures for a while.
+    """
+    from curtsy.events.webhook_secrets import rotate_secret, signing_secret
+
+    whose = in_utf8(user) if user else None
+
+    def work(connection: "Connection", now: int) -> "SigningSecret":
+        if rotate:
+            return rotate_secret(connection, whose, grace=round(grace * HOUR), now=now)
+        return signing_secret(connection, whose, now=now)
+
+    found = _on_database(work)
+    until = rfc3339(found.old_until) if found.old_until is not None else None
+    if as_json:
+        echo_json({"user_id": whose, "secret": found.secret, "old_secret_until": until})
+    else:
+        echo(found.secret + (f"\nThe old secret signs, too, until {until}." if until else ""))
 
 
 def _on_database(work: Work[T], *, create: bool = False) -> T:

@@ -179,6 +179,10 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "curtsy keys rotate 3f9c0a1b2d4e --grace 24": "the old secret works for another day",
     },
     "curtsy keys revoke": {"curtsy keys revoke 3f9c0a1b2d4e": "it stops working within a second"},
+    "curtsy keys webhook-secret": {
+        "curtsy keys webhook-secret --user ann": "show the secret that signs her webhooks",
+        "curtsy keys webhook-secret --user ann --rotate": "replace it; the old one signs for a day",
+    },
     "curtsy db upgrade": {"curtsy db upgrade": "run it before a new version starts on PostgreSQL"},
     "curtsy db check": {
         "curtsy db check && curtsy worker": "start a worker only if the schema is current"
