@@ -38,6 +38,11 @@ def as_given(text: str) -> Url:
     return Url(url.href, _host_key(url.hostname, url.port))
 
 
+def origin(text: str) -> str:
+    """Scheme, host and port of a URL."""
+    return str(_parsed(text).origin)
+
+
 def _parsed(text: str) -> can_ada.URL:
     if len(text) > MAX_URL_LENGTH:
         raise BadUrl(f"is longer than {MAX_URL_LENGTH} characters")

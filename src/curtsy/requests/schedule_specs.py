@@ -6,6 +6,7 @@ from datetime import datetime
 from curtsy.clock import MINUTE
 from curtsy.errors import BadRequest, NotAllowed
 from curtsy.model.roles import Caller, Role
+from curtsy.requests.payload_secrets import with_stored_secrets
 from curtsy.requests.payloads import as_stored
 from curtsy.requests.schedules import Payload, ScheduleChanges, ScheduleRequest, rule_of
 from curtsy.schedules.firer import CheckPayload
@@ -48,7 +49,8 @@ def changed_spec(
     )  # fmt: skip
     if body.payload is None:
         return spec
-    spec = replace(spec, payload=as_stored(body.payload), site_id=None)
+    payload = with_stored_secrets(as_stored(body.payload), before.payload)
+    spec = replace(spec, payload=payload, site_id=None)
     return _checked(connection, spec, body.payload, caller, check, now)
 
 

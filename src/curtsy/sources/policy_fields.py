@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from curtsy.clock import SECOND
 from curtsy.fetch import parse_proxy
+from curtsy.model.masks import MASK
 from curtsy.model.options import checked_headers
 from curtsy.model.urls import BadUrl, canonical
 from curtsy.politeness.hours import Hours
@@ -17,8 +18,6 @@ MOST_HOSTS = 1_000
 DAY_MINUTES = 24 * 60
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-5][0-9])")
 _LINE = re.compile(r"[ -~]{1,500}")
-MASK = "***"
-"""Shown in place of a secret; not accepted as one."""
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|pass|credential|session|signature", re.I)
 _CREDENTIALS = re.compile(r"//([^/@]*)@")
 

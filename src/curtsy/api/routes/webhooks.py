@@ -12,6 +12,7 @@ from curtsy.api.problems import problems
 from curtsy.api.routes.jobs import JobId
 from curtsy.clock import rfc3339, rfc3339_or_none
 from curtsy.events.webhooks import StoredDelivery, deliveries_of
+from curtsy.model.masks import masked_url
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
@@ -23,6 +24,7 @@ class Delivery(BaseModel):
 
     id: int
     url: str
+    """Without path and query, which may contain a token."""
     state: str
     """`waiting`, `delivered` or `failed`."""
     round: int
@@ -76,7 +78,7 @@ async def get_webhook_secret(backend: TheBackend) -> SigningSecret:
 
 def _delivery(row: StoredDelivery) -> Delivery:
     return Delivery(
-        id=row.id, url=row.url, state=row.state, round=row.round, attempts=row.attempts,
+        id=row.id, url=masked_url(row.url), state=row.state, round=row.round, attempts=row.attempts,
         status=row.status, error=row.error, created_at=rfc3339(row.created_at),
         next_attempt_at=rfc3339_or_none(row.next_at if row.state == "waiting" else None),
         ended_at=rfc3339(row.ended_at) if row.ended_at else None,
