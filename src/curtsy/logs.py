@@ -3,14 +3,19 @@
 import logging
 import os
 import sys
+from collections.abc import Callable
 from logging.handlers import WatchedFileHandler
 from typing import TextIO, cast
 
 import structlog
 
 
-def configure(level: str = "INFO", form: str = "auto", path: str = "") -> None:
-    """Sends log lines to stderr or to a file; `form` is auto, text or json."""
+def configure(
+    level: str = "INFO", form: str = "auto", path: str = "", *,
+    clean: Callable[[str], str] = str,
+) -> None:  # fmt: skip
+    """Sends log lines to stderr or to a file; `form` is auto, text or json. `clean` returns a line
+    without secrets: a traceback may quote any text."""
     on_terminal = not path and sys.stderr.isatty()
     text = on_terminal if form == "auto" else form == "text"
     to = _Reopening(path) if path else sys.stderr
@@ -29,6 +34,7 @@ def configure(level: str = "INFO", form: str = "auto", path: str = "") -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
             *([] if text else [structlog.processors.format_exc_info]),
             renderer,
+            lambda _logger, _method, line: clean(str(line)),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", to)),

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from curtsy.config.settings import FILE, PREFIX, UNPREFIXED, Settings
 from curtsy.errors import BadSetting
+from curtsy.model.masks import masked_database_url
 
 OF_THE_CLIENT = ("url", "key")
 """Variables of commands that call an API: its URL and key. Processes ignore them."""
@@ -56,7 +57,7 @@ def origins() -> dict[str, str]:
 def shown(name: str, value: object) -> str:
     """Formats a value without its secrets."""
     if name == "database_url":
-        return _hide_password(value)
+        return masked_database_url(str(value))
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
@@ -64,9 +65,8 @@ def _sentence(problem: Any, flags: Mapping[str, Any]) -> str:
     name = str(problem["loc"][0])
     if problem["type"] == "extra_forbidden":
         return f"{FILE} has no setting {name!r}{_meant(name)}."
-    value = _hide_password(problem["input"]) if name == "database_url" else problem["input"]
-    shown = str(value)[:200]
-    return f"{_origin(name, flags)} is {shown!r}: {_allowed(name, problem)}."
+    value = shown(name, problem["input"])[:200]
+    return f"{_origin(name, flags)} is {value!r}: {_allowed(name, problem)}."
 
 
 def _meant(name: str) -> str:
@@ -112,9 +112,3 @@ def _bounds(field: FieldInfo) -> str:
     }
     lowest = f"from {bounds['ge']}" if "ge" in bounds else f"above {bounds['gt']}"
     return f"{lowest} to {bounds['le']}" if "ge" in bounds else f"{lowest}, at most {bounds['le']}"
-
-
-def _hide_password(url: object) -> str:
-    before, at, after = str(url).rpartition("@")
-    user, colon, _password = before.rpartition(":")
-    return f"{user}:***@{after}" if at and colon and "//" in user else str(url)

@@ -1,7 +1,7 @@
 """Validators of settings that are not plain numbers. Each error says which values are allowed."""
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from curtsy.errors import BadSetting
 from curtsy.fetch import parse_networks
@@ -21,9 +21,20 @@ def database_url(url: str) -> str:
         raise ValueError(f"it must be {DATABASE_URLS}; a SQLite file takes no options")
     if scheme in SQLITE and rest.startswith("/") and rest not in ("/", "/:memory:"):
         return f"sqlite://{rest}"
-    if scheme in POSTGRES and _names_a_server(url):
-        return f"postgresql://{rest}"
+    if scheme in POSTGRES and _names_a_server(whole := f"postgresql://{_encoded(rest)}"):
+        return whole
     raise ValueError(f"it must be {DATABASE_URLS}")
+
+
+def _encoded(rest: str) -> str:
+    """Percent-encodes the @, / and # of a password that was written as it is."""
+    before, at, place = rest.rpartition("@")
+    if "?" in before:  # the @ is in an option
+        return rest
+    user, colon, password = before.partition(":")
+    for character in "@/#":
+        password = password.replace(character, quote(character, safe=""))
+    return f"{user}{colon}{password}{at}{place}"
 
 
 def _names_a_server(url: str) -> bool:

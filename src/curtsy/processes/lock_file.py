@@ -9,6 +9,7 @@ from pathlib import Path
 
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
+from curtsy.model.masks import masked_database_url
 
 SQLITE = "sqlite:///"
 
@@ -33,8 +34,9 @@ def hold_lock(settings: Settings) -> Iterator[None]:
         raise BadSetting(f"{path} cannot be written ({error.strerror}).") from None
     try:
         if not _lock(file):
+            where = masked_database_url(settings.database_url)
             raise UpAlready(
-                f"curtsy is up already on {settings.database_url} (process {_process_id(file)}). "
+                f"curtsy is up already on {where} (process {_process_id(file)}). "
                 "Use that one, end it with `curtsy stop`, or set another CURTSY_DATABASE_URL."
             )
         os.truncate(file, 0)

@@ -7,6 +7,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from curtsy.errors import CurtsyError, StoreAway, StoreFull
+from curtsy.model.masks import without_credentials
 
 Verdict = Literal["again", "away", "full", "ours"]
 
@@ -53,9 +54,10 @@ def _postgres_verdict(error: DBAPIError) -> Verdict:
     return "away" if state is None and isinstance(error, OperationalError) else "ours"
 
 
-def to_curtsy_error(error: BaseException) -> CurtsyError | None:
-    """Returns the error to raise instead, or None for a bug in this program."""
-    reason = _reason(error)
+def to_curtsy_error(error: BaseException, url: str) -> CurtsyError | None:
+    """Returns the error to raise instead, or None for a bug in this program. What a driver says
+    may quote the database's URL: its credentials are masked."""
+    reason = without_credentials(_reason(error), url)
     match verdict(error):
         case "again" | "away":
             return StoreAway(reason)

@@ -84,7 +84,7 @@ class Store:
             try:
                 return await run(sent.set)
             except Exception as error:
-                ours = to_curtsy_error(error)
+                ours = to_curtsy_error(error, self.url)
                 if ours is None:
                     raise
                 may_repeat = verdict(error) == "again" or (not sent.is_set() and not broke)
