@@ -4,10 +4,14 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from logging.handlers import WatchedFileHandler
+from pathlib import Path
 from typing import TextIO, cast
 
 import structlog
+
+from curtsy.privacy import open_private
 
 
 def configure(
@@ -42,11 +46,19 @@ def configure(
     )
 
 
+class _PrivateFile(WatchedFileHandler):
+    """Creates its file for the owner alone; keeps the permissions of a file that exists."""
+
+    def _open(self) -> TextIOWrapper:
+        os.close(open_private(Path(self.baseFilename), os.O_WRONLY))
+        return super()._open()
+
+
 class _Reopening:
     """A file that is reopened after it was moved away, as logrotate does."""
 
     def __init__(self, path: str) -> None:
-        self._handler = WatchedFileHandler(path, encoding="utf-8")
+        self._handler = _PrivateFile(path, encoding="utf-8")
 
     def write(self, text: str) -> None:
         self._handler.reopenIfNeeded()

@@ -13,7 +13,10 @@ from pydantic.fields import FieldInfo
 from curtsy.config.settings import FILE, PREFIX, UNPREFIXED, Settings
 from curtsy.errors import BadSetting
 from curtsy.model.masks import masked_database_url
+from curtsy.references import reference_in
 
+SECRETS = ("database_url",)
+"""Settings whose value may be a reference to a secret."""
 OF_THE_CLIENT = ("url", "key")
 """Variables of commands that call an API: its URL and key. Processes ignore them."""
 
@@ -51,6 +54,9 @@ def origins() -> dict[str, str]:
     for name in Settings.model_fields:
         variable = _variable(name)
         found[name] = variable or (FILE if name in in_file else "default")
+        given = os.environ[variable] if variable else in_file.get(name)
+        if name in SECRETS and isinstance(given, str) and reference_in(given) is not None:
+            found[name] += f", as {given}"
     return found
 
 

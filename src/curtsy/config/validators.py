@@ -5,6 +5,7 @@ from urllib.parse import quote, urlsplit
 
 from curtsy.errors import BadSetting
 from curtsy.fetch import parse_networks
+from curtsy.references import SecretMissing, reference_in
 
 DATABASE_URLS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 SQLITE = ("sqlite", "sqlite+aiosqlite", "sqlite+pysqlite")
@@ -12,6 +13,15 @@ POSTGRES = ("postgresql", "postgres", "postgresql+asyncpg")
 MOST_FILES = 100
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 _ORIGIN = re.compile(r"https?://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+
+
+def secret(given: object) -> object:
+    """Returns the secret that the value of a setting refers to, or the value itself."""
+    found = reference_in(given) if isinstance(given, str) else None
+    try:
+        return given if found is None else found.resolve()
+    except SecretMissing as missing:
+        raise ValueError(f"it refers to a secret: {missing}".removesuffix(".")) from None
 
 
 def database_url(url: str) -> str:

@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import unquote
+
+from curtsy.references import Reference, from_stored
 
 MASK = "***"
 """Shown in place of a secret; not accepted as one."""
@@ -16,13 +19,17 @@ _SHORTEST = 4
 """Shorter passwords are not searched for in error texts: they occur in any text."""
 
 
-def masked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Masks every value: any header may be a secret, whatever its name."""
-    return dict.fromkeys(headers, MASK)
+def masked_headers(headers: Mapping[str, Any]) -> dict[str, str]:
+    """Masks every value: any header may be a secret, whatever its name. A reference is none."""
+    secrets = {name: from_stored(value) for name, value in headers.items()}
+    return {name: MASK if isinstance(s, str) else str(s) for name, s in secrets.items()}
 
 
-def masked_url(url: str) -> str:
+def masked_url(url: Any) -> str:
     """Leaves scheme, host and port of a webhook URL: tokens are in paths as well as in queries."""
+    url = from_stored(url)
+    if isinstance(url, Reference):
+        return str(url)
     found = _URL.fullmatch(url)
     if found is None:
         return MASK

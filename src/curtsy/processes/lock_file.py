@@ -10,6 +10,7 @@ from pathlib import Path
 from curtsy.config import Settings
 from curtsy.errors import BadSetting
 from curtsy.model.masks import masked_database_url
+from curtsy.privacy import close_to_others, open_private
 
 SQLITE = "sqlite:///"
 
@@ -29,9 +30,10 @@ def hold_lock(settings: Settings) -> Iterator[None]:
     """Holds the lock. Raises `UpAlready` if another process holds it."""
     path = lock_path(settings)
     try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        file = open_private(path, os.O_RDWR)
     except OSError as error:
         raise BadSetting(f"{path} cannot be written ({error.strerror}).") from None
+    close_to_others(path)
     try:
         if not _lock(file):
             where = masked_database_url(settings.database_url)

@@ -23,7 +23,7 @@ from curtsy.frontier.source_policy import (
 from curtsy.politeness.last_hour import LastHour
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.receipt import Receipt
-from curtsy.sources.policy_fields import PolicyFields, host_key
+from curtsy.sources.policy_fields import PolicyFields, host_key, with_references
 from curtsy.store import Connection, Statement
 
 NAME = re.compile(r"(?=.*[a-z0-9])([a-z0-9._-]{1,200}|[a-z0-9._:\[\]-]{1,253})")
@@ -179,6 +179,8 @@ def put_source(
     if row is None:
         check_hosts(name, fields.hosts)
     overrides = fields.overrides()
+    if as_in_file is not None:
+        overrides = with_references(overrides)
     check_policy(context.defaults.with_overrides(overrides))
     enabled = fields.enabled is not False
     hashed = as_in_file or (row.described_as if row is not None else None)

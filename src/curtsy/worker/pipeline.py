@@ -21,8 +21,10 @@ from curtsy.model.outcome import Failed, Fetched, Moved, NotModified, Outcome, R
 from curtsy.politeness.classify import classify
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.robots import Robots
+from curtsy.references import resolved
 from curtsy.scrapers import SIMPLE
 from curtsy.scrapers.record_keys import pack_listing
+from curtsy.worker.policy_secrets import with_secrets
 from curtsy.worker.robots_cache import RobotsCache, path_of
 
 
@@ -78,6 +80,10 @@ class Pipeline:
     ) -> Reply | Done:
         """Returns the page, or the result of the visit without one. Sends at most one request, for
         the page or for the robots.txt of its host."""
+        try:
+            policy = with_secrets(policy)
+        except ValueError as missing:  # the source rests until the operator has mended it
+            return Done(Failed(Kind.CONNECT, f"No request was sent: {missing}"))
         if (denied := await self._robots_first(visit, policy, may_start)) is not None:
             return denied
         request = _with_policy(_request(visit), policy)
@@ -168,9 +174,10 @@ def _with_policy(request: Request, policy: Policy) -> Request:
     if not (policy.headers or policy.user_agent or policy.timeout or policy.proxy):
         return request
     own = {name.lower() for name, _value in request.headers}
-    added = tuple((n, v) for n, v in policy.headers if n.lower() not in own)
+    added = tuple((n, resolved(v)) for n, v in policy.headers if n.lower() not in own)
+    proxy = None if policy.proxy is None else resolved(policy.proxy)
     return replace(request, headers=request.headers + added, user_agent=policy.user_agent,
-                   timeout_ms=policy.timeout, proxy=policy.proxy)  # fmt: skip
+                   timeout_ms=policy.timeout, proxy=proxy)  # fmt: skip
 
 
 def _request(visit: Visit) -> Request:

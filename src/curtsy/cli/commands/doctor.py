@@ -38,10 +38,13 @@ def doctor(
     settings = settings_for()
     require_file(settings)
     schema, found = run(_examine(settings, sources), doing="Examining the database")
+    from curtsy.config.exposed_files import exposed_files, missing_secrets
+
+    warnings = [*exposed_files(settings), *missing_secrets(settings)]
     if as_json:
-        echo_json({"schema": schema, **plain(found)})
+        echo_json({"schema": schema, **plain(found), "warnings": warnings})
     else:
-        echo(page(schema, found))
+        echo("\n".join([page(schema, found), *(f"\n{sentence}" for sentence in warnings)]))
 
 
 async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]":
