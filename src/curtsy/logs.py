@@ -7,11 +7,20 @@ from collections.abc import Callable
 from io import TextIOWrapper
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 import structlog
+from structlog.typing import EventDict
 
 from curtsy.privacy import open_private
+from curtsy.terminal import printable
+
+
+def _for_terminal(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """Text is read on terminals: what pages and servers sent must not steer them."""
+    for name, value in event.items():
+        event[name] = value if isinstance(value, int | float) else printable(str(value))
+    return event
 
 
 def configure(
@@ -36,7 +45,8 @@ def configure(
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
-            *([] if text else [structlog.processors.format_exc_info]),
+            structlog.processors.format_exc_info,
+            *([_for_terminal] if text else []),
             renderer,
             lambda _logger, _method, line: clean(str(line)),
         ],

@@ -19,6 +19,7 @@ from rich.progress import (
 )
 
 from curtsy.cli.console.output import note
+from curtsy.terminal import printable
 
 LINE_EVERY_SECONDS = 5.0
 SPINNER_AFTER_SECONDS = 1.0
@@ -47,8 +48,8 @@ def spinner(doing: str | None) -> Iterator[None]:
     if doing is None:
         yield
         return
-    waiting = _transient(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    waiting.add_task(doing)
+    waiting = _transient(SpinnerColumn(), _text(), TimeElapsedColumn())
+    waiting.add_task(printable(doing))
     on_terminal = sys.stderr.isatty()
     after = SPINNER_AFTER_SECONDS if on_terminal else LINE_EVERY_SECONDS
     alarm = threading.Timer(after, waiting.start if on_terminal else lambda: note(f"{doing} …"))
@@ -65,9 +66,7 @@ def spinner(doing: str | None) -> Iterator[None]:
 
 @contextmanager
 def _bar(total: int) -> Iterator[ProgressUpdate]:
-    with _transient(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    ) as bar:
+    with _transient(_text(), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()) as bar:
         task = bar.add_task("pages", total=total)
 
         def update(done: int, failed: int, total: int | None = None) -> None:
@@ -75,6 +74,11 @@ def _bar(total: int) -> Iterator[ProgressUpdate]:
             bar.update(task, completed=done + failed, description=text, total=total)
 
         yield update
+
+
+def _text() -> TextColumn:
+    """Shows a description as it is: no part of it is markup."""
+    return TextColumn("{task.description}", markup=False)
 
 
 def _transient(*columns: ProgressColumn) -> Progress:
