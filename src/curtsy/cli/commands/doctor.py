@@ -35,7 +35,7 @@ def doctor(
     if url:
         _show_remote(url, as_json=as_json)
         return
-    settings = settings_for()
+    settings = settings_for(log_level="WARNING")
     require_file(settings)
     schema, found = run(_examine(settings, sources), doing="Examining the database")
     from curtsy.config.exposed_files import exposed_files, missing_secrets
