@@ -14,6 +14,17 @@ def open_private(path: Path, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT, OWNER_ONLY)
 
 
+def create_private(path: Path) -> None:
+    """Creates an empty file for its owner alone; leaves one that exists, and leaves errors to
+    whoever opens the file.
+
+    A database that exists is not even opened: whoever closes a descriptor of it takes the locks
+    from all SQLite connections of this process, and other processes would delete its log.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+
+
 def close_to_others(path: Path) -> None:
     """Takes the permissions of group and others from a file of ours; leaves those of other users
     alone, which only their owners can change."""

@@ -16,7 +16,7 @@ from pydantic import (
 
 from curtsy.clock import SECOND
 from curtsy.fetch import parse_proxy
-from curtsy.model.masks import MASK
+from curtsy.model.masks import MASK, masked_headers
 from curtsy.model.options import checked_headers
 from curtsy.model.urls import BadUrl, canonical
 from curtsy.politeness.hours import Hours
@@ -34,7 +34,6 @@ MOST_HOSTS = 1_000
 DAY_MINUTES = 24 * 60
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-5][0-9])")
 _LINE = re.compile(r"[ -~]{1,500}")
-_SECRET_HEADER = re.compile(r"auth|key|token|secret|pass|credential|session|signature", re.I)
 OWN_FILE = object()
 """The context in which a section of the sources file is validated: it may refer to secrets."""
 _CREDENTIALS = re.compile(r"//([^/@]*)@")
@@ -235,7 +234,7 @@ def fields_of(overrides: Mapping[str, Any]) -> PolicyFields:
         timeout=_seconds(overrides.get("timeout")),
         robots={True: "obey", False: "ignore", None: None}[overrides.get("robots")],
         crawl_delay_cap_seconds=_seconds(overrides.get("crawl_delay_cap")),
-        headers=_masked_headers(headers) if headers is not None else None,
+        headers=masked_headers(headers) if headers is not None else None,
         user_agent=overrides.get("user_agent"),
         proxy=_masked_proxy(from_stored(proxy)) if proxy is not None else None,
     )
@@ -258,13 +257,6 @@ def fields_in_force(policy: Policy) -> PolicyFields:
         },
     })  # fmt: skip
     return fields.model_copy(update={"lanes": 1})
-
-
-def _masked_headers(headers: Mapping[str, Any]) -> dict[str, str]:
-    """A reference is shown: it is no secret."""
-    secrets = {name: from_stored(value) for name, value in headers.items()}
-    return {name: MASK if isinstance(value, str) and _SECRET_HEADER.search(name) else str(value)
-            for name, value in secrets.items()}  # fmt: skip
 
 
 def _masked_proxy(proxy: Secret) -> str:

@@ -1,11 +1,9 @@
 """SQLite: one file in WAL mode, one writer thread, a few readers."""
 
 import asyncio
-import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +14,7 @@ from sqlalchemy.pool import QueuePool
 
 from curtsy.batcher import Batcher
 from curtsy.errors import BadSetting
-from curtsy.privacy import close_to_others, open_private
+from curtsy.privacy import close_to_others, create_private
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -57,8 +55,7 @@ class SqliteEngine:
     async def open(self) -> None:
         """Others may not read the file; SQLite gives its log and its index the same permissions."""
         path = Path(str(self._url.database))
-        with suppress(OSError):  # the first statement says what is wrong
-            os.close(open_private(path, os.O_RDWR))
+        create_private(path)
         for ending in ("", "-wal", "-shm"):
             close_to_others(path.with_name(path.name + ending))
         self._writer = _engine(self._url, begin=BEGIN_WRITING, size=1, cache_kib=WRITER_CACHE_KIB)

@@ -229,7 +229,7 @@ async def test_secrets_are_not_shown_and_their_mask_is_not_taken(
     assert "hush" not in f"{made}{listed}"
     for part in (made["said"], made["policy"]):
         assert part["proxy"] == shown
-        assert part["headers"] == {"X-Api-Key": "***", "Accept-Language": "de"}
+        assert part["headers"] == {"X-Api-Key": "***", "Accept-Language": "***"}
     if shown != proxy:
         assert_problem(await put(plain_door, "news", proxy=shown), 422, "bad_request")
     answer = await put(plain_door, "news", headers=made["said"]["headers"])
