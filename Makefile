@@ -35,10 +35,10 @@ check: $(VENV)/ready
 	$(BIN)/lint-imports
 	$(PYTEST) tests/unit/project
 
-up: $(VENV)/ready
+up: $(VENV)/runtime-ready
 	$(BIN)/curtsy up
 
-demo: $(VENV)/ready
+demo: $(VENV)/runtime-ready
 	$(BIN)/curtsy demo
 
 bench: $(VENV)/bench-ready
@@ -47,8 +47,18 @@ bench: $(VENV)/bench-ready
 soak: $(VENV)/ready
 	$(BIN)/python -m pytest tests/slow/chaos/test_postgres.py tests/slow/chaos/test_sqlite.py --soak-seconds=$(or $(SECONDS),600)
 
+# What curtsy itself needs, and nothing else: no build tools either, so the source is put on the
+# path and the program is a script of two lines. What `make test` installed has all of it already.
+$(VENV)/runtime-ready: requirements.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes -r requirements.txt
+	test -e $(VENV)/ready || echo "$(CURDIR)/src" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/curtsy-source.pth"
+	test -e $(VENV)/ready || { printf '#!/bin/sh\nexec "%s/$(BIN)/python" -m curtsy "$$@"\n' "$(CURDIR)" > $(BIN)/curtsy && chmod +x $(BIN)/curtsy; }
+	touch $@
+
 $(VENV)/ready: requirements-dev.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	rm -f "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/curtsy-source.pth"
 	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@

@@ -10,6 +10,8 @@ CurtsyError
 ├── OverLimit          a limit is reached; a later attempt may succeed
 ├── StoreAway          the database cannot be reached; nothing was lost
 ├── StoreFull          the disk is full; nothing was lost
+├── NotADatabase       the file is no database
+├── NoDatabase         the file of the database does not exist
 ├── WrongSchema        the database's schema is not the one of this program
 └── BadSetting         a setting has an invalid value
 """
@@ -70,9 +72,11 @@ class OverLimit(CurtsyError):
 class StoreAway(CurtsyError):
     code = "store_away"
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, trouble: str = "does not answer", advice: str = "") -> None:
+        """`trouble` says what is wrong with the database, `advice` what helps."""
+        again = f"{advice}, then try again" if advice else "try again"
         super().__init__(
-            f"The database does not answer ({reason}). What was acknowledged is kept; try again."
+            f"The database {trouble} ({reason}). What was acknowledged is kept; {again}."
         )
 
 
@@ -83,6 +87,26 @@ class StoreFull(CurtsyError):
         super().__init__(
             f"The database's disk is full ({reason}). What was acknowledged is kept; "
             "free some space and try again."
+        )
+
+
+class NotADatabase(CurtsyError):
+    code = "not_a_database"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"The file of the database is not a SQLite database, or is damaged ({reason}). Nothing "
+            "was changed; set CURTSY_DATABASE_URL to another file, or restore a backup."
+        )
+
+
+class NoDatabase(CurtsyError):
+    code = "no_database"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"There is no database {path}: go to the folder that has one, or create one with "
+            "`curtsy up`, `curtsy submit` or `curtsy db upgrade`."
         )
 
 

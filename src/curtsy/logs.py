@@ -3,14 +3,32 @@
 import logging
 import os
 import sys
+from collections.abc import Callable
+from io import TextIOWrapper
 from logging.handlers import WatchedFileHandler
-from typing import TextIO, cast
+from pathlib import Path
+from typing import Any, TextIO, cast
 
 import structlog
+from structlog.typing import EventDict
+
+from curtsy.privacy import open_private
+from curtsy.terminal import printable
 
 
-def configure(level: str = "INFO", form: str = "auto", path: str = "") -> None:
-    """Sends log lines to stderr or to a file; `form` is auto, text or json."""
+def _for_terminal(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """Text is read on terminals: what pages and servers sent must not steer them."""
+    for name, value in event.items():
+        event[name] = value if isinstance(value, int | float) else printable(str(value))
+    return event
+
+
+def configure(
+    level: str = "INFO", form: str = "auto", path: str = "", *,
+    clean: Callable[[str], str] = str,
+) -> None:  # fmt: skip
+    """Sends log lines to stderr or to a file; `form` is auto, text or json. `clean` returns a line
+    without secrets: a traceback may quote any text."""
     on_terminal = not path and sys.stderr.isatty()
     text = on_terminal if form == "auto" else form == "text"
     to = _Reopening(path) if path else sys.stderr
@@ -27,8 +45,10 @@ def configure(level: str = "INFO", form: str = "auto", path: str = "") -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
-            *([] if text else [structlog.processors.format_exc_info]),
+            structlog.processors.format_exc_info,
+            *([_for_terminal] if text else []),
             renderer,
+            lambda _logger, _method, line: clean(str(line)),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", to)),
@@ -36,11 +56,19 @@ def configure(level: str = "INFO", form: str = "auto", path: str = "") -> None:
     )
 
 
+class _PrivateFile(WatchedFileHandler):
+    """Creates its file for the owner alone; keeps the permissions of a file that exists."""
+
+    def _open(self) -> TextIOWrapper:
+        os.close(open_private(Path(self.baseFilename), os.O_WRONLY))
+        return super()._open()
+
+
 class _Reopening:
     """A file that is reopened after it was moved away, as logrotate does."""
 
     def __init__(self, path: str) -> None:
-        self._handler = WatchedFileHandler(path, encoding="utf-8")
+        self._handler = _PrivateFile(path, encoding="utf-8")
 
     def write(self, text: str) -> None:
         self._handler.reopenIfNeeded()

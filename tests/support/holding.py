@@ -64,13 +64,13 @@ class Repeats:
         """The statements that failed, with the server's details."""
         inner = store_module.to_curtsy_error
 
-        def record(error: BaseException) -> Any:
+        def record(error: BaseException, url: str) -> Any:
             if state := getattr(getattr(error, "orig", None), "sqlstate", None):
                 self.states.append(state)
                 cause = error.orig.__cause__  # type: ignore[attr-defined]
                 details = [getattr(cause, name, None) for name in ("detail", "context")]
                 self.told.append(f"{state}: {details} in {getattr(error, 'statement', None)}")
-            return inner(error)
+            return inner(error, url)
 
         monkeypatch.setattr(store_module, "to_curtsy_error", record)
 

@@ -12,7 +12,11 @@ from pydantic.fields import FieldInfo
 
 from curtsy.config.settings import FILE, PREFIX, UNPREFIXED, Settings
 from curtsy.errors import BadSetting
+from curtsy.model.masks import masked_database_url
+from curtsy.references import reference_in
 
+SECRETS = ("database_url",)
+"""Settings whose value may be a reference to a secret."""
 OF_THE_CLIENT = ("url", "key")
 """Variables of commands that call an API: its URL and key. Processes ignore them."""
 
@@ -50,13 +54,16 @@ def origins() -> dict[str, str]:
     for name in Settings.model_fields:
         variable = _variable(name)
         found[name] = variable or (FILE if name in in_file else "default")
+        given = os.environ[variable] if variable else in_file.get(name)
+        if name in SECRETS and isinstance(given, str) and reference_in(given) is not None:
+            found[name] += f", as {given}"
     return found
 
 
 def shown(name: str, value: object) -> str:
     """Formats a value without its secrets."""
     if name == "database_url":
-        return _hide_password(value)
+        return masked_database_url(str(value))
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
@@ -64,9 +71,8 @@ def _sentence(problem: Any, flags: Mapping[str, Any]) -> str:
     name = str(problem["loc"][0])
     if problem["type"] == "extra_forbidden":
         return f"{FILE} has no setting {name!r}{_meant(name)}."
-    value = _hide_password(problem["input"]) if name == "database_url" else problem["input"]
-    shown = str(value)[:200]
-    return f"{_origin(name, flags)} is {shown!r}: {_allowed(name, problem)}."
+    value = shown(name, problem["input"])[:200]
+    return f"{_origin(name, flags)} is {value!r}: {_allowed(name, problem)}."
 
 
 def _meant(name: str) -> str:
@@ -112,9 +118,3 @@ def _bounds(field: FieldInfo) -> str:
     }
     lowest = f"from {bounds['ge']}" if "ge" in bounds else f"above {bounds['gt']}"
     return f"{lowest} to {bounds['le']}" if "ge" in bounds else f"{lowest}, at most {bounds['le']}"
-
-
-def _hide_password(url: object) -> str:
-    before, at, after = str(url).rpartition("@")
-    user, colon, _password = before.rpartition(":")
-    return f"{user}:***@{after}" if at and colon and "//" in user else str(url)

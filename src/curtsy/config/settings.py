@@ -21,6 +21,7 @@ from curtsy.config.validators import (
     origins,
     proxy_addresses,
     python_files,
+    secret,
 )
 
 PREFIX = "CURTSY_"
@@ -28,7 +29,7 @@ FILE = "curtsy.toml"
 UNPREFIXED = ("api_port", "max_retry_attempts", "scrape_timeout", "log_level", "database_url")
 """Settings whose names also work without our prefix, as the API documents use them."""
 
-DatabaseUrl = Annotated[str, AfterValidator(database_url)]
+DatabaseUrl = Annotated[str, BeforeValidator(secret), AfterValidator(database_url)]
 HeaderValue = Annotated[str, AfterValidator(header_value)]
 Networks = Annotated[str, AfterValidator(networks)]
 ProxyAddresses = Annotated[str, AfterValidator(proxy_addresses)]

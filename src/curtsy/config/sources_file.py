@@ -13,7 +13,7 @@ from curtsy.config.toml_file import read_toml
 from curtsy.errors import BadRequest, BadSetting
 from curtsy.fetch.proxy import AllowedProxies, parse_allowed_proxies
 from curtsy.politeness.policy import Policy
-from curtsy.sources.policy_fields import PolicyFields
+from curtsy.sources.policy_fields import OWN_FILE, PolicyFields
 from curtsy.sources.source import check_hosts, check_name, check_policy, check_proxy
 
 Sections = Mapping[str, PolicyFields]
@@ -62,7 +62,7 @@ def _parse(name: str, section: Any, defaults: Policy) -> PolicyFields:
     if not isinstance(section, dict):
         raise BadRequest([f"{name[:100]!r} is outside of any table: start with a [name]"])
     try:
-        fields = PolicyFields.model_validate(section)
+        fields = PolicyFields.model_validate(section, context=OWN_FILE)
     except ValidationError as error:
         raise BadRequest(
             [f"[{name[:100]}] {_problem(name, found)}" for found in error.errors()]

@@ -1,10 +1,11 @@
 """Validators of settings that are not plain numbers. Each error says which values are allowed."""
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from curtsy.errors import BadSetting
 from curtsy.fetch import parse_allowed_proxies, parse_networks
+from curtsy.references import SecretMissing, reference_in
 
 DATABASE_URLS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 SQLITE = ("sqlite", "sqlite+aiosqlite", "sqlite+pysqlite")
@@ -14,6 +15,15 @@ _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 _ORIGIN = re.compile(r"https?://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 
 
+def secret(given: object) -> object:
+    """Returns the secret that the value of a setting refers to, or the value itself."""
+    found = reference_in(given) if isinstance(given, str) else None
+    try:
+        return given if found is None else found.resolve()
+    except SecretMissing as missing:
+        raise ValueError(f"it refers to a secret: {missing}".removesuffix(".")) from None
+
+
 def database_url(url: str) -> str:
     """Returns the URL with the one scheme of its engine: `postgresql://…` or `sqlite:///…`."""
     scheme, _, rest = url.partition("://")
@@ -21,9 +31,20 @@ def database_url(url: str) -> str:
         raise ValueError(f"it must be {DATABASE_URLS}; a SQLite file takes no options")
     if scheme in SQLITE and rest.startswith("/") and rest not in ("/", "/:memory:"):
         return f"sqlite://{rest}"
-    if scheme in POSTGRES and _names_a_server(url):
-        return f"postgresql://{rest}"
+    if scheme in POSTGRES and _names_a_server(whole := f"postgresql://{_encoded(rest)}"):
+        return whole
     raise ValueError(f"it must be {DATABASE_URLS}")
+
+
+def _encoded(rest: str) -> str:
+    """Percent-encodes the @, / and # of a password that was written as it is."""
+    before, at, place = rest.rpartition("@")
+    if "?" in before:  # the @ is in an option
+        return rest
+    user, colon, password = before.partition(":")
+    for character in "@/#":
+        password = password.replace(character, quote(character, safe=""))
+    return f"{user}{colon}{password}{at}{place}"
 
 
 def _names_a_server(url: str) -> bool:

@@ -8,6 +8,7 @@ from curtsy.errors import BadRequest
 from curtsy.fetch.guard import Network, blocked_port, refusal_by_name
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls import Crawl
+from curtsy.model.masks import MASK
 from curtsy.model.options import BadParams, Way, checked_params, options_for
 from curtsy.model.urls import BadUrl, as_given, canonical, fingerprint
 from curtsy.scrapers import NAMES, check_params
@@ -140,6 +141,11 @@ def check(
                 problem = f"is the same page as URL {earlier + 1}"
         if problem is not None:
             problems.add(f"URL {position + 1} ({page.url[:200]}) {problem}.")
+    for name, value in request.headers:
+        if value == MASK:
+            problems.add(
+                f"The header {name} is {MASK}, which only masks its value: write the real one."
+            )
     if request.webhook_url is not None:
         for problem in _webhook_problems(request.webhook_url, limits):
             problems.add(problem)
@@ -175,6 +181,8 @@ def _check_params(request: JobRequest) -> None:
 
 
 def _webhook_problems(text: str, limits: SubmitLimits) -> list[str]:
+    if MASK in text:
+        return [f"webhook_url contains {MASK}, which only masks a part of it: write the real one."]
     try:
         url = as_given(text)
     except BadUrl as error:

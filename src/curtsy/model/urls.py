@@ -83,6 +83,11 @@ def _within_limit(text: str) -> str:
     return text
 
 
+def origin(text: str) -> str:
+    """Scheme, host and port of a URL."""
+    return str(_parsed(text).origin)
+
+
 def _parsed(text: str) -> can_ada.URL:
     if len(text) > MAX_URL_LENGTH:
         raise BadUrl(f"is longer than {MAX_URL_LENGTH} characters")

@@ -6,6 +6,7 @@ from typing import Any
 
 from curtsy.clock import HOUR
 from curtsy.politeness.hours import Hours
+from curtsy.references import Secret, from_stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,9 @@ class Policy:
     """The longest Crawl-delay that is honoured."""
     timeout: int | None = None
     """For a whole attempt; None: the worker's setting."""
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, Secret], ...] = ()
     user_agent: str | None = None
-    proxy: str | None = None
+    proxy: Secret | None = None
 
     @property
     def spread(self) -> float:
@@ -47,7 +48,9 @@ class Policy:
         if given.get("hours") is not None:
             given["hours"] = Hours(**given["hours"])
         if "headers" in given:
-            given["headers"] = tuple(dict(given["headers"]).items())
+            given["headers"] = tuple((n, from_stored(v)) for n, v in given["headers"].items())
+        if given.get("proxy") is not None:
+            given["proxy"] = from_stored(given["proxy"])
         return replace(self, **given)
 
     def with_crawl_delay(self, crawl_delay: int) -> "Policy":

@@ -7,6 +7,7 @@ from typing import Self
 from curtsy.clock import Clock
 from curtsy.config import Settings, milliseconds, read_sources, whole_policy
 from curtsy.config.declared_files import read_schedules, read_sites
+from curtsy.config.exposed_files import exposed_files, missing_secrets
 from curtsy.config.sources_file import Sections
 from curtsy.fetch import parse_allowed_proxies
 from curtsy.frontier.source_policy import PolicyContext
@@ -32,7 +33,12 @@ class Declared:
 
     @classmethod
     def read(cls, settings: Settings) -> Self:
-        """Raises `BadSetting` with all problems of a file."""
+        """Raises `BadSetting` with all problems of a file. Warns of secrets that others may read,
+        or that are missing."""
+        for sentence in exposed_files(settings):
+            log.warning("secrets_exposed", meaning=sentence)
+        for sentence in missing_secrets(settings):
+            log.warning("secret_missing", meaning=sentence)
         return cls(read_sources(settings), read_sites(settings), read_schedules(settings))
 
 

@@ -1,6 +1,7 @@
 """The lock file of `curtsy up`: one process per database. The kernel releases the lock when the
 process ends; the file contains the process id."""
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -8,7 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from curtsy.config import Settings
-from curtsy.errors import BadSetting
+from curtsy.errors import BadSetting, StoreAway, StoreFull
+from curtsy.model.masks import masked_database_url
+from curtsy.privacy import close_to_others, open_private
 
 SQLITE = "sqlite:///"
 
@@ -28,21 +31,32 @@ def hold_lock(settings: Settings) -> Iterator[None]:
     """Holds the lock. Raises `UpAlready` if another process holds it."""
     path = lock_path(settings)
     try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        file = open_private(path, os.O_RDWR)
     except OSError as error:
         raise BadSetting(f"{path} cannot be written ({error.strerror}).") from None
+    close_to_others(path)
     try:
         if not _lock(file):
+            where = masked_database_url(settings.database_url)
             raise UpAlready(
-                f"curtsy is up already on {settings.database_url} (process {_process_id(file)}). "
+                f"curtsy is up already on {where} (process {_process_id(file)}). "
                 "Use that one, end it with `curtsy stop`, or set another CURTSY_DATABASE_URL."
             )
-        os.truncate(file, 0)
-        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+        _write_process_id(file, path)
         yield
         os.truncate(file, 0)
     finally:
         os.close(file)
+
+
+def _write_process_id(file: int, path: Path) -> None:
+    os.truncate(file, 0)
+    try:
+        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+    except OSError as error:
+        reason = f"{path}: {error.strerror}"
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise StoreFull(reason) if full else StoreAway(reason) from None
 
 
 def running_process(settings: Settings) -> int | None:

@@ -5,12 +5,12 @@ import gc
 import os
 import resource
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from curtsy.clock import Clock
 from curtsy.config import Settings
-from curtsy.errors import BadSetting
+from curtsy.errors import BadSetting, NoDatabase
 from curtsy.extract.confinement import make_undumpable
 from curtsy.extract.inspection import inspect_scrapers
 from curtsy.frontier.clock_sync import synchronise
@@ -50,6 +50,8 @@ async def ready(
     settings: Settings, *, upgrades_sqlite: bool = False
 ) -> AsyncIterator[tuple[Store, Clock]]:
     """Opens the store, requires the schema of this version, and synchronises a clock with it."""
+    if not upgrades_sqlite:
+        require_file(settings.database_url)
     async with opened(settings) as store:
         if upgrades_sqlite and store.is_sqlite and await stored_version(store) != newest():
             await _upgrade(store)
@@ -95,10 +97,30 @@ def collect_garbage_less_often() -> None:
     gc.set_threshold(20_000, 20, 100)
 
 
+def require_file(url: str) -> None:
+    """Raises `NoDatabase` for a SQLite file that does not exist; leaves to `check_folder` what else
+    may be wrong."""
+    if url.startswith(SQLITE):
+        path = Path(url.removeprefix(SQLITE)).absolute()
+        with suppress(PermissionError):
+            if not path.exists():
+                raise NoDatabase(str(path))
+
+
 def check_folder(url: str) -> None:
+    """Raises `BadSetting` for a SQLite file that cannot be used, and says why."""
     if not url.startswith(SQLITE):
         return
     path = Path(url.removeprefix(SQLITE)).absolute()
+    try:
+        _check_path(path)
+    except PermissionError as error:
+        where = error.filename or path
+        sentence = f"DATABASE_URL names {path}: {where} is not readable for this user."
+        raise BadSetting(sentence) from None
+
+
+def _check_path(path: Path) -> None:
     if path.is_dir():
         raise BadSetting(f"DATABASE_URL names {path}, which is a folder: name a file.")
     if not path.parent.is_dir():

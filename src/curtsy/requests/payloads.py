@@ -11,6 +11,7 @@ from curtsy.jobs import JobRequest
 from curtsy.maintenance.tasks import NOT_BUILT
 from curtsy.model.roles import Caller, Role
 from curtsy.requests import articles, crawl, fetch
+from curtsy.requests.payload_secrets import with_secrets
 from curtsy.requests.runs import ScrapeRequest
 from curtsy.requests.schedules import Payload
 from curtsy.schedules.firer import MaintenanceTask, Owner, Task
@@ -29,7 +30,7 @@ class PayloadParser:
         self, connection: Connection, payload: Mapping[str, Any], owner: Owner, now: int
     ) -> Task:
         """Raises `BadRequest`."""
-        work = parsed(payload)
+        work = parsed(with_secrets(payload))
         if work.duty is not None:
             if part := NOT_BUILT.get(work.duty):
                 sentence = f"The duty {work.duty!r} is not built yet: it comes with {part}."

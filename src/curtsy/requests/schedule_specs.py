@@ -6,6 +6,11 @@ from datetime import datetime
 from curtsy.clock import MINUTE
 from curtsy.errors import BadRequest, NotAllowed
 from curtsy.model.roles import Caller, Role
+from curtsy.requests.payload_secrets import (
+    require_no_references,
+    with_references,
+    with_stored_secrets,
+)
 from curtsy.requests.payloads import as_stored
 from curtsy.requests.schedules import Payload, ScheduleChanges, ScheduleRequest, rule_of
 from curtsy.schedules.firer import CheckPayload
@@ -17,11 +22,18 @@ from curtsy.timetable import BadRule, checked_zone
 
 
 def new_spec(
-    connection: Connection, body: ScheduleRequest, caller: Caller, check: CheckPayload, now: int
-) -> ScheduleSpec:
+    connection: Connection, body: ScheduleRequest, caller: Caller, check: CheckPayload, now: int, *,
+    of_file: bool = False,
+) -> ScheduleSpec:  # fmt: skip
+    """With `of_file`, the operator's own file declares the schedule, and may refer to secrets."""
+    payload = as_stored(body.payload)
+    if of_file:
+        payload = with_references(payload)
+    else:
+        require_no_references(payload)
     spec = ScheduleSpec(
         name=body.name or "", rule=rule_of(body),
-        payload=as_stored(body.payload), timezone=_zone(body.timezone or "UTC"),
+        payload=payload, timezone=_zone(body.timezone or "UTC"),
         overlap=body.overlap or Overlap.SKIP, catch_up=body.catch_up or CatchUp.LATEST,
         window=(body.catch_up_minutes or DEFAULT_WINDOW // MINUTE) * MINUTE,
         not_before=_instant(body.not_before), enabled=body.enabled is not False,
@@ -48,7 +60,9 @@ def changed_spec(
     )  # fmt: skip
     if body.payload is None:
         return spec
-    spec = replace(spec, payload=as_stored(body.payload), site_id=None)
+    payload = with_stored_secrets(as_stored(body.payload), before.payload)
+    require_no_references(payload)
+    spec = replace(spec, payload=payload, site_id=None)
     return _checked(connection, spec, body.payload, caller, check, now)
 
 

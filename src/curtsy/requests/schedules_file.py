@@ -38,7 +38,8 @@ def apply_schedules(
         if row is not None and row.of_site:
             raise WrongState(f"The name {name!r}", "taken by the schedule of a site", "used twice")
         named = section.model_copy(update={"name": name})
-        spec = replace(new_spec(connection, named, OPEN, check, now), described_as=hashed)
+        spec = replace(new_spec(connection, named, OPEN, check, now, of_file=True),
+                       described_as=hashed)  # fmt: skip
         if row is not None:
             change(connection, row.public_id, spec, now=now)
         else:

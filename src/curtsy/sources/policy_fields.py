@@ -4,21 +4,38 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    model_validator,
+)
 
 from curtsy.clock import SECOND
 from curtsy.fetch import parse_proxy
+from curtsy.model.masks import MASK, masked_headers
 from curtsy.model.options import checked_headers
 from curtsy.model.urls import BadUrl, canonical
 from curtsy.politeness.hours import Hours
 from curtsy.politeness.policy import Policy
+from curtsy.references import (
+    ONLY_IN_FILES,
+    Reference,
+    Secret,
+    as_stored,
+    from_stored,
+    reference_in,
+)
 
 MOST_HOSTS = 1_000
 DAY_MINUTES = 24 * 60
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-5][0-9])")
 _LINE = re.compile(r"[ -~]{1,500}")
-MASK = "***"
-"""Shown in place of a secret; not accepted as one."""
+OWN_FILE = object()
+"""The context in which a section of the sources file is validated: it may refer to secrets."""
 _CREDENTIALS = re.compile(r"//([^/@]*)@")
 
 
@@ -47,17 +64,28 @@ def _time_of_day(given: Any) -> str:
     return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
-def _checked_proxy(text: str) -> str:
+def _checked_proxy(text: str, info: ValidationInfo) -> str:
+    if reference_in(text) is not None:
+        _require_own_file(info, "proxy")
+        return text
     parse_proxy(text)
     if (found := _CREDENTIALS.search(text)) and MASK in found[1]:
         raise ValueError(f"the proxy's password is {MASK}, which only masks it: write the real one")
     return text
 
 
-def _checked_headers(given: dict[str, str]) -> dict[str, str]:
+def _checked_headers(given: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+    for name, value in given.items():
+        if reference_in(value) is not None:
+            _require_own_file(info, name[:100])
     if MASK in given.values():
         raise ValueError(f"a header is {MASK}, which only masks its value: write the real value")
     return checked_headers(given)
+
+
+def _require_own_file(info: ValidationInfo, what: str) -> None:
+    if info.context is not OWN_FILE:
+        raise ValueError(f"{what} {ONLY_IN_FILES}")
 
 
 def _one_line(text: str) -> str:
@@ -183,6 +211,17 @@ class PolicyFields(BaseModel):
         return {name: value for name, value in stored.items() if value is not None}
 
 
+def with_references(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """The overrides of a section of the sources file as they are stored: references are objects, as
+    no text that comes through the API can be."""
+    stored = dict(overrides)
+    if "headers" in stored:
+        stored["headers"] = {name: as_stored(value) for name, value in stored["headers"].items()}
+    if "proxy" in stored:
+        stored["proxy"] = as_stored(stored["proxy"])
+    return stored
+
+
 class PolicyChanges(PolicyFields):
     """Changes to a policy. Fields that are left out stay; null resets a field to the settings."""
 
@@ -207,9 +246,9 @@ def fields_of(overrides: Mapping[str, Any]) -> PolicyFields:
         timeout=_seconds(overrides.get("timeout")),
         robots={True: "obey", False: "ignore", None: None}[overrides.get("robots")],
         crawl_delay_cap_seconds=_seconds(overrides.get("crawl_delay_cap")),
-        headers=dict.fromkeys(headers, MASK) if headers is not None else None,
+        headers=masked_headers(headers) if headers is not None else None,
         user_agent=overrides.get("user_agent"),
-        proxy=_masked_proxy(proxy) if proxy is not None else None,
+        proxy=_masked_proxy(from_stored(proxy)) if proxy is not None else None,
     )
 
 
@@ -232,8 +271,10 @@ def fields_in_force(policy: Policy) -> PolicyFields:
     return fields.model_copy(update={"lanes": 1})
 
 
-def _masked_proxy(proxy: str) -> str:
+def _masked_proxy(proxy: Secret) -> str:
     """Masks the password; a user name without a password may be a token, so it is masked too."""
+    if isinstance(proxy, Reference):
+        return str(proxy)
 
     def masked(found: re.Match[str]) -> str:
         user, colon, _password = found[1].partition(":")

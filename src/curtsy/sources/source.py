@@ -28,7 +28,8 @@ from curtsy.politeness.last_hour import LastHour
 from curtsy.politeness.pace import Rule, as_stored
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.receipt import Receipt
-from curtsy.sources.policy_fields import PolicyFields, host_key
+from curtsy.references import reference_in
+from curtsy.sources.policy_fields import PolicyFields, host_key, with_references
 from curtsy.store import Connection, Statement
 
 log = logger("sources")
@@ -198,6 +199,8 @@ def put_source(
     if row is None:
         check_hosts(name, fields.hosts)
     overrides = fields.overrides()
+    if as_in_file is not None:
+        overrides = with_references(overrides)
     check_policy(context.defaults.with_overrides(overrides))
     check_proxy(fields.proxy, context.allow_proxies)
     enabled = fields.enabled is not False
@@ -285,8 +288,9 @@ def check_policy(policy: Policy) -> None:
 
 
 def check_proxy(text: str | None, allow_proxies: tuple[AllowedProxies, ...]) -> None:
-    """Raises BadRequest for a proxy that may not be used, as far as its name alone shows."""
-    if text is None:
+    """Raises BadRequest for a proxy that may not be used, as far as its name alone shows. What a
+    reference stands for is judged when the proxy is used."""
+    if text is None or reference_in(text) is not None:
         return
     proxy = parse_proxy(text)
     if means := refused_proxy(proxy, allow_proxies):

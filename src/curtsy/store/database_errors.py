@@ -1,25 +1,31 @@
 """Classifies database exceptions: retry, unavailable, disk full, or a bug in this program."""
 
 import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from shutil import disk_usage
 from typing import Literal
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from curtsy.errors import CurtsyError, StoreAway, StoreFull
+from curtsy.errors import CurtsyError, NotADatabase, StoreAway, StoreFull
+from curtsy.model.masks import without_credentials
 
-Verdict = Literal["again", "away", "full", "ours"]
+Verdict = Literal["again", "away", "full", "damaged", "ours"]
 
+A_PAGE = 32 * 1024
+"""The bytes by which SQLite enlarges its shared memory."""
 _AGAIN = {"40001", "40P01", "55P03"}  # serialization, deadlock, lock not available
 _FULL = {"53100"}  # disk full
-_AWAY = {"57014", "25P03", "25P04"}  # statement, idle or transaction timeout
+_AWAY = {"57014", "25P03", "25P04", "42501"}  # statement, idle or transaction timeout; privilege
 _AWAY_CLASSES = ("08", "28", "3D", "53", "57", "58", "XX")
 """Connection, authorisation, no such database, resources, operator, system, internal errors."""
 
 
 def verdict(error: BaseException) -> Verdict:
     """again: the transaction may be repeated at once; away: the database is unavailable; full: its
-    disk is full; ours: a bug in this program."""
+    disk is full; damaged: the file is no database; ours: a bug in this program."""
     if isinstance(error, PoolTimeout | OSError | TimeoutError):
         return "away"
     if not isinstance(error, DBAPIError):
@@ -35,7 +41,10 @@ def _sqlite_verdict(error: sqlite3.Error) -> Verdict:
         return "full"
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return "again"
-    if name.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PROTOCOL")):
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return "damaged"
+    if name.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PROTOCOL",
+                        "SQLITE_PERM", "SQLITE_AUTH")):  # fmt: skip
         return "away"
     return "ours"
 
@@ -53,16 +62,52 @@ def _postgres_verdict(error: DBAPIError) -> Verdict:
     return "away" if state is None and isinstance(error, OperationalError) else "ours"
 
 
-def to_curtsy_error(error: BaseException) -> CurtsyError | None:
-    """Returns the error to raise instead, or None for a bug in this program."""
-    reason = _reason(error)
+def to_curtsy_error(error: BaseException, url: str) -> CurtsyError | None:
+    """Returns the error to raise instead, or None for a bug in this program. What a driver says
+    may quote the database's URL: its credentials are masked."""
+    reason = without_credentials(_reason(error), url)
     match verdict(error):
+        case "away" if _disk_is_full(error, url):
+            return StoreFull(reason)
         case "again" | "away":
-            return StoreAway(reason)
+            return StoreAway(reason, *_trouble(error))
+        case "damaged":
+            return NotADatabase(reason)
         case "full":
             return StoreFull(reason)
         case "ours":
             return None
+
+
+def _disk_is_full(error: BaseException, url: str) -> bool:
+    """SQLite calls it an I/O error where it cannot enlarge the file of its shared memory."""
+    name = getattr(getattr(error, "orig", None), "sqlite_errorname", None) or ""
+    if not name.startswith("SQLITE_IOERR"):
+        return False
+    with suppress(OSError):
+        return disk_usage(Path(url.removeprefix("sqlite:///")).absolute().parent).free < A_PAGE
+    return False
+
+
+_TROUBLES: tuple[tuple[str, str, str], ...] = (
+    ("SQLITE_BUSY", "is locked by another program", "close that program"),
+    ("SQLITE_LOCKED", "is locked by another program", "close that program"),
+    ("SQLITE_READONLY", "may not be written", "give this user the right to write its file"),
+    ("SQLITE_PERM", "may not be used", "give this user the right to read and write its file"),
+    ("SQLITE_CANTOPEN", "cannot be opened", "give this user the right to its file and folder"),
+    ("SQLITE_IOERR", "cannot be read or written", "check its disk"),
+    ("3D", "does not exist", "create it with `createdb` and `curtsy db upgrade`"),
+    ("28", "refuses the login", "check the user and the password in DATABASE_URL"),
+    ("42501", "may not be used", "give its user the right to the tables"),
+    ("55P03", "is locked by another program", "end the transaction that holds the lock"),
+)
+"""The beginning of an error's code, what that means, and what helps."""
+
+
+def _trouble(error: BaseException) -> tuple[str, ...]:
+    original = getattr(error, "orig", None)
+    code = getattr(original, "sqlite_errorname", None) or getattr(original, "sqlstate", None) or ""
+    return next((found[1:] for found in _TROUBLES if code.startswith(found[0])), ())
 
 
 def _reason(error: BaseException) -> str:

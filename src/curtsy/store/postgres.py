@@ -32,8 +32,9 @@ def _arguments(url: URL) -> dict[str, Any]:
     options = {name: v if isinstance(v, str) else v[-1] for name, v in url.query.items()}
     tls = options.pop("sslmode", options.pop("ssl", None))
     timeout = float(options.pop("connect_timeout", CONNECT_SECONDS))
+    login = {name: options.pop(name) for name in ("user", "password") if name in options}
     arguments: dict[str, Any] = {"timeout": timeout, "server_settings": SESSION | options}
-    return arguments | ({"ssl": tls} if tls else {})
+    return arguments | login | ({"ssl": tls} if tls else {})
 
 
 class PostgresEngine:

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, create_engine, event
@@ -13,6 +14,7 @@ from sqlalchemy.pool import QueuePool
 
 from curtsy.batcher import Batcher
 from curtsy.errors import BadSetting
+from curtsy.privacy import close_to_others, create_private
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -51,6 +53,11 @@ class SqliteEngine:
         )
 
     async def open(self) -> None:
+        """Others may not read the file; SQLite gives its log and its index the same permissions."""
+        path = Path(str(self._url.database))
+        create_private(path)
+        for ending in ("", "-wal", "-shm"):
+            close_to_others(path.with_name(path.name + ending))
         self._writer = _engine(self._url, begin=BEGIN_WRITING, size=1, cache_kib=WRITER_CACHE_KIB)
         self._reader = _engine(self._url, begin="BEGIN", size=READERS, cache_kib=READER_CACHE_KIB)
 

@@ -8,6 +8,7 @@ few reader threads.
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
@@ -27,6 +28,8 @@ T = TypeVar("T")
 Work = Callable[[Connection], T]
 
 TRIES = 6
+LONGEST_WAIT_SECONDS = 9.0
+"""Who waited so long for the lock of a SQLite file waits no second time."""
 
 
 class Engine(Protocol):
@@ -51,6 +54,8 @@ class Store:
                 self._engine = PostgresEngine(parsed, pool_size=pool_size)
             case other:
                 raise BadSetting(f"DATABASE_URL names {other}: use sqlite:/// or postgresql://")
+        self._has_answered = False
+        """Until then, whoever opened the store says what is wrong."""
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
 
     async def __aenter__(self) -> Self:
@@ -83,20 +88,29 @@ class Store:
             lambda sent: self._engine.write(work, sent, durable=durable, large=large)
         )
 
+    async def _answered(self, work: Awaitable[T]) -> T:
+        result = await work
+        self._has_answered = True
+        return result
+
     async def _attempt(self, run: Callable[[Callable[[], None]], Awaitable[T]]) -> T:
         broke = False
         for attempt in range(1, TRIES + 1):
-            sent = asyncio.Event()
+            sent, began = asyncio.Event(), time.monotonic()
             try:
-                return await run(sent.set)
+                return await self._answered(run(sent.set))
             except Exception as error:
-                ours = to_curtsy_error(error)
+                ours = to_curtsy_error(error, self.url)
                 if ours is None:
                     raise
-                may_repeat = verdict(error) == "again" or (not sent.is_set() and not broke)
+                waited = self.is_sqlite and time.monotonic() - began > LONGEST_WAIT_SECONDS
+                may_repeat = (verdict(error) == "again" and not waited) or not (
+                    sent.is_set() or broke or waited
+                )
                 if attempt == TRIES or not isinstance(ours, StoreAway) or not may_repeat:
                     raise ours from error
                 broke = broke or verdict(error) == "away"
-                log.info("transaction_repeated", attempt=attempt, reason=str(ours))
+                report = log.info if self._has_answered else log.debug
+                report("transaction_repeated", attempt=attempt, reason=str(ours))
             await asyncio.sleep(random.uniform(0, 0.02 * 2**attempt))
         raise AssertionError("the last attempt returns or raises")

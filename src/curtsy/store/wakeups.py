@@ -15,6 +15,7 @@ import asyncpg
 from sqlalchemy.engine import make_url
 
 from curtsy.logs import logger
+from curtsy.model.masks import without_credentials
 
 log = logger("store")
 
@@ -82,7 +83,7 @@ class Wakeups:
                 finally:
                     connection.terminate()
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                log.info("wakeups_wait_for_store", reason=str(error))
+                log.info("wakeups_wait_for_store", reason=without_credentials(str(error), url))
             await asyncio.sleep(RECONNECT_AFTER_SECONDS)
 
     async def _send_until_closed(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:

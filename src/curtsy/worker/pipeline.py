@@ -22,8 +22,10 @@ from curtsy.model.outcome import Failed, Fetched, Moved, NotModified, Outcome, R
 from curtsy.politeness.classify import classify
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.robots import Robots
+from curtsy.references import resolved
 from curtsy.scrapers import SIMPLE
 from curtsy.scrapers.record_keys import pack_listing
+from curtsy.worker.policy_secrets import with_secrets
 from curtsy.worker.robots_cache import RobotsCache, path_of
 
 
@@ -79,6 +81,10 @@ class Pipeline:
     ) -> Reply | Done:
         """Returns the page, or the result of the visit without one. Sends at most one request, for
         the page or for the robots.txt of its host."""
+        try:
+            policy = with_secrets(policy)
+        except ValueError as missing:  # the source rests until the operator has mended it
+            return Done(Failed(Kind.CONNECT, f"No request was sent: {missing}"))
         if (denied := await self._robots_first(visit, policy, may_start)) is not None:
             return denied
         request = _with_policy(_request(visit), policy, from_url=visit.page_url)
@@ -173,9 +179,10 @@ def _with_policy(request: Request, policy: Policy, *, from_url: str | None = Non
     headers = policy.headers
     if from_url is not None and is_downgrade(request.url, from_url=from_url):
         headers = ()
-    added = tuple((n, v) for n, v in headers if n.lower() not in own)
+    added = tuple((n, resolved(v)) for n, v in headers if n.lower() not in own)
+    proxy = None if policy.proxy is None else resolved(policy.proxy)
     return replace(request, headers=request.headers + added, user_agent=policy.user_agent,
-                   timeout_ms=policy.timeout, proxy=policy.proxy)  # fmt: skip
+                   timeout_ms=policy.timeout, proxy=proxy)  # fmt: skip
 
 
 def _request(visit: Visit) -> Request:

@@ -19,13 +19,23 @@ async def test_nothing_is_loaded_from_elsewhere(plain_door: Front) -> None:
     status, kind, page = await text(plain_door, "/docs")
     assert (status, kind) == (200, "text/html; charset=utf-8")
     loaded = re.findall(r"(?:src|href)=\"([^\"]+)\"", page)
-    assert len(loaded) == 3
+    assert len(loaded) == 4
     for path in loaded:
         assert path.startswith("/docs/")
         async with plain_door.session.get(plain_door.url + path) as reply:
             assert reply.status == 200
-            assert len(await reply.read()) > 1_000
-    assert "/openapi.json" in page
+            assert len(await reply.read()) > 200
+    _, kind, start = await text(plain_door, "/docs/start.js")
+    assert kind.startswith("text/javascript")
+    assert "/openapi.json" in start
+    assert "validatorUrl: null" in start, "else the page sends our description elsewhere"
+
+
+async def test_the_page_has_no_script_of_its_own(plain_door: Front) -> None:
+    """So a strict Content-Security-Policy is possible."""
+    _, _, page = await text(plain_door, "/docs")
+    assert re.findall(r"<script[^>]*>([^<]*)</script>", page) == ["", ""]
+    assert not re.search(r"\son\w+=|<style|style=|javascript:", page)
 
 
 async def test_the_page_understands_our_description(plain_door: Front) -> None:

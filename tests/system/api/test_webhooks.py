@@ -336,7 +336,8 @@ async def test_a_hook_is_called_as_it_was_given(
     job = (await submit(working, site.fails("/gone", 410), hook=hook)).json["job_id"]
     await receiver.has_heard(1)
     assert receiver.asked == ["/hook?b=2&a=1"]
-    assert [one["url"] for one in await deliveries(working, job)] == [hook]
+    shown = [one["url"] for one in await deliveries(working, job)]
+    assert shown == [hook.removesuffix("hook?b=2&a=1#part") + "***"], "its path may be a token"
 
 
 async def test_who_asks_for_the_same_crawl_again_is_told_of_its_end_too(
@@ -398,7 +399,7 @@ async def test_a_hook_of_a_crawl_that_waits_for_its_slot_holds_for_later_slots(
     assert (again["job_id"], again["schedule_id"]) == (first["job_id"], first["schedule_id"])
     [row] = await door.engine.query("SELECT webhook_url FROM jobs")
     assert row.webhook_url == hook
-    kept = (await door.get(f"/schedules/{first['schedule_id']}")).json
-    assert kept["payload"]["crawl"]["webhook_url"] == hook
+    [kept] = await door.engine.query("SELECT payload FROM schedules")
+    assert json.loads(kept.payload)["crawl"]["webhook_url"] == hook
     other = await crawl(door, page, webhook_url="http://c.example/", **later)
     assert_problem(other, 409, "wrong_state")

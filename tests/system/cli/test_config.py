@@ -8,6 +8,10 @@ import pytest
 
 from cli.conftest import Curtsy
 from cli.running import running
+from curtsy.cli.console.runner import settings_for
+from curtsy.config import load
+from curtsy.logs import logger
+from curtsy.processes.lock_file import hold_lock
 
 
 def test_every_value_is_shown_with_where_it_came_from(
@@ -28,12 +32,60 @@ def test_a_wrong_one_is_told(curtsy: Curtsy) -> None:
     assert "CURTSY_WORKER_SLOTS is 'x'" in curtsy("config", "check", worker_slots="x").sentence()
 
 
-def test_a_password_is_not_shown(curtsy: Curtsy) -> None:
-    url = "postgresql://me:secret@db.example/curtsy"
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:secret@db.example/curtsy", "postgresql://me:***@db.example/curtsy"),
+        ("postgresql://me:secret:secret@db.example/c", "postgresql://me:***@db.example/c"),
+        ("postgresql://me:secret@secret@db.example/c", "postgresql://me:***@db.example/c"),
+        ("postgresql://db.example/c?password=secret", "postgresql://db.example/c?password=***"),
+    ],
+)
+def test_a_password_is_not_shown(curtsy: Curtsy, url: str, shown: str) -> None:
     for flags in ([], ["--json"]):
         told = curtsy("config", "check", *flags, database_url=url)
-        assert "secret" not in told.out
-        assert "me:***@db.example" in told.out
+        assert "secret" not in told.out + told.err
+        assert shown in told.out
+
+
+@pytest.mark.parametrize("password", ["secret", "se:secret", "se%40secret", "se@secret"])
+def test_a_second_one_says_where_without_the_password(
+    curtsy: Curtsy, tmp_path: Path, password: str
+) -> None:
+    """The lock is in the working folder, so no PostgreSQL is needed to meet it."""
+    url = f"postgresql://me:{password}@127.0.0.1:9/d"
+    with hold_lock(load(database_url=url)):
+        told = curtsy("up", database_url=url)
+    assert "is up already on postgresql://me:***@127.0.0.1:9/d (process" in told.sentence()
+    assert "secret" not in told.out + told.err
+
+
+def test_an_away_database_is_told_without_its_password(curtsy: Curtsy) -> None:
+    """An @ in it that is not encoded makes a host of its rest, which a driver would name."""
+    for url in (
+        "postgresql://me:se@secret@127.0.0.1:9/d",
+        "postgresql://127.0.0.1:9/d?password=secret",
+    ):
+        for command in (["doctor"], ["jobs"], ["db", "check"], ["up"]):
+            told = curtsy(*command, database_url=url, log_level="DEBUG")
+            assert told.exit_code == 1
+            assert "secret" not in told.out + told.err
+
+
+def test_no_log_line_has_the_password_whoever_quotes_it(
+    curtsy: Curtsy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    curtsy("stop", database_url="postgresql://me:secret@127.0.0.1:9/d")
+    for form in ("text", "json"):
+        with pytest.MonkeyPatch.context() as set_:
+            set_.setenv("CURTSY_DATABASE_URL", "postgresql://me:secret@127.0.0.1:9/d")
+            set_.setenv("CURTSY_LOG_FORMAT", form)
+            settings_for()
+        wrong = ValueError("postgresql://me:secret@127.0.0.1:9/d")
+        logger("test").error("failed", reason="no login with secret", exc_info=wrong)
+        said = capsys.readouterr().err
+        assert "ValueError" in said
+        assert "secret" not in said
 
 
 def test_what_means_nothing_is_named(curtsy: Curtsy, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from curtsy.clock import HOUR, rfc3339, rfc3339_or_none
 from curtsy.errors import NotAllowed
 from curtsy.events.webhook_secrets import SigningSecret
 from curtsy.events.webhooks import StoredDelivery, deliveries_of
+from curtsy.model.masks import masked_url
 from curtsy.model.roles import Caller, Role
 from curtsy.requests import examples
 
@@ -28,6 +29,7 @@ class Delivery(BaseModel):
 
     id: int
     url: str
+    """Without path and query, which may contain a token."""
     state: str
     """`waiting`, `delivered` or `failed`."""
     round: int
@@ -130,7 +132,7 @@ def _shown(user: str | None, found: SigningSecret) -> UsersSecret:
 
 def _delivery(row: StoredDelivery) -> Delivery:
     return Delivery(
-        id=row.id, url=row.url, state=row.state, round=row.round, attempts=row.attempts,
+        id=row.id, url=masked_url(row.url), state=row.state, round=row.round, attempts=row.attempts,
         status=row.status, error=row.error, created_at=rfc3339(row.created_at),
         next_attempt_at=rfc3339_or_none(row.next_at if row.state == "waiting" else None),
         ended_at=rfc3339(row.ended_at) if row.ended_at else None,

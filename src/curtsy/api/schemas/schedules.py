@@ -11,6 +11,7 @@ from curtsy.clock import MINUTE, rfc3339, rfc3339_or_none
 from curtsy.maintenance.tasks import NOT_BUILT
 from curtsy.model.job_states import JobState
 from curtsy.model.status_words import word
+from curtsy.requests.payload_secrets import masked
 from curtsy.schedules.listing import FiredJob, ListedFiring, ListedSchedule
 from curtsy.schedules.lookup import Schedule
 from curtsy.schedules.verdict import CatchUp, Overlap
@@ -65,6 +66,8 @@ class ScheduleShown(BaseModel):
     last_outcome: str | None = None
     """Only in a list: the status of the last run's job, or the outcome of its slot."""
     payload: dict[str, Any]
+    """The values of headers and the paths of webhook URLs are shown as ***; a change that sends
+    those back keeps what is stored."""
     user_id: str | None = None
     note: str | None = None
     created_at: str
@@ -102,9 +105,10 @@ class SlotList(BaseModel):
 
 
 def schedule_of(row: Schedule, *, now: int | None = None) -> ScheduleShown:
-    """With `now`, includes the next firings and the whole payload."""
+    """With `now`, includes the next firings and the whole payload. Secrets are masked for every
+    caller, their owner too: keys that only read belong to the same user."""
     rule = from_json(row.rule)
-    payload = orjson.loads(row.payload)
+    payload = masked(orjson.loads(row.payload))
     if now is None and len(row.payload) > LONGEST_LISTED:
         payload = {
             door: f"{len(row.payload)} bytes: request this schedule alone" for door in payload

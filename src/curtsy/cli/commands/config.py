@@ -16,6 +16,7 @@ def check(as_json: AsJson = False) -> None:
     """
     from curtsy.config import load, read_sources
     from curtsy.config.declared_files import read_schedules, read_sites
+    from curtsy.config.exposed_files import exposed_files, missing_secrets
     from curtsy.config.loader import origins, shown, unknown_variables
     from curtsy.config.obsolete_variables import obsolete_variables
     from curtsy.processes.startup import own_scrapers
@@ -40,6 +41,8 @@ def check(as_json: AsJson = False) -> None:
             print_line(f"\n{file} describes {counted(len(sections), what)}.")
     if own.docs:
         print_line(f"\nScrapers of your own: {', '.join(sorted(own.docs))}.")
+    for sentence in (*exposed_files(settings), *missing_secrets(settings)):
+        print_line(f"\n{sentence}")
     for name in unknown_variables(os.environ):
         print_line(f"\n{name} is set, but there is no such setting: it has no effect.")
     for name, instead in obsolete_variables(os.environ).items():

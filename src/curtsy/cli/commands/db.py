@@ -21,7 +21,7 @@ def upgrade(as_json: AsJson = False) -> None:
 
     Safe to run at any time, also by several processes at once.
     """
-    before, after = run(_upgrade(settings_for()), doing="Upgrading the schema")
+    before, after = run(_upgrade(settings_for(log_level="WARNING")), doing="Upgrading the schema")
     if as_json:
         echo_json({"schema": after, "before": before, "upgraded": before != after})
     elif before == after:
@@ -32,7 +32,7 @@ def upgrade(as_json: AsJson = False) -> None:
 
 def check(as_json: AsJson = False) -> None:
     """Check the schema; exit code 1 unless it is the one that this program needs."""
-    settings = settings_for()
+    settings = settings_for(log_level="WARNING")
     require_file(settings)
     wanted, found = run(_check(settings), doing="Comparing the schema")
     if as_json:

@@ -36,13 +36,16 @@ def doctor(
     if url:
         _show_remote(url, as_json=as_json)
         return
-    settings = settings_for()
+    settings = settings_for(log_level="WARNING")
     require_file(settings)
     schema, found = run(_examine(settings, sources), doing="Examining the database")
+    from curtsy.config.exposed_files import exposed_files, missing_secrets
+
+    warnings = [*exposed_files(settings), *missing_secrets(settings)]
     if as_json:
-        echo_json({"schema": schema, **plain(found)})
+        echo_json({"schema": schema, **plain(found), "warnings": warnings})
     else:
-        echo(page(schema, found))
+        echo("\n".join([page(schema, found), *(f"\n{sentence}" for sentence in warnings)]))
     if found.problems:
         raise typer.Exit(FAILED)
 

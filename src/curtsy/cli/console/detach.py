@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from curtsy.cli.console.progress import spinner
 from curtsy.errors import CurtsyError
+from curtsy.privacy import open_private
 
 if TYPE_CHECKING:
     from curtsy.config import Settings
@@ -32,7 +33,7 @@ def start_detached(settings: "Settings") -> dict[str, Any]:
                "WORKER_SLOTS": settings.worker_slots, "SCRAPERS": settings.scrapers}  # fmt: skip
     environment = os.environ | {f"CURTSY_{name}": str(value) for name, value in options.items()}
     try:
-        log = LOG.open("ab")
+        log = os.fdopen(open_private(LOG, os.O_WRONLY | os.O_APPEND), "ab")
     except OSError as error:
         raise NotUp(f"{LOG.absolute()} cannot be written ({error.strerror}).") from None
     with log:

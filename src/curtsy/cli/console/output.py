@@ -11,6 +11,7 @@ import typer
 
 from curtsy.cli.console.exit_codes import FAILED, OUTPUT_CLOSED
 from curtsy.errors import CurtsyError
+from curtsy.terminal import printable, printable_json
 
 
 class CannotWrite(CurtsyError):
@@ -32,24 +33,28 @@ def echo_json(value: Any) -> None:
 
 
 def note(text: str) -> None:
-    """Prints a line on stderr; a stderr that cannot be written is ignored."""
+    """Prints a line on stderr, clean wherever that leads; a stderr that cannot be written is
+    ignored."""
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr)
 
 
 def json_line(value: Any, to: TextIO) -> str:
-    """Returns one line of JSON; escapes non-ASCII characters unless `to` is UTF-8."""
+    """Returns one line of JSON; escapes non-ASCII characters unless `to` is UTF-8, and those that
+    would steer a terminal."""
     if to.encoding.lower().replace("-", "") == "utf8":
-        return orjson.dumps(value).decode()
+        text = orjson.dumps(value).decode()
+        return printable_json(text) if to.isatty() else text
     return json.dumps(orjson.loads(orjson.dumps(value)))
 
 
 def write(to: TextIO, text: str, *, where: str) -> None:
-    """Writes and flushes. A reader that closed the pipe ends the command without a message."""
+    """Writes and flushes; on a terminal, clean text. A reader that closed the pipe ends the command
+    without a message."""
     try:
-        to.write(text)
+        to.write(printable(text) if to.isatty() else text)
         to.flush()
     except BrokenPipeError:
         raise typer.Exit(OUTPUT_CLOSED) from None
@@ -69,7 +74,7 @@ def discard(stream: TextIO) -> None:
 def require_yes(question: str) -> None:
     """Asks the question on the terminal; ends the command unless the answer is yes."""
     try:
-        agreed = typer.confirm(question, err=True)
+        agreed = typer.confirm(printable(question), err=True)
     except typer.Abort:
         agreed = False
     if not agreed:

@@ -21,6 +21,7 @@ from rich.text import Text
 
 from curtsy.cli.console.output import note
 from curtsy.cli.console.text import counted
+from curtsy.terminal import printable
 
 LINE_EVERY_SECONDS = 5.0
 SPINNER_AFTER_SECONDS = 1.0
@@ -52,8 +53,8 @@ def spinner(doing: str | None) -> Iterator[None]:
     if doing is None:
         yield
         return
-    waiting = _transient(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    waiting.add_task(doing)
+    waiting = _transient(SpinnerColumn(), _text(), TimeElapsedColumn())
+    waiting.add_task(printable(doing))
     on_terminal = sys.stderr.isatty()
     after = SPINNER_AFTER_SECONDS if on_terminal else LINE_EVERY_SECONDS
     alarm = threading.Timer(after, waiting.start if on_terminal else lambda: note(f"{doing} …"))
@@ -70,9 +71,7 @@ def spinner(doing: str | None) -> Iterator[None]:
 
 @contextmanager
 def _bar(total: int) -> Iterator[ProgressUpdate]:
-    with _transient(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    ) as bar:
+    with _transient(_text(), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()) as bar:
         task = bar.add_task("pages", total=total)
 
         def update(
@@ -85,6 +84,11 @@ def _bar(total: int) -> Iterator[ProgressUpdate]:
         yield update
 
 
+def _text() -> TextColumn:
+    """Shows a description as it is: no part of it is markup."""
+    return TextColumn("{task.description}", markup=False)
+
+
 class _Display(Progress):
     """A progress display with a sentence below it."""
 
@@ -93,7 +97,7 @@ class _Display(Progress):
     def get_renderables(self) -> Iterator[RenderableType]:
         yield from super().get_renderables()
         if self.waits:
-            yield Text(self.waits)
+            yield Text(printable(self.waits))
 
 
 def _transient(*columns: ProgressColumn) -> _Display:

@@ -25,11 +25,15 @@ def settings_for(**flags: Any) -> "Settings":
     from curtsy.config import load
     from curtsy.config.loader import unknown_variables
     from curtsy.config.obsolete_variables import obsolete_variables
+    from curtsy.model.masks import without_credentials
 
     settings = load(**flags)
     log = logs.logger("cli")
     try:
-        logs.configure(settings.log_level, settings.log_format, settings.log_file)
+        logs.configure(
+            settings.log_level, settings.log_format, settings.log_file,
+            clean=lambda line: without_credentials(line, settings.database_url),
+        )  # fmt: skip
     except OSError as error:
         reason = error.strerror or str(error)
         raise BadSetting(f"LOG_FILE {settings.log_file} cannot be written ({reason}).") from None

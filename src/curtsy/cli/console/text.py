@@ -5,8 +5,7 @@ import shutil
 import sys
 
 from curtsy.cli.console.error_output import WrongUsage
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+from curtsy.terminal import STEERING
 
 
 def counted(number: int, noun: str, *, capped: bool = False) -> str:
@@ -15,8 +14,8 @@ def counted(number: int, noun: str, *, capped: bool = False) -> str:
 
 
 def one_line(text: str) -> str:
-    """Replaces control characters, which a terminal would obey, in text from elsewhere."""
-    return _CONTROL.sub(" ", text).strip()
+    """Replaces characters that steer a terminal, line ends too, in text from elsewhere."""
+    return STEERING.sub(" ", text).strip()
 
 
 def to_minute(instant: str) -> str:

@@ -1,6 +1,5 @@
 """Writes a job's results as text, Markdown or lines of JSON, and collects its failures."""
 
-import re
 import shutil
 import sys
 import textwrap
@@ -19,6 +18,7 @@ from curtsy.cli.console.progress import ProgressUpdate
 from curtsy.cli.console.text import one_line
 from curtsy.client import AsyncJob
 from curtsy.errors import BadRequest
+from curtsy.terminal import printable
 
 
 class Form(StrEnum):
@@ -43,8 +43,7 @@ class Writer:
         elif "error" in result:
             return
         else:
-            shown = _CONTROL_CHARACTERS.sub("", self._shown(result))
-            text = f"{RULE if self._written else ''}{shown}"
+            text = f"{RULE if self._written else ''}{self._shown(result)}"
         write(self._to, f"{text}\n", where=self._where)
         self._written += 1
 
@@ -61,7 +60,9 @@ class Writer:
         if self._width is None:
             return content
         return "\n".join(
-            textwrap.fill(line, self._width, break_long_words=False, break_on_hyphens=False)
+            textwrap.fill(
+                printable(line), self._width, break_long_words=False, break_on_hyphens=False
+            )
             for line in content.splitlines()
         )
 
@@ -104,8 +105,6 @@ async def write_all(job: AsyncJob, writer: Writer, update: ProgressUpdate) -> Wr
 RULE = "\n\n" + "-" * 72 + "\n\n"
 WIDEST = 100
 """Widest line on a terminal, for readability."""
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters that a terminal would obey; line ends and tabs are harmless."""
 
 
 ENDINGS = {".jsonl": Form.JSON, ".ndjson": Form.JSON, ".json": Form.JSON, ".md": Form.MARKDOWN}
