@@ -15,6 +15,7 @@ from pydantic_settings import (
 from curtsy import __version__
 from curtsy.config.validators import (
     database_url,
+    existing_paths,
     header_value,
     host_names,
     networks,
@@ -32,6 +33,7 @@ HeaderValue = Annotated[str, AfterValidator(header_value)]
 Networks = Annotated[str, AfterValidator(networks)]
 HostNames = Annotated[str, AfterValidator(host_names)]
 Origins = Annotated[str, AfterValidator(origins)]
+Paths = Annotated[str, AfterValidator(existing_paths)]
 PythonFiles = Annotated[str, AfterValidator(python_files)]
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LogLevel = Annotated[
@@ -61,6 +63,8 @@ class Settings(BaseSettings):
     extract_memory_bytes: int = Field(512 * 2**20, ge=64 * 2**20, le=64 * 2**30)
     scrapers: PythonFiles = ""
     """Files of custom scrapers; scrapers of installed packages are found without it."""
+    scraper_data: Paths = ""
+    """Files and folders that custom scrapers may read besides code."""
     sources_file: str = Field("sources.toml", min_length=1, max_length=1_000)
     """A file that is set must exist; the default file need not."""
     lease_seconds: float = Field(15, ge=1, le=600)

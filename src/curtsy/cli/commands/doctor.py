@@ -1,5 +1,6 @@
 """`curtsy doctor`: the state of the system, from the database or an API elsewhere."""
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ from curtsy.cli.console.exit_codes import FAILED
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.table import facts
+from curtsy.cli.views.confinement import confinement_lines
 from curtsy.cli.views.doctor import page, plain
 
 if TYPE_CHECKING:
@@ -29,19 +31,23 @@ def doctor(
 ) -> None:
     """Show what waits, which workers are up, and what is wrong.
 
-    Reads the database and changes nothing. With --url it reads an API, which shows less: no
-    workers by name, no sources. Exit code 1 if the database does not answer.
+    Reads the database and changes nothing, and tries what a scraper's process can do on this
+    machine. With --url it reads an API, which shows less: no workers by name, no sources. Exit
+    code 1 if the database does not answer.
     """
     if url:
         _show_remote(url, as_json=as_json)
         return
+    from curtsy.extract.confinement_check import check_confinement
+
     settings = settings_for()
     require_file(settings)
     schema, found = run(_examine(settings, sources), doing="Examining the database")
+    machine = check_confinement()
     if as_json:
-        echo_json({"schema": schema, **plain(found)})
+        echo_json({"schema": schema, **plain(found), "confinement": dataclasses.asdict(machine)})
     else:
-        echo(page(schema, found))
+        echo("\n".join([page(schema, found), *confinement_lines(machine)]))
 
 
 async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]":
