@@ -18,11 +18,11 @@ HERE = Path(__file__).parent
 WORD = "a-word-that-nobody-else-has"
 HOSTILE = """
 import json
-from pathlib import Path
+import os
 from curtsy.scrapers import scraper
 from hostile_attempts import attempts
 
-TARGETS = json.loads({targets!r})
+TARGETS = {{**json.loads({targets!r}), "worker": os.getppid()}}
 AT_IMPORT = attempts(TARGETS)
 
 @scraper
@@ -58,7 +58,7 @@ def scraped(folder: Path, scraper: str, module: str) -> dict[str, Any]:
             "word": WORD, "victim": victim.pid, "file": str(folder / "mine.py"),
             "database": str(folder / "curtsy.db"), "settings": str(folder / "curtsy.toml"),
             "elsewhere": str(elsewhere / "notes.txt"), "folder": str(folder),
-            "server": server.getsockname(), "worker": os.getpid(),
+            "server": server.getsockname(),
         }  # fmt: skip
         (folder / "mine.py").write_text(HOSTILE.format(targets=json.dumps(targets)))
         command = [sys.executable, str(HERE / "hostile_worker.py"), scraper, module]
