@@ -7,6 +7,7 @@ import typer
 
 from curtsy import __version__
 from curtsy.cli.commands import (
+    backup,
     config,
     crawl,
     db,
@@ -43,7 +44,8 @@ COMMANDS: dict[str, Functions] = {
              jobs.pause, jobs.resume, jobs.cancel, not_built.export, not_built.discover),
     "Schedules": (schedule.schedule,),
     "Operation": (doctor.doctor, health.health, health.metrics, rate_limits.rate_limits,
-                  maintenance.process_dlq, maintenance.cleanup, not_built.generate_report,
+                  maintenance.process_dlq, maintenance.cleanup, backup.backup,
+                  backup.restore, not_built.generate_report,
                   processes.api, processes.worker, processes.scheduler),
 }  # fmt: skip
 GROUPS: dict[str, tuple[str, Functions]] = {

@@ -171,6 +171,13 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "curtsy keys rotate 3f9c0a1b2d4e --grace 24": "the old secret works for another day",
     },
     "curtsy keys revoke": {"curtsy keys revoke 3f9c0a1b2d4e": "it stops working within a second"},
+    "curtsy backup": {
+        "curtsy backup monday.db": "copy the database while the service runs",
+        "curtsy backup --force latest.db": "replace the last copy when the new one is complete",
+    },
+    "curtsy restore": {
+        "curtsy restore monday.db --force": "replace the database; stop the service before",
+    },
     "curtsy db upgrade": {"curtsy db upgrade": "run it before a new version starts on PostgreSQL"},
     "curtsy db check": {
         "curtsy db check && curtsy worker": "start a worker only if the schema is current"
