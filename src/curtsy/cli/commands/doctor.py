@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from curtsy.config import Settings
     from curtsy.reports.diagnosis import Diagnosis
 
+FULL = (
+    "The database's disk is full: nothing can be stored. What was acknowledged is kept; free some "
+    "space, and the work goes on."
+)
 OPEN = "queued"
 """The API's filter for jobs that have not ended."""
 
@@ -33,7 +37,7 @@ def doctor(
 
     Reads the database and changes nothing, and tries what a scraper's process can do on this
     machine. With --url it reads an API, which shows less: no workers by name, no sources. Exit
-    code 1 if the database does not answer.
+    code 1 if the database does not answer, or its disk is full.
     """
     if url:
         _show_remote(url, as_json=as_json)
@@ -42,22 +46,34 @@ def doctor(
 
     settings = settings_for()
     require_file(settings)
-    schema, found = run(_examine(settings, sources), doing="Examining the database")
+    schema, found, full = run(_examine(settings, sources), doing="Examining the database")
     machine = check_confinement()
     if as_json:
-        echo_json({"schema": schema, **plain(found), "confinement": dataclasses.asdict(machine)})
+        echo_json({"schema": schema, **plain(found), "disk_full": full,
+                   "confinement": dataclasses.asdict(machine)})  # fmt: skip
     else:
         echo("\n".join([page(schema, found), *confinement_lines(machine)]))
+    if full:
+        note(FULL)
+        raise typer.Exit(FAILED)
 
 
-async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]":
+async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis, bool]":
+    from curtsy.errors import StoreAway, StoreFull
     from curtsy.processes.startup import opened
     from curtsy.reports.diagnosis import diagnose
     from curtsy.store.version import newest, require_known_schema
 
     async with opened(settings) as store:
-        await require_known_schema(store)
-        return newest(), await store.read(lambda c: diagnose(c, sources=sources))
+        full = await store.is_full()
+        try:
+            await require_known_schema(store)
+            found = await store.read(lambda c: diagnose(c, sources=sources))
+        except StoreAway as away:
+            if full:  # SQLite cannot even be read where its index cannot be made
+                raise StoreFull("no room for its log") from away
+            raise
+        return newest(), found, full
 
 
 def _show_remote(url: str, *, as_json: bool) -> None:
@@ -66,6 +82,9 @@ def _show_remote(url: str, *, as_json: bool) -> None:
         echo_json(found)
     else:
         echo("\n".join(facts(found)))
+    if found["store"] == "full":
+        note(FULL)
+        raise typer.Exit(FAILED)
     if found["store"] != "ok":
         note("The API answers, but its database does not: check the API's machine.")
         raise typer.Exit(FAILED)
