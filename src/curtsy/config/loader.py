@@ -98,7 +98,7 @@ def _allowed(name: str, problem: Any) -> str:
     kind = field.annotation
     if get_origin(kind) is not None and all(isinstance(word, str) for word in get_args(kind)):
         return f"it must be one of {', '.join(get_args(kind))}"
-    if kind in (int, float) and problem["type"] != "value_error":
+    if kind in (int, float):
         return f"it must be a {'whole ' if kind is int else ''}number {_bounds(field)}"
     return str(problem["msg"])
 
