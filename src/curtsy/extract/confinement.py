@@ -69,6 +69,13 @@ def confine_child(*, memory_bytes: int, address_space: int) -> None:
         forbid_processes()
 
 
+def confine(readable: Readable, *, memory_bytes: int) -> None:
+    """Takes both steps at once. `memory_bytes` are allowed beyond what the process has."""
+    address_space = AddressSpace().size()
+    confine_before_import(readable)
+    confine_child(memory_bytes=memory_bytes, address_space=address_space)
+
+
 def allowed_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment for a process that runs scrapers."""
     return {

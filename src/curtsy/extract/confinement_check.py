@@ -14,10 +14,8 @@ import orjson
 
 from curtsy.extract.capabilities import has_capabilities
 from curtsy.extract.confinement import (
-    AddressSpace,
     allowed_environment,
-    confine_before_import,
-    confine_child,
+    confine,
     die_with_parent,
     make_undumpable,
 )
@@ -69,9 +67,8 @@ def check_confinement() -> MachineConfinement:
 
 def _try_all() -> None:
     die_with_parent()
-    size, parent = AddressSpace().size(), os.getppid()
-    confine_before_import(readable(()))
-    confine_child(memory_bytes=_MEMORY_BYTES, address_space=size)
+    parent = os.getppid()
+    confine(readable(()), memory_bytes=_MEMORY_BYTES)
     libc = ctypes.CDLL(None, use_errno=True)
     attempts: dict[str, Callable[[], object]] = {
         "network": lambda: _raise_if(libc.socket(2, 1, 0)),

@@ -14,13 +14,7 @@ from typing import Any
 import orjson
 
 from curtsy.errors import BadSetting
-from curtsy.extract.confinement import (
-    AddressSpace,
-    allowed_environment,
-    confine_before_import,
-    confine_child,
-    die_with_parent,
-)
+from curtsy.extract.confinement import allowed_environment, confine, die_with_parent
 from curtsy.extract.readable_paths import as_arguments, readable, split_arguments
 from curtsy.scrapers.discovery import Unusable, installed, load_own_scrapers
 from curtsy.scrapers.registry import OwnScrapers
@@ -72,9 +66,7 @@ def _inspect(paths: Sequence[str], data: Sequence[str]) -> None:
     output = os.dup(1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)  # prints of imported code must not mix with the answer
-    size = AddressSpace().size()
-    confine_before_import(readable(paths, data))
-    confine_child(memory_bytes=MEMORY_BYTES, address_space=size)
+    confine(readable(paths, data), memory_bytes=MEMORY_BYTES)
     try:
         found = {own.name: own.doc for own in load_own_scrapers(paths).values()}
         answer: dict[str, Any] = {"scrapers": found}

@@ -59,7 +59,7 @@ def test_health_is_a_word_and_an_exit_code(
         assert {"high", "medium", "low"} <= {line.split()[0] for line in shown.out.split("\n")[:4]
                                              if line}  # fmt: skip
         assert "of the last 24 hours is not built yet" in shown.err
-        assert shown.exit_code == 0
+        assert shown.exit_code == 5
 
 
 def test_where_no_worker_lives_health_is_an_error(curtsy: Curtsy) -> None:
@@ -89,7 +89,7 @@ def test_what_was_given_up_for_a_passing_reason_is_tried_again(
     assert quick("scrape", pages.url(0, "/flaky/1/1"), "-q").exit_code == 4
     [job] = quick("jobs", "--json").json["jobs"]
     told = quick("process-dlq", "--json")
-    assert told.json == {"message": "1 failed pages are retried."}
+    assert told.json == {"message": "1 failed page is retried."}
     assert quick("process-dlq").out == "0 failed pages are retried.\n"
     status = quick("status", job["job_id"], "--json").json
     assert (status["failed"], status["status"]) == (0, "IN_PROGRESS")

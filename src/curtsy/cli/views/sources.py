@@ -9,6 +9,13 @@ from curtsy.cli.console.text import counted, to_minute
 Source = dict[str, Any]
 SOON_SECONDS, LATER_SECONDS = 120, 7_200
 HOSTS_IN_A_ROW = 2
+WAITS = {
+    "delay": "waits for its delay",
+    "hourly_limit": "spreads its hourly limit",
+    "closed_hours": "waits for the end of its closed hours",
+    "rest": "waits after a change of its worker or hosts",
+}
+"""By the rule that the next request waits for, where nothing else says more."""
 
 
 def listed(sources: list[Source]) -> list[str]:
@@ -49,14 +56,15 @@ def state_text(source: Source) -> str:
         return "disabled by its policy" if by == "policy" else f"paused by {by or 'somebody'}"
     resting = source["resting"]
     if resting is not None:
-        return f"resting: {resting['because']}"
+        over = resting["until"] is None
+        return f"{'tries one page after' if over else 'resting'}: {resting['because']}"
     hours = source["policy"]["respectful_hours"]
     if source["in_respectful_hours"]:
         what = "closed" if hours["closed"] else "slow"
         return f"{what} until {hours['end']} {hours['timezone']}"
     if source["utilisation"] is not None and source["utilisation"] >= 1:
         return "the hour's limit is used up"
-    return "ready"
+    return WAITS.get(source["waits_for"], "ready")
 
 
 def limit(source: Source) -> str:
