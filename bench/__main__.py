@@ -13,8 +13,9 @@ from bench.databases import Databases
 from bench.lines import Line, table
 from bench.sizes import FULL, QUICK
 
-NAMES = ("pages", "politeness", "policy", "articles", "care", "frontier", "backlog", "submit",
-         "latency", "memory", "history", "schedules", "api", "results", "streams")  # fmt: skip
+NAMES = ("pages", "politeness", "policy", "articles", "care", "bodies", "frontier", "backlog",
+         "submit", "latency", "memory", "history", "schedules", "api", "results",
+         "streams")  # fmt: skip
 
 
 def options(arguments: list[str]) -> argparse.Namespace:

@@ -36,6 +36,7 @@ class Sizes:
     ticks: int = 100
     tick_rounds: int = 5
     year_days: int = 365
+    body_bytes: int = 10 * 2**20
 
 
 FULL = Sizes()
@@ -71,4 +72,5 @@ QUICK = Sizes(
     ticks=10,
     tick_rounds=1,
     year_days=20,
+    body_bytes=2**20,
 )

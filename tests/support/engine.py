@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from curtsy.clock import Clock
-from curtsy.fetch import Limits, parse_networks
+from curtsy.fetch import Limits, parse_allowed_proxies, parse_networks
 from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.politeness.policy import Policy
 from curtsy.store import Statement, Store
@@ -39,6 +39,7 @@ def settings(
     values: dict[str, Any] = {
         "policy": replace(policy, robots=obeys_robots),
         "allow": LOOPBACK,
+        "allow_proxies": parse_allowed_proxies("127.0.0.0/8"),
         "lease_ttl": 10_000,  # a worker that stalls for two seconds keeps its leases
         "limits": Limits(connect_seconds=10, total_seconds=30),
         "drain_seconds": 5.0,

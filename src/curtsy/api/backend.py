@@ -20,6 +20,7 @@ from curtsy.errors import NotFound, WrongState
 from curtsy.events import Feed
 from curtsy.events.webhooks import replay_delivery, signing_secret
 from curtsy.explain.plan import Plan, build_plan, read_plan_facts
+from curtsy.fetch.proxy import AllowedProxies
 from curtsy.frontier.source_policy import PolicyContext
 from curtsy.jobs import (
     JobRequest,
@@ -72,6 +73,7 @@ class BackendSettings:
     policy: Policy = POLICY
     """Policy of sources without a description."""
     lease_ttl: int = 15_000
+    allow_proxies: tuple[AllowedProxies, ...] = ()
     user_agent: str = "curtsy"
     sync_timeout: float = 30.0
     """Seconds that a request in sync mode waits for its run."""
@@ -204,9 +206,9 @@ class Backend:
         """Writes a change of a source and notifies the workers."""
 
         def change(connection: Connection) -> T:
-            return work(
-                connection, PolicyContext(self.policy, self.settings.lease_ttl, self.clock.now())
-            )
+            settings = self.settings
+            return work(connection, PolicyContext(self.policy, settings.lease_ttl, self.clock.now(),
+                                                  settings.allow_proxies))  # fmt: skip
 
         # large: a source may name a thousand hosts
         changed = await self.timed.write(change, SECONDS_FOR_A_MOVE, large=True)

@@ -9,6 +9,7 @@ from curtsy.api.schemas.runs import Run, run_of
 from curtsy.api.timed_store import TimedStore
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull, WrongState
+from curtsy.events.run_log import log_run
 from curtsy.frontier.clock_sync import synchronise
 from curtsy.frontier.fence import TimeShifted
 from curtsy.jobs import JobRequest, Submitter
@@ -24,7 +25,7 @@ from curtsy.schedules.schedule import ScheduleSpec, run_now
 from curtsy.schedules.scheduler import Scheduler
 from curtsy.schedules.site_schedules import start_run
 from curtsy.sites.records import gather_next
-from curtsy.sites.runs import SiteRun, find_run, log_run
+from curtsy.sites.runs import SiteRun, find_run
 from curtsy.store import Connection
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from curtsy.config.settings import Settings
 from curtsy.extract import ExtractLimits
-from curtsy.fetch import Limits, parse_networks
+from curtsy.fetch import Limits, parse_allowed_proxies, parse_networks
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers.registry import OwnScrapers
 from curtsy.worker import WorkerSettings
@@ -60,6 +60,7 @@ def worker_settings(settings: Settings, own: OwnScrapers | None = None) -> Worke
         max_redirects=settings.max_redirects,
         user_agent=settings.user_agent,
         allow=parse_networks(settings.allow_addresses),
+        allow_proxies=parse_allowed_proxies(settings.allow_proxies),
         drain_seconds=(settings.scrape_timeout + settings.extract_seconds + DRAIN_MARGIN_SECONDS),
         own=own or OwnScrapers(),
     )

@@ -20,6 +20,7 @@ from curtsy.config.validators import (
     host_names,
     networks,
     origins,
+    proxy_addresses,
     python_files,
 )
 from curtsy.model.spans import Span
@@ -32,6 +33,7 @@ UNPREFIXED = ("api_port", "max_retry_attempts", "scrape_timeout", "log_level", "
 DatabaseUrl = Annotated[str, AfterValidator(database_url)]
 HeaderValue = Annotated[str, AfterValidator(header_value)]
 Networks = Annotated[str, AfterValidator(networks)]
+ProxyAddresses = Annotated[str, AfterValidator(proxy_addresses)]
 HostNames = Annotated[str, AfterValidator(host_names)]
 Origins = Annotated[str, AfterValidator(origins)]
 Paths = Annotated[str, AfterValidator(existing_paths)]
@@ -91,6 +93,7 @@ class Settings(BaseSettings):
     robots: Literal["obey", "ignore"] = "obey"
     crawl_delay_cap: Span = Field(60, ge=0, le=86_400)
     allow_addresses: Networks = ""
+    allow_proxies: ProxyAddresses = ""
     log_level: LogLevel = "INFO"
     log_file: str = Field("", max_length=1_000)
     """Empty: to stderr."""

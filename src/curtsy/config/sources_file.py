@@ -11,9 +11,10 @@ from curtsy.config.conversions import policy
 from curtsy.config.settings import Settings
 from curtsy.config.toml_file import read_toml
 from curtsy.errors import BadRequest, BadSetting
+from curtsy.fetch.proxy import AllowedProxies, parse_allowed_proxies
 from curtsy.politeness.policy import Policy
 from curtsy.sources.policy_fields import PolicyFields
-from curtsy.sources.source import check_hosts, check_name, check_policy
+from curtsy.sources.source import check_hosts, check_name, check_policy, check_proxy
 
 Sections = Mapping[str, PolicyFields]
 
@@ -23,7 +24,22 @@ def read_sources(settings: Settings) -> Sections | None:
     path = Path(settings.sources_file)
     if "sources_file" not in settings.model_fields_set and not path.exists():
         return None
-    return sections_of(path, policy(settings))
+    sections = sections_of(path, policy(settings))
+    _check_proxies(path, sections, parse_allowed_proxies(settings.allow_proxies))
+    return sections
+
+
+def _check_proxies(
+    path: Path, sections: Sections, allow_proxies: tuple[AllowedProxies, ...]
+) -> None:
+    problems = []
+    for name, fields in sections.items():
+        try:
+            check_proxy(fields.proxy, allow_proxies)
+        except BadRequest as refused:
+            problems += [f"In {path}, [{name}]: {problem}" for problem in refused.problems]
+    if problems:
+        raise BadSetting(" ".join(problems))
 
 
 def sections_of(path: Path, defaults: Policy) -> Sections:

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from curtsy.errors import BadSetting
-from curtsy.fetch import parse_networks
+from curtsy.fetch import parse_allowed_proxies, parse_networks
 
 DATABASE_URLS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 SQLITE = ("sqlite", "sqlite+aiosqlite", "sqlite+pysqlite")
@@ -46,6 +46,15 @@ def networks(text: str) -> str:
         parse_networks(text)
     except BadSetting as error:
         allowed = "it must be addresses or networks such as 10.0.0.0/8, separated by commas"
+        raise ValueError(f"{allowed}; {error}".removesuffix(".")) from None
+    return text
+
+
+def proxy_addresses(text: str) -> str:
+    try:
+        parse_allowed_proxies(text)
+    except BadSetting as error:
+        allowed = "it must be addresses such as 127.0.0.1:3128 or networks, separated by commas"
         raise ValueError(f"{allowed}; {error}".removesuffix(".")) from None
     return text
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from curtsy.fetch.guard import is_address
+from curtsy.model.domains import is_public_suffix
 from curtsy.model.outcome import Reply
 
 MOST_COOKIES = 50
@@ -52,6 +53,8 @@ def updated(cookies: Iterable[Cookie], reply: Reply, now: int) -> tuple[Cookie, 
         if len(line) > LARGEST_COOKIE or (read := _read(line, reply.url, now)) is None:
             continue
         cookie, is_unexpired = read
+        if _would_replace_secure(cookie, jar.values(), reply.url):
+            continue
         jar.pop(cookie.identity, None)
         if is_unexpired:
             jar[cookie.identity] = cookie
@@ -77,7 +80,7 @@ def header(cookies: Iterable[Cookie], url: str) -> str | None:
 def _is_for(cookie: Cookie, scheme: str, host: str, path: str) -> bool:
     if cookie.secure and scheme != "https":
         return False
-    if host != cookie.host and not (cookie.with_subdomains and host.endswith(f".{cookie.host}")):
+    if not _covers(cookie, host):
         return False
     return path == cookie.path or path.startswith(f"{cookie.path.rstrip('/')}/")
 
@@ -97,6 +100,8 @@ def _read(line: str, url: str, now: int) -> tuple[Cookie, bool] | None:
     domain = attributes.get("domain", "").lower().removeprefix(".")
     if domain and domain != host and not _is_parent_domain(domain, host):
         return None
+    if domain and is_public_suffix(domain):
+        domain = ""  # a site at a public suffix sets cookies for itself only
     path = attributes.get("path", "")
     if not path.startswith("/"):
         path = parts.path.rpartition("/")[0] or "/"
@@ -104,11 +109,38 @@ def _read(line: str, url: str, now: int) -> tuple[Cookie, bool] | None:
     if secure and parts.scheme != "https":
         return None
     cookie = Cookie(found[1], found[2].strip(), domain or host, bool(domain), path, secure)
+    if not _fits_prefix(cookie):
+        return None
     return cookie, _is_unexpired(attributes, now)
 
 
 def _is_parent_domain(domain: str, host: str) -> bool:
-    return "." in domain and host.endswith(f".{domain}") and not is_address(host)
+    """A public suffix is nobody's domain: a cookie for `co.uk` would go to strangers."""
+    if not host.endswith(f".{domain}") or is_address(host):
+        return False
+    return not is_public_suffix(domain)
+
+
+def _fits_prefix(cookie: Cookie) -> bool:
+    """The prefixes `__Secure-` and `__Host-` of names promise how the cookie was set."""
+    name = cookie.name.lower()
+    if name.startswith("__host-"):
+        return cookie.secure and not cookie.with_subdomains and cookie.path == "/"
+    return cookie.secure or not name.startswith("__secure-")
+
+
+def _would_replace_secure(cookie: Cookie, others: Iterable[Cookie], url: str) -> bool:
+    """A page without encryption must not replace a cookie that was set with it."""
+    if cookie.secure or url.startswith("https://"):
+        return False
+    return any(
+        c.secure and c.name == cookie.name and (_covers(c, cookie.host) or _covers(cookie, c.host))
+        for c in others
+    )
+
+
+def _covers(cookie: Cookie, host: str) -> bool:
+    return host == cookie.host or (cookie.with_subdomains and host.endswith(f".{cookie.host}"))
 
 
 def _is_unexpired(attributes: dict[str, str], now: int) -> bool:

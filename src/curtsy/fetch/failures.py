@@ -6,9 +6,12 @@ import traceback
 from collections.abc import Iterator
 
 from curtsy.fetch.fetch_errors import FetchError
-from curtsy.fetch.guard import AddressRefused
+from curtsy.fetch.guard import AddressRefused, is_address
+from curtsy.logs import logger
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed
+
+log = logger("fetch")
 
 # This machine ran out of resources: the host must not rest for that.
 _LOCAL_LIMITS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
@@ -18,8 +21,7 @@ def failure(error: Exception, host: str) -> Failed:
     for cause in _causes(error):
         match cause:
             case AddressRefused():
-                sentence = f"We may not connect to {host}: {cause.address} is {cause.reason}."
-                return Failed(Kind.ADDRESS_REFUSED, sentence)
+                return _refused(cause, host)
             case socket.gaierror(errno=socket.EAI_NONAME):
                 return Failed(Kind.DNS, f"There is no host named {host}.", final=True)
             case OSError() if cause.errno in _LOCAL_LIMITS:
@@ -29,6 +31,15 @@ def failure(error: Exception, host: str) -> Failed:
             host = f"{host} (through the proxy {error.through})"
         return Failed(error.kind, error.sentence.format(host=host, reason=_reason(error)))
     return _internal(error)
+
+
+def _refused(error: AddressRefused, host: str) -> Failed:
+    """Tells the address only if the URL spells it: what a name resolves to here may be a secret of
+    this network, and the failure is for whoever asked for the page. The log is the operator's."""
+    log.info("address_refused", host=host, address=error.address, reason=error.reason)
+    is_spelt = is_address(host[1 : host.index("]")] if host[:1] == "[" else host.partition(":")[0])
+    why = f"it is {error.reason}" if is_spelt else "its address is not public"
+    return Failed(Kind.ADDRESS_REFUSED, f"We may not connect to {host}: {why}.")
 
 
 def _reason(error: Exception) -> str:

@@ -18,6 +18,11 @@ class NameUnknown(FetchError):
     kind, sentence = Kind.DNS, "The name {host} could not be looked up: {reason}."
 
 
+class PortRefused(FetchError):
+    kind = Kind.ADDRESS_REFUSED
+    sentence = "We may not connect to {host}: browsers block its port too."
+
+
 class NoConnection(FetchError):
     kind, sentence = Kind.CONNECT, "No connection to {host}: {reason}."
 
@@ -27,6 +32,14 @@ class ProxyFailed(FetchError):
     a proxy."""
 
     kind, sentence = Kind.CONNECT, "No connection to {host}: the proxy {reason}."
+
+
+class TunnelRefused(ProxyFailed):
+    """The proxy answered with a status that opens no tunnel."""
+
+    def __init__(self, reason: str, status: int) -> None:
+        super().__init__(reason)
+        self.status = status
 
 
 class NotTrusted(FetchError):
@@ -41,6 +54,10 @@ class Dropped(FetchError):
 
 class TimeUp(FetchError):
     kind, sentence = Kind.TIMEOUT, "No complete answer from {host} in time."
+
+
+class DecodedTooLate(TimeUp):
+    sentence = "The answer of {host} arrived, but was not decoded in time."
 
 
 class NotHttp(FetchError):

@@ -1,24 +1,33 @@
 """The fetcher: one call sends one request and returns one reply or one failure."""
 
 import asyncio
+import os
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from curtsy.fetch.connection_pool import ConnectionPool
 from curtsy.fetch.connector import Connector
-from curtsy.fetch.encodings import ACCEPT_ENCODING, decode
+from curtsy.fetch.encodings import ACCEPT_ENCODING, Allowance, TooCostly, decode
 from curtsy.fetch.failures import failure
-from curtsy.fetch.fetch_errors import FetchError, ProxyFailed
-from curtsy.fetch.guard import Network
+from curtsy.fetch.fetch_errors import DecodedTooLate, FetchError, PortRefused, ProxyFailed, TooLarge
+from curtsy.fetch.guard import BLOCKED_PORTS, Network
+from curtsy.fetch.proxy import AllowedProxies
 from curtsy.fetch.request import Origin, Request, encode
 from curtsy.fetch.response_parser import Caps, ResponseParser
 from curtsy.fetch.tunnel import PROXY_AUTH_REQUIRED, proxy_refusal
 from curtsy.model.outcome import Failed, Reply
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-UNPACK_IN_THREAD_FROM = 64 * 1024
+DECODE_ON_LOOP_BYTES, DECODED_ON_LOOP_BYTES = 64 * 2**10, 2**20
+DECODE_ON_LOOP_SECONDS = 0.005
+"""A body is decoded on the event loop while it stays within these; a thread decodes all others."""
+# A pool of its own, so that hostile bodies delay only other large compressed bodies.
+DECODERS = min(4, os.cpu_count() or 1)
 
 
 class TrustEnded(Exception):
@@ -36,6 +45,11 @@ class Limits:
     """The body as transferred: compressed, without the framing of chunks."""
     header_bytes: int = 64 * 1024
 
+    @property
+    def decode_seconds(self) -> float:
+        """Processor time to decode a body: ten times what an ordinary one of this size needs."""
+        return max(0.8, 0.8 * self.body_bytes / (10 * 2**20))
+
 
 class Fetcher:
     """Sends at most one request per call, follows no redirects, stores no cookies."""
@@ -46,10 +60,13 @@ class Fetcher:
         limits: Limits,
         user_agent: str,
         allow: tuple[Network, ...],
+        allow_proxies: tuple[AllowedProxies, ...] = (),
     ) -> None:
+        """`allow` and `allow_proxies`: hosts and proxies that may have addresses that are not
+        public."""
         self._limits = limits
         self._caps = Caps(limits.header_bytes, limits.wire_bytes)
-        self._allow = allow
+        self._allow, self._allow_proxies = allow, allow_proxies
         default_headers = {
             "User-Agent": user_agent,
             "Accept": ACCEPT,
@@ -61,7 +78,8 @@ class Fetcher:
 
     async def __aenter__(self) -> Self:
         self._pool = ConnectionPool()
-        self._connector = Connector(allow=self._allow)
+        self._connector = Connector(allow=self._allow, allow_proxies=self._allow_proxies)
+        self._decoders = ThreadPoolExecutor(DECODERS, thread_name_prefix="decode")
         return self
 
     async def __aexit__(
@@ -72,6 +90,7 @@ class Fetcher:
     ) -> None:
         self._pool.close()
         self._connector.close()
+        self._decoders.shutdown(wait=False, cancel_futures=True)
 
     async def fetch(self, request: Request, may_start: Callable[[], bool]) -> Reply | Failed:
         """Returns network errors as values. Raises only `TrustEnded`.
@@ -80,13 +99,14 @@ class Fetcher:
         """
         parser = ResponseParser(self._caps)
         try:
-            await self._send(request, may_start, parser)
+            until = await self._send(request, may_start, parser)
+            wire = parser.body
             return Reply(
                 parser.status,
                 request.url,
                 parser.headers,
-                await self._decoded_body(parser),
-                len(parser.body),
+                await self._decoded(parser.headers.get("content-encoding", ""), wire, until),
+                len(wire),
                 parser.answered_ms,
             )
         except TrustEnded:
@@ -100,13 +120,16 @@ class Fetcher:
 
     async def _send(
         self, request: Request, may_start: Callable[[], bool], parser: ResponseParser
-    ) -> None:
+    ) -> float:
+        """Returns the end of the attempt's time, by the loop's clock."""
         origin, wire = encode(request, self._default_headers)
+        if origin.port in BLOCKED_PORTS:
+            raise PortRefused
         seconds, began = self._limits.total_seconds, asyncio.get_running_loop().time()
         if request.timeout_ms is not None:
             seconds = request.timeout_ms / 1000
         connected_by = began + min(seconds, self._limits.connect_seconds)
-        if origin.proxy is not None:
+        if origin.proxy is not None and not origin.secure:
             await self._connector.check(origin, connected_by)
         connection = self._pool.acquire(origin)
         if connection is None:
@@ -119,14 +142,31 @@ class Fetcher:
         if (error := _error_in(parser, origin)) is not None:
             error.through = origin.proxy
             raise error
+        return began + seconds
 
-    async def _decoded_body(self, parser: ResponseParser) -> bytes:
-        """Returns the decoded body; large ones are decoded in a thread."""
-        encoding, wire = parser.headers.get("content-encoding", ""), parser.body
+    async def _decoded(self, encoding: str, wire: bytes, until: float) -> bytes:
+        """Returns the decoded body, by `until`. Small ones are decoded here at once."""
         cap = self._limits.body_bytes
-        if encoding and len(wire) > UNPACK_IN_THREAD_FROM:
-            return await asyncio.to_thread(decode, encoding, wire, cap)
-        return decode(encoding, wire, cap)
+        if not encoding:
+            return decode(encoding, wire, cap, Allowance(DECODE_ON_LOOP_SECONDS))
+        if len(wire) <= DECODE_ON_LOOP_BYTES:
+            with suppress(TooLarge, TooCostly):
+                small = min(cap, DECODED_ON_LOOP_BYTES)
+                return decode(encoding, wire, small, Allowance(DECODE_ON_LOOP_SECONDS))
+        loop = asyncio.get_running_loop()
+        ends_at = time.monotonic() + until - loop.time()
+        try:
+            async with asyncio.timeout_at(until):
+                return await loop.run_in_executor(
+                    self._decoders, self._decode, encoding, wire, ends_at
+                )
+        except TimeoutError:
+            raise DecodedTooLate from None
+
+    def _decode(self, encoding: str, wire: bytes, ends_at: float) -> bytes:
+        """Runs in a thread."""
+        allowance = Allowance(self._limits.decode_seconds, until=ends_at)
+        return decode(encoding, wire, self._limits.body_bytes, allowance)
 
 
 def _error_in(parser: ResponseParser, origin: Origin) -> FetchError | None:

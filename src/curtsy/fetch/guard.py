@@ -33,6 +33,7 @@ _REFUSED: tuple[tuple[Network, str], ...] = tuple(
         ("10.0.0.0/8", "private"),
         ("100.64.0.0/10", "private to a provider"),
         ("127.0.0.0/8", "this machine"),
+        ("168.63.129.16/32", "a cloud's own"),  # public by its number, but inside every machine
         ("169.254.0.0/16", "link-local"),
         ("172.16.0.0/12", "private"),
         ("192.0.0.0/24", "reserved for protocols"),
@@ -60,6 +61,14 @@ _REFUSED: tuple[tuple[Network, str], ...] = tuple(
         ("3fff::/20", "for documentation"),
     )
 )
+BLOCKED_PORTS = frozenset({
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
+    102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427,
+    465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990,
+    993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667,
+    6668, 6669, 6679, 6697, 10080,
+})  # fmt: skip
+"""The bad ports of the Fetch standard: services there may take a request for commands."""
 _PUBLIC_IPV6 = IPv6Network("2000::/3")
 _TRANSLATED = IPv6Network("64:ff9b::/96")  # NAT64: the last four bytes are an IPv4 address
 
@@ -102,8 +111,16 @@ def is_address(host: str) -> bool:
     return True
 
 
+def blocked_port(host: str) -> int | None:
+    """Returns the port of a host if no request may go there."""
+    port = host.rpartition("]")[2].rpartition(":")[2]
+    return int(port) if port.isdecimal() and ":" in host and int(port) in BLOCKED_PORTS else None
+
+
 def refusal_by_name(host: str, allow: tuple[Network, ...]) -> str | None:
     """Returns why a host (with an optional port) is refused, as far as its name alone shows."""
+    if (port := blocked_port(host)) is not None:
+        return f"on port {port}, which browsers block too"
     name = host[1 : host.index("]")] if host.startswith("[") else host.partition(":")[0]
     if name == "localhost" or name.endswith(".localhost"):
         name = "127.0.0.1"

@@ -1,18 +1,30 @@
-"""A proxy that the operator configured: its address and credentials."""
+"""A proxy of a source, and the proxies that the operator allows although they are not public."""
 
 import re
 from base64 import b64encode
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from curtsy.fetch.guard import is_address
+from curtsy.errors import BadSetting
+from curtsy.fetch.guard import Network, is_address, parse_networks, refusal_by_name
 
 _PROXY = re.compile(
     r"http://(?:([^/?#@:\x00-\x20\x7f-\U0010ffff]+)(?::([^/?#@\x00-\x20\x7f-\U0010ffff]*))?@)?"
     r"(\[[0-9a-f:.]+\]|[0-9a-z._-]+):([0-9]{1,5})/?",
     re.IGNORECASE | re.ASCII,
 )
+
+
+_ADDRESS_AND_PORT = re.compile(r"(\[[0-9a-f:.]+\]|[0-9.]+):([0-9]{1,5})", re.IGNORECASE)
+
+
+class AllowedProxies(NamedTuple):
+    """A network whose addresses may be proxies; on any port if there is none."""
+
+    network: Network
+    port: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +40,29 @@ class Proxy:
 
 def authority(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def parse_allowed_proxies(text: str) -> tuple[AllowedProxies, ...]:
+    """Parses addresses with a port (127.0.0.1:3128) and networks, separated by commas or spaces."""
+    allowed = []
+    for part in text.replace(",", " ").split():
+        found = _ADDRESS_AND_PORT.fullmatch(part)
+        port = int(found[2]) if found else None
+        if port is not None and not 0 < port < 65_536:
+            raise BadSetting(f"{part!r} has no port between 1 and 65535.")
+        [network] = parse_networks(found[1].strip("[]") if found else part)
+        allowed.append(AllowedProxies(network, port))
+    return tuple(allowed)
+
+
+def networks_for(proxy: Proxy, allowed: tuple[AllowedProxies, ...]) -> tuple[Network, ...]:
+    """The networks in which this proxy may be, by its port."""
+    return tuple(one.network for one in allowed if one.port in (None, proxy.port))
+
+
+def refused_proxy(proxy: Proxy, allowed: tuple[AllowedProxies, ...]) -> str | None:
+    """Returns why a proxy is refused, as far as its name alone shows."""
+    return refusal_by_name(str(proxy), networks_for(proxy, allowed))
 
 
 @lru_cache(maxsize=1_000)

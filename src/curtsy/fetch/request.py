@@ -35,7 +35,7 @@ class Request:
     timeout_ms: int | None = None
     """For the whole attempt; overrides the fetcher's limit."""
     proxy: str | None = field(default=None, repr=False)
-    """In the form of `parse_proxy`. The guard does not check its address: the operator chose it."""
+    """In the form of `parse_proxy`. The guard checks its address with an allowance of its own."""
     only_status: bool = False
     """The body does not matter: an error in it must not hide the status."""
 

@@ -4,7 +4,7 @@ import asyncio
 import re
 import socket
 
-from curtsy.fetch.fetch_errors import ProxyFailed
+from curtsy.fetch.fetch_errors import ProxyFailed, TunnelRefused
 from curtsy.fetch.proxy import Proxy, authority
 
 MOST_HEAD_BYTES = 16 * 1024
@@ -15,7 +15,7 @@ _END = re.compile(rb"\n\r?\n")
 
 
 async def open_tunnel(sock: socket.socket, proxy: Proxy, host: str, port: int) -> None:
-    """Turns a socket to the proxy into a connection to the host."""
+    """Turns a socket to the proxy into a connection to the host or address."""
     loop = asyncio.get_running_loop()
     await loop.sock_sendall(sock, _connect_request(proxy, authority(host, port)))
     head, rest = await _head(loop, sock)
@@ -28,10 +28,11 @@ async def open_tunnel(sock: socket.socket, proxy: Proxy, host: str, port: int) -
         raise ProxyFailed("sent more than its answer")
 
 
-def proxy_refusal(status: int) -> ProxyFailed:
+def proxy_refusal(status: int) -> TunnelRefused:
     if status == PROXY_AUTH_REQUIRED:
-        return ProxyFailed("answered 407: it requires a user name and password, or other ones")
-    return ProxyFailed(f"answered {status}")
+        sentence = "answered 407: it requires a user name and password, or other ones"
+        return TunnelRefused(sentence, status)
+    return TunnelRefused(f"answered {status}", status)
 
 
 def _connect_request(proxy: Proxy, target: str) -> bytes:

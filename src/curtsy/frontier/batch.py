@@ -1,7 +1,9 @@
 """What a worker flushes to the store: results of visits, and the state of its sources."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from curtsy.events.run_log import RunEvent
 from curtsy.frontier.take import Visit
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified, Outcome
 from curtsy.politeness.receipt import Receipt
@@ -129,6 +131,7 @@ class Flushed:
     """Sources that this worker no longer owns: their results and reports are dropped."""
     recorded: int
     dropped: int
+    run_events: Sequence[RunEvent] = ()
 
 
 def outcome_name(outcome: Outcome) -> str:

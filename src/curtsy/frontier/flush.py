@@ -79,6 +79,7 @@ def flush(
         lost_sources=frozenset(batch.reports) - owned,
         recorded=len(counted),
         dropped=len(batch.results) - len(counted),
+        run_events=changes.run_events,
     )
 
 
@@ -140,7 +141,7 @@ def _changes(
     links: list[FoundLinks] = []
     for job_id, page_id, depth in ended_items:
         result, _version = ended[page_id]
-        changes[job_id].add(_event(result), _spent(result, created_at.get(job_id, 0)))
+        changes[job_id].add(_event(result), *_times(result, created_at.get(job_id, 0)))
         if result.links:
             links.append((job_id, depth + 1, result.links))
     store_links(connection, links, changes)
@@ -148,7 +149,7 @@ def _changes(
         changes[job_id].started = True
         if page_id in continued:
             result = continued[page_id]
-            changes[job_id].add(_event(result), _spent(result, created_at.get(job_id, 0)))
+            changes[job_id].add(_event(result), *_times(result, created_at.get(job_id, 0)))
     return changes
 
 
@@ -156,6 +157,12 @@ def _created_at(connection: Connection, jobs: Collection[int]) -> dict[int, int]
     if not jobs:
         return {}
     return {row.id: row.created_at for row in _CREATED_AT(connection, wanted=[(i,) for i in jobs])}
+
+
+def _times(result: Result, created_at: int) -> tuple[Spent, int]:
+    """The time that the result adds to a job, and when the job began with it: a job may join a
+    request that started before the job was created."""
+    return _spent(result, created_at), max(result.started_at, created_at)
 
 
 def _spent(result: Result, created_at: int) -> Spent:

@@ -9,16 +9,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from curtsy.events.run_log import RunEvent
 from curtsy.events.stored_events import EventRow, JobProgress, event_row, insert_events
 from curtsy.events.webhooks import insert_deliveries
 from curtsy.model.job_states import JobState, final_state
 from curtsy.store import Connection, Statement
 
+RUN_EVENTS = {
+    "job_started": "run_started", "page_failed": "run_page_failed",
+    "page_retried": "run_page_retried",
+}  # fmt: skip
 COUNTED_STATES = (JobState.QUEUED, JobState.RUNNING)
 
 _LOCK = Statement(
     """
-    SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round, webhook_url
+    SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round, webhook_url,
+           public_id, (SELECT name FROM sites WHERE sites.id = jobs.site_id) AS site
     FROM jobs
     WHERE id IN (SELECT id FROM {wanted}) ORDER BY id {lock}
     """,
@@ -33,8 +39,7 @@ _UPDATE = Statement(
         politeness_ms = jobs.politeness_ms + c.politeness,
         closed_ms = jobs.closed_ms + c.closed, backoff_ms = jobs.backoff_ms + c.backoff,
         fetching_ms = jobs.fetching_ms + c.fetching,
-        started_at = CASE WHEN c.started THEN coalesce(jobs.started_at, :now)
-                          ELSE jobs.started_at END,
+        started_at = coalesce(jobs.started_at, c.began),
         paused_at = CASE WHEN c.finished THEN NULL ELSE jobs.paused_at END,
         finished_at = CASE WHEN c.finished THEN :now WHEN c.reopened THEN NULL
                            ELSE jobs.finished_at END,
@@ -43,7 +48,7 @@ _UPDATE = Statement(
     """,
     changed={"id": "bigint", "state": "text", "done": "int", "failed": "int", "cancelled": "int",
              "total": "int", "links_waiting": "int", "last_event": "bigint",
-             "round": "int", "started": "bool", "finished": "bool", "reopened": "bool",
+             "round": "int", "began": "bigint", "finished": "bool", "reopened": "bool",
              "capacity": "bigint", "politeness": "bigint", "closed": "bigint",
              "backoff": "bigint", "fetching": "bigint"},
 )  # fmt: skip
@@ -77,14 +82,17 @@ class Change:
     """Summed over its pages."""
     reopened: bool = False
     started: bool = False
+    began: int | None = None
+    """When the first request of its results started, but not before the job was created."""
     called_off: bool = False
     """The job was scheduled and is cancelled before its slot."""
     cut_short: bool = False
     """Links that the job found will not be followed."""
     events: list[Event] = field(default_factory=list)
 
-    def add(self, event: Event, spent: Spent) -> None:
+    def add(self, event: Event, spent: Spent, began: int) -> None:
         self.events.append(event)
+        self.began = began if self.began is None else min(self.began, began)
         a, b, c, d, e = self.spent
         f, g, h, i, j = spent
         self.spent = (a + f, b + g, c + h, d + i, e + j)
@@ -95,6 +103,8 @@ class Changes(defaultdict[int, Change]):
 
     def __init__(self) -> None:
         super().__init__(Change)
+        self.run_events: list[RunEvent] = []
+        """Steps of runs to be logged after the commit; `count` adds them."""
 
 
 class _Job(NamedTuple):
@@ -104,6 +114,9 @@ class _Job(NamedTuple):
     last_event: int
     round: int
     webhook_url: str | None
+    public_id: str
+    site: str | None
+    """The name of the site, for a run of a site."""
 
 
 def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
@@ -122,11 +135,13 @@ def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
             if job.webhook_url:
                 deliveries.append((job.id, after.round, job.webhook_url))
         events += _event_rows(job, after, change.events)
+        if job.site is not None:
+            changes.run_events += _run_events(job, job.site, after, change.events)
         progress = after.progress
         changed.append((
             job.id, progress.state, progress.done, progress.failed, progress.cancelled,
             progress.total, after.links_waiting, job.last_event + len(change.events), after.round,
-            after.started, after.finished, change.reopened, *change.spent,
+            _began(after, change, now), after.finished, change.reopened, *change.spent,
         ))  # fmt: skip
     _UPDATE(connection, changed=changed, now=now)
     insert_events(connection, events, now=now)
@@ -153,7 +168,8 @@ class _After:
 def _locked(connection: Connection, job_ids: Iterable[int]) -> list[_Job]:
     return [
         _Job(row.id, JobProgress(row.state, row.done, row.failed, row.cancelled, row.total),
-             row.links_waiting, row.last_event, row.round, row.webhook_url)
+             row.links_waiting, row.last_event, row.round, row.webhook_url, row.public_id,
+             row.site)
         for row in _LOCK(connection, wanted=[(job_id,) for job_id in job_ids])
     ]  # fmt: skip
 
@@ -188,6 +204,13 @@ def _after(job: _Job, change: Change) -> _After:
     return _After(progress, links_waiting, number, started, finished)
 
 
+def _began(after: _After, change: Change, now: int) -> int | None:
+    """Returns when the job began, as far as this change knows; None: the change does not say."""
+    if not after.started:
+        return None
+    return now if change.began is None else min(change.began, now)
+
+
 def _sum(events: Iterable[Event], count: str) -> int:
     return sum(getattr(event, count) for event in events)
 
@@ -201,6 +224,16 @@ def _event_rows(job: _Job, after: _After, events: Iterable[Event]) -> Iterator[E
         state = _state_after(event, state, after.progress.state)
         progress = JobProgress(state, done, failed, cancelled, total)
         yield event_row(job.id, n, event.name, event.data, progress, event.page_id)
+
+
+def _run_events(job: _Job, site: str, after: _After, events: Iterable[Event]) -> Iterator[RunEvent]:
+    """The steps of a run that its log shows. Its end is logged with its records (`sites`)."""
+    for event in events:
+        name = RUN_EVENTS.get(event.name)
+        if name is not None:
+            data = event.data
+            yield RunEvent(name, site, job.public_id, after.progress.state, data.get("url"),
+                           data.get("kind"), data.get("error"), data.get("again_at"))  # fmt: skip
 
 
 def _state_after(event: Event, before: str, last: str) -> str:

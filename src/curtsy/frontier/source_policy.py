@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from curtsy.fetch.proxy import AllowedProxies
 from curtsy.frontier.host_moves import HOSTS, LOCK_DECLARATIONS, follow_hosts
 from curtsy.model.domains import home_of
 from curtsy.politeness.pace import as_stored
@@ -100,6 +101,7 @@ class PolicyContext:
     defaults: Policy
     lease_ttl: int
     now: int
+    allow_proxies: tuple[AllowedProxies, ...] = ()
 
 
 class StoredSource(NamedTuple):
@@ -131,7 +133,7 @@ class StoredSource(NamedTuple):
 def describe(connection: Connection, wanted: Description, context: PolicyContext) -> None:
     """Stores the description of a source; creates the source if it does not exist."""
     before = source_named(connection, wanted.name)
-    present = _hosts_of(connection, before.id) if before is not None else {wanted.name}
+    present = hosts_of(connection, before.id) if before is not None else {wanted.name}
     hosts = set(wanted.hosts) if wanted.hosts is not None else present
     homes = dict.fromkeys(hosts | _undescribed(connection, hosts), wanted.name)
     leaving = present - homes.keys() if before is not None else set()
@@ -147,7 +149,7 @@ def forget(connection: Connection, name: str, context: PolicyContext) -> bool:
     source = source_named(connection, name)
     if source is None or not source.described:
         return False
-    homes = _homes(connection, _hosts_of(connection, source.id))
+    homes = _homes(connection, hosts_of(connection, source.id))
     rows = _lock_sources(connection, homes, name, context)
     _store_policy(connection, rows[name], Description(name, {}), context, described=False)
     _store_hosts(connection, rows, homes, context)
@@ -172,7 +174,7 @@ def source_named(connection: Connection, name: str) -> StoredSource | None:
     return StoredSource.of(row) if row is not None else None
 
 
-def _hosts_of(connection: Connection, source_id: int) -> set[str]:
+def hosts_of(connection: Connection, source_id: int) -> set[str]:
     return {row.host for row in HOSTS(connection, wanted=[], sources=[(source_id,)])}
 
 

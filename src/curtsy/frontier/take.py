@@ -38,6 +38,8 @@ class Visit(NamedTuple):
     """A job wants the links of the page."""
     refused: int = 0
     """How often the host refused this page, but had just answered others."""
+    page_url: str | None = None
+    """The page's own URL; None: the page has not moved, so it is `url`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ class TakeRequest:
 _VISIT = (
     "v.page_id, v.turn, v.source_id, v.priority, v.rank, v.due_at, v.attempt, v.hops, "
     "coalesce(v.current_url, p.url) AS url, v.progress, v.crashes, v.created_at, "
-    "p.scraper, p.options, p.etag, p.last_modified, p.wire_bytes, v.links, v.refused"
+    "p.scraper, p.options, p.etag, p.last_modified, p.wire_bytes, v.links, v.refused, "
+    "CASE WHEN v.current_url IS NULL THEN NULL ELSE p.url END AS page_url"
 )
 _OF_ONE_PRIORITY = """
     SELECT * FROM (SELECT * FROM visits

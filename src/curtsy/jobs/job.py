@@ -10,12 +10,11 @@ _JOB = """
     SELECT j.id, j.public_id, j.door, j.state, j.total, j.done, j.failed, j.cancelled, j.cached,
            j.name, j.paused_at, j.created_at, j.updated_at, j.finished_at, j.round,
            j.last_event, j.started_at, j.scraper, j.user_id, j.finish_by, j.due_at,
-           j.trigger, j.message, s.public_id AS schedule, s.next_fire_at, c.max_pages,
+           j.trigger, j.message, s.public_id AS schedule, s.next_fire_at,
            coalesce(i.url, p.url) AS url, i.error
     FROM {jobs} LEFT JOIN items i ON i.job_id = j.id AND i.position = 0
     LEFT JOIN pages p ON p.id = i.page_id
     LEFT JOIN schedules s ON s.id = j.schedule_id
-    LEFT JOIN crawls c ON c.job_id = j.id AND j.door = 'runs'
     """
 _NAMED = Statement(
     _JOB.format(jobs="(SELECT job FROM {wanted}) w JOIN jobs j ON j.public_id = w.job"),
@@ -72,8 +71,6 @@ class Job(NamedTuple):
     """The public id of the job's schedule."""
     next_fire_at: int | None
     """The next slot of that schedule."""
-    max_pages: int | None
-    """The limit of a run of a site; None for jobs of other doors."""
     url: str | None
     """The URL of the first item; None: the job has no items yet."""
     error: str | None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from curtsy.errors import BadRequest
-from curtsy.fetch.guard import Network, refusal_by_name
+from curtsy.fetch.guard import Network, blocked_port, refusal_by_name
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls import Crawl
 from curtsy.model.options import BadParams, Way, checked_params, options_for
@@ -65,7 +65,7 @@ class JobRequest:
     name: str | None = None
     tags: tuple[str, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
-    """Sent with every request to the pages' own hosts."""
+    """Sent with every request to the pages' own origins."""
     params: str = "{}"
     """JSON: the parameters as the client sent them, for people."""
     scraper_params: Mapping[str, Any] = field(default_factory=dict)
@@ -188,6 +188,8 @@ def _wanted(position: int, page: PageRequest, request: JobRequest, limits: Submi
     if not 1 <= page.priority <= 10:
         raise BadUrl(f"has priority {page.priority}, which is not from 1 to 10")
     url = canonical(page.url)
+    if (port := blocked_port(url.host)) is not None:
+        raise _Guarded(f"leads to port {port}, which browsers block too")
     if means := refusal_by_name(url.host, limits.allow):
         raise _Guarded(f"leads to {url.host}, which is {means}: ALLOW_ADDRESSES does not name it")
     options = options_for(url.host, headers=request.headers, params=request.scraper_params,

@@ -16,6 +16,12 @@ def domain_of(host: str) -> str:
     return _suffixes().privatesuffix(name) or name
 
 
+@lru_cache(maxsize=10_000)
+def is_public_suffix(name: str) -> bool:
+    """Whether anybody may register names below this one (`com`, `co.uk`, `github.io`)."""
+    return _suffixes().is_public(name)
+
+
 def home_of(host: str) -> str:
     """The name of the source that a host belongs to by default: its registered domain, on the same
     port. All names of a domain share one budget, so that many names do not mean more requests."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from curtsy.model.urls import canonical
+from curtsy.model.origins import may_follow
 
 OUR_OWN_HEADERS = frozenset({
     "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade",
@@ -73,14 +73,14 @@ def options_for(
     return _canonical(options).decode() if options else None
 
 
-def headers_for(options: str | None, url: str) -> tuple[tuple[str, str], ...]:
-    """The headers to send to this URL; none if the page moved to another host."""
-    if options is None:
+def headers_for(
+    options: str | None, url: str, *, page_url: str | None = None
+) -> tuple[tuple[str, str], ...]:
+    """The headers to send to this URL. `page_url` is the page's own URL, if the page moved: only
+    its origin gets the headers, and the same origin with https in place of http."""
+    if options is None or (page_url is not None and not may_follow(url, from_url=page_url)):
         return ()
-    stored = orjson.loads(options)
-    if canonical(url).host != stored.get("host"):
-        return ()
-    return tuple((name, value) for name, value in stored["headers"])
+    return tuple((name, value) for name, value in orjson.loads(options).get("headers", ()))
 
 
 def params_of(options: str | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from curtsy.model.domains import domain_of
+from curtsy.model.urls import spelled
 from curtsy.model.wildcards import Wildcard
 
 Reach = Literal["page", "prefix", "host", "domain"]
@@ -53,8 +54,8 @@ class Scope:
         return cls(
             stored["reach"],
             frozenset(stored["places"]),
-            tuple(Wildcard(text) for text in stored["include"]),
-            tuple(Wildcard(text) for text in stored["exclude"]),
+            _patterns(stored["include"]),
+            _patterns(stored["exclude"]),
         )
 
 
@@ -75,9 +76,12 @@ def scope_around(
             places = {host for _url, host in starts}
         case "domain":
             places = {domain_of(host) for _url, host in starts}
-    return Scope(
-        reach, frozenset(places), tuple(map(Wildcard, include)), tuple(map(Wildcard, exclude))
-    )
+    return Scope(reach, frozenset(places), _patterns(include), _patterns(exclude))
+
+
+def _patterns(texts: Iterable[str]) -> tuple[Wildcard, ...]:
+    """Returns the patterns in the spelling of canonical URLs, which they are matched with."""
+    return tuple(Wildcard(spelled(text)) for text in texts)
 
 
 def _paths(starts: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:

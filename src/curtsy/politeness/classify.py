@@ -8,11 +8,9 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
-import can_ada
-
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Moved, NotModified, Reply
-from curtsy.model.urls import BadUrl, canonical
+from curtsy.model.urls import BadUrl, as_given, joined
 
 PAGES = frozenset({200, 203})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -73,19 +71,15 @@ def retry_after(value: str | None, now: int) -> int | None:
 
 def _moved(reply: Reply) -> Moved | Failed:
     answered = f"The host answered {_named(reply.status)}"
-    location = reply.headers.get("location", "").strip()
+    location = reply.headers.get("location", "").strip("\t\n\f\r ")
     if not location:
         return Failed(Kind.CLIENT_ERROR, f"{answered} without a Location.", reply.status)
     try:
-        target = canonical((can_ada.parse(reply.url) + location).href)
-    except BadUrl as error:
-        why = str(error)
-    except (ValueError, TypeError):  # TypeError: text that is not Unicode
-        why = "is not a URL"
-    else:
-        return Moved(target.text, reply.status)
-    sentence = f"{answered} to {location[:200]!r}, which {why}."
-    return Failed(Kind.CLIENT_ERROR, sentence, reply.status)
+        # Not canonical: a host that redirects to its own spelling would redirect for ever.
+        return Moved(as_given(joined(reply.url, location)).text, reply.status)
+    except BadUrl as why:
+        sentence = f"{answered} to {location[:200]!r}, which {why}."
+        return Failed(Kind.CLIENT_ERROR, sentence, reply.status)
 
 
 def _named(status: int) -> str:

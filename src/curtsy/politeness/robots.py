@@ -7,8 +7,8 @@ whatever its patterns. (With regular expressions, `/*a*a*a*a*b` would take hours
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from urllib.parse import quote
 
+from curtsy.model.urls import spelled
 from curtsy.model.wildcards import pieces_match
 
 READ_BYTES = 500 * 1024
@@ -17,9 +17,6 @@ MOST_WILDCARDS = 5_000
 """The most patterns with `*` or `$` that are used; each is searched for in every path."""
 
 _TOKEN = re.compile(r"[A-Za-z_-]+")
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
-_NEEDS_ESCAPE = re.compile(r"[^!-~]+")
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _LINE = re.compile(r"(user[ -]?agent|crawl[ -]delay|[A-Za-z-]+)(?:\s*:\s*|\s+)(.*)", re.IGNORECASE)
 _MISSPELT = {
     "useragent": "user-agent",
@@ -80,7 +77,7 @@ class Robots:
 
     def allows(self, path: str) -> bool:
         """`path` is the request target: from the slash on, with the query."""
-        path = _normalized(path)
+        path = spelled(path)
         if path == "/robots.txt":
             return True
         length, allowed = self._plain_verdict(path)
@@ -146,17 +143,5 @@ def _add(group: _Group, name: str, value: str) -> None:
         if _NUMBER.fullmatch(value):
             group.crawl_delay = max(group.crawl_delay or 0, int(float(value) * 1000))
     elif value:
-        pattern, allows = _normalized(value), name == "allow"
+        pattern, allows = spelled(value), name == "allow"
         group.rules[pattern] = group.rules.get(pattern, False) or allows
-
-
-def _normalized(text: str) -> str:
-    """The canonical spelling of a path: percent-encoded only where necessary."""
-    if _NEEDS_ESCAPE.search(text):
-        text = _NEEDS_ESCAPE.sub(lambda found: quote(found[0], safe=""), text)
-    return _ESCAPE.sub(_normalized_escape, text) if "%" in text else text
-
-
-def _normalized_escape(found: re.Match[str]) -> str:
-    character = chr(int(found[1], 16))
-    return character if character in _UNRESERVED else found[0].upper()

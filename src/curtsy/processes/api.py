@@ -5,6 +5,7 @@ from collections.abc import Callable
 from curtsy.api.backend import Backend, BackendSettings
 from curtsy.clock import Clock
 from curtsy.config import Settings, milliseconds, whole_policy
+from curtsy.fetch import parse_allowed_proxies
 from curtsy.jobs import Submitter
 from curtsy.processes.api_access import access_rules_for
 from curtsy.processes.builders import scheduler_for, submitter_for
@@ -46,6 +47,7 @@ def backend_for(
             page_max_age=milliseconds(settings.page_max_age),
             crawl_cache_ttl=milliseconds(settings.crawl_cache_ttl),
             policy=whole_policy(settings), lease_ttl=milliseconds(settings.lease_seconds),
+            allow_proxies=parse_allowed_proxies(settings.allow_proxies),
             user_agent=settings.user_agent, sync_timeout=settings.sync_timeout,
         ),
     )  # fmt: skip

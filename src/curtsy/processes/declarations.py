@@ -8,6 +8,7 @@ from curtsy.clock import Clock
 from curtsy.config import Settings, milliseconds, read_sources, whole_policy
 from curtsy.config.declared_files import read_schedules, read_sites
 from curtsy.config.sources_file import Sections
+from curtsy.fetch import parse_allowed_proxies
 from curtsy.frontier.source_policy import PolicyContext
 from curtsy.logs import logger
 from curtsy.requests.schedules import ScheduleRequest
@@ -42,10 +43,8 @@ async def apply(
     await apply_sources(settings, declared.sources, store, clock)
     if declared.sites is not None:
         sites = declared.sites
-        defaults, lease_ttl = whole_policy(settings), milliseconds(settings.lease_seconds)
         _log_applied("sites_applied", settings.sites_file, await store.write(
-            lambda c: apply_sites(c, sites, PolicyContext(defaults, lease_ttl, clock.now()), check),
-            durable=True,
+            lambda c: apply_sites(c, sites, _context(settings, clock), check), durable=True
         ))  # fmt: skip
     if declared.schedules is not None:
         schedules = declared.schedules
@@ -65,11 +64,16 @@ async def apply_sources(
     """Applies the sources file in one transaction; any number of processes may do so."""
     if described is None:
         return
-    defaults, lease_ttl = whole_policy(settings), milliseconds(settings.lease_seconds)
     applied: Applied = await store.write(
-        lambda c: apply_file(c, described, PolicyContext(defaults, lease_ttl, clock.now())),
-        durable=True,
+        lambda c: apply_file(c, described, _context(settings, clock)), durable=True
     )
     if applied.declared or applied.removed:
         log.info("sources_applied", file=settings.sources_file, described=applied.declared,
                  forgotten=applied.removed)  # fmt: skip
+
+
+def _context(settings: Settings, clock: Clock) -> PolicyContext:
+    return PolicyContext(
+        whole_policy(settings), milliseconds(settings.lease_seconds), clock.now(),
+        parse_allowed_proxies(settings.allow_proxies),
+    )  # fmt: skip

@@ -7,6 +7,7 @@ from curtsy import periodic
 from curtsy.clock import Clock
 from curtsy.config import Settings, milliseconds
 from curtsy.errors import StoreAway, StoreFull
+from curtsy.events.run_log import log_run
 from curtsy.logs import logger
 from curtsy.maintenance.tasks import BATCH, prune_some
 from curtsy.processes.builders import scheduler_for, submitter_for
@@ -18,7 +19,6 @@ from curtsy.schedules.scheduler import Scheduler
 from curtsy.schedules.ticker import Ticker
 from curtsy.sites.records import gather_next, sites_to_gather
 from curtsy.sites.run_timeout import RunTimeouts
-from curtsy.sites.runs import log_run
 from curtsy.store import Store
 from curtsy.store.wakeups import Wakeups
 

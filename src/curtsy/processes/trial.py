@@ -96,7 +96,8 @@ async def _fetched(
                 case None:
                     continue  # robots.txt is cached now
                 case Moved(url=onward, progress=progress):
-                    visit = visit._replace(url=onward, progress=progress, hops=visit.hops + 1)
+                    visit = visit._replace(url=onward, progress=progress, hops=visit.hops + 1,
+                                           page_url=url)  # fmt: skip
                 case Failed() as failed:
                     return failed
                 case other:

@@ -80,7 +80,8 @@ class ArticlesRequest(BaseModel):
     headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = Field(
         default_factory=dict, max_length=MOST_HEADERS
     )
-    """Sent with every request to the pages' own hosts."""
+    """Sent with every request to a page's own origin (scheme, host and port). A redirect from http
+    to https keeps them, any other redirect to another origin does not."""
 
 
 def job_request(

@@ -1,10 +1,19 @@
 """The request body of the crawl door, and the job request or schedule spec that it becomes."""
 
+import difflib
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import orjson
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, FailFast, Field
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    Field,
+    model_validator,
+)
 
 from curtsy.clock import SECOND
 from curtsy.errors import BadRequest
@@ -12,6 +21,7 @@ from curtsy.frontier.crawls import Crawl
 from curtsy.jobs import Claim, JobRequest, PageRequest
 from curtsy.jobs.job_request import MAX_URLS
 from curtsy.model.options import checked_headers, checked_params
+from curtsy.model.origins import origin_of
 from curtsy.model.roles import Caller
 from curtsy.model.scope import Reach, scope_around
 from curtsy.model.urls import BadUrl, Url, canonical
@@ -31,9 +41,9 @@ Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class CrawlParams(BaseModel):
-    """Parameters of the built-in spiders."""
+    """Options of a crawl. Other names are arguments of a custom spider."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True)
 
     scope: Reach = "host"
     """Follow links within the `page` (none), the `prefix`, `host` or `domain` of a start URL."""
@@ -48,15 +58,30 @@ class CrawlParams(BaseModel):
     headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = Field(
         default_factory=dict, max_length=MOST_HEADERS
     )
+    """Sent to the origins (scheme, host and port) of the start URLs; on http also to the same with
+    https, and nowhere else."""
     recipe: Annotated[dict[str, Any], AfterValidator(checked_params)] | None = None
     """For the spider `listing`: how to parse its pages."""
     args: Annotated[dict[str, Any], AfterValidator(checked_params)] = Field(
         default_factory=dict, max_length=100
     )
-    """For a custom spider: passed to it as its page's `params`."""
+    """For a custom spider: passed to it as its page's `params`, like names that are no option."""
+
+    @model_validator(mode="after")
+    def _check_arguments(self) -> Self:
+        arguments, options = self.model_extra or {}, list(type(self).model_fields)
+        for name in arguments:
+            if near := difflib.get_close_matches(name, options, 1, cutoff=0.8):
+                raise ValueError(f"{name[:100]!r} is no option: did you mean {near[0]!r}? If it is "
+                                 "an argument of the spider, put it in args")  # fmt: skip
+        for name in {*arguments, *(["recipe"] if self.recipe is not None else [])} & {*self.args}:
+            raise ValueError(f"{name[:100]!r} stands both in params and in params.args")
+        checked_params(arguments)
+        return self
 
     def scraper_params(self) -> dict[str, Any]:
-        return self.args | ({"recipe": self.recipe} if self.recipe is not None else {})
+        recipe = {"recipe": self.recipe} if self.recipe is not None else {}
+        return (self.model_extra or {}) | self.args | recipe
 
 
 class CrawlRequest(BaseModel):
@@ -128,6 +153,7 @@ def _crawl(body: CrawlRequest, max_age: int) -> Crawl:
     scope = scope_around(starts, params.scope, include=params.include, exclude=params.exclude)
     headers = sorted(params.headers.items())
     terms = {"scope": scope.to_json(), "max_age": max_age, "headers": headers,
+             "origins": sorted({origin_of(url) for url, _host in starts}) if headers else [],
              "params": params.scraper_params()}  # fmt: skip
     return Crawl(body.depth, params.max_pages, params.priority, orjson.dumps(terms).decode())
 

@@ -13,13 +13,13 @@ from curtsy import __version__, periodic
 from curtsy.batcher import isolate
 from curtsy.clock import SECOND, Clock
 from curtsy.errors import StoreAway, StoreFull
+from curtsy.events.run_log import log_run
 from curtsy.frontier.fence import TimeShifted
 from curtsy.logs import logger
 from curtsy.schedules.firer import BATCH, Fired, Firer, FireResult
 from curtsy.schedules.overlap import replace_run, runs_to_replace
 from curtsy.schedules.skip import refuse
 from curtsy.schedules.task_queue import TaskQueue
-from curtsy.sites.runs import log_run
 from curtsy.store import Connection, Statement, Store
 
 log = logger("schedule")

@@ -7,7 +7,7 @@ Scrapers that parse are only named here. They are loaded and run in the child pr
 `extract`, never in a worker, where a slow page would delay all others.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -57,6 +57,14 @@ def load(name: str, params: Mapping[str, Any] | None = None) -> Scraper:
 def check_params(name: str, params: Mapping[str, Any]) -> None:
     """Raises `BadRequest` when the scraper certainly cannot work with these parameters."""
     if name == "listing":
+        if unknown := sorted(params.keys() - {"recipe"}):
+            raise BadRequest([f"The scraper 'listing' takes a recipe, but not {_listed(unknown)}."])
         import_module("curtsy.scrapers.recipe").parse_recipe(params.get("recipe") or {})
     elif params and name in NAMES - WITH_PARAMS:
-        raise BadRequest([f"The scraper {name!r} takes no parameters."])
+        sentence = f"The scraper {name!r} takes no parameters: not {_listed(sorted(params))}."
+        raise BadRequest([sentence])
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name[:100]) for name in names[:10])
+    return shown if len(names) <= 10 else f"{shown} and {len(names) - 10} more"

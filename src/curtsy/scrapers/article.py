@@ -10,28 +10,29 @@ from trafilatura.settings import Document
 from trafilatura.utils import load_html
 from trafilatura.xml import xmltotxt
 
-from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
-from curtsy.scrapers.charset import text_of
+from curtsy.scrapers.content_verdicts import page_text
 from curtsy.scrapers.page_verdicts import no_article
 
-PAGES = re.compile(r"text/html|application/xhtml\+xml|text/plain|application/xml|text/xml|^$")
 SHORT = 800
 """Characters. Below this the slower extraction is tried too: it often finds more, and is cheap on
 short pages."""
 
 
 def article(reply: Reply) -> Record | Failed:
-    content_type = reply.headers.get("content-type", "")
-    kind = content_type.partition(";")[0].strip().lower()
-    if not PAGES.fullmatch(kind):
-        return Failed(Kind.NOT_SUPPORTED, f"The page is {kind[:100]}, not HTML.", reply.status)
-    text, _charset = text_of(reply.body, content_type)
-    found = _extracted(text.replace("\0", ""), reply.url)
+    page = page_text(reply, plain=True)
+    if isinstance(page, Failed):
+        return page
+    found = _plain(page.text) if page.is_plain else _extracted(page.text, reply.url)
     if (failure := no_article(found, reply.status)) is not None:
         return failure
     content = orjson.dumps(found, option=orjson.OPT_SORT_KEYS)
     return Record(content, "application/json", "utf-8")
+
+
+def _plain(text: str) -> dict[str, Any]:
+    """Plain text is its own article: no parser changes it."""
+    return {"title": None, "text": text.strip(), "markdown": text.strip(), "language": None}
 
 
 def _extracted(page: str, url: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
+from enum import Enum
 from io import TextIOBase
 from itertools import islice
 from typing import Any, TypeVar, overload
@@ -28,6 +29,18 @@ _MARK = "__curtsy_scraper__"
 Fields = Mapping[str, Any]
 
 
+class NotGiven(Enum):
+    """The default of an option for which None has a meaning."""
+
+    NOT_GIVEN = False
+
+    def __bool__(self) -> bool:
+        return False
+
+
+NOT_GIVEN = NotGiven.NOT_GIVEN
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a scraper found on a page: one record or several, and links."""
@@ -35,9 +48,11 @@ class Found:
     record: Fields | None = None
     records: Sequence[Fields] | None = None
     links: Sequence[str] | None = None
-    """The only links that a crawl follows; None: all links of the page."""
-    next: str | None = None
-    """The next page of a listing; without `links` the only link that is followed."""
+    """The only links that a crawl follows. None: as if not given; then a crawl follows `next`, or,
+    if that is not given either, all links of the page."""
+    next: str | NotGiven | None = NOT_GIVEN
+    """The next page of a listing; without `links` the only link that is followed. None: this is the
+    last page, so no link is followed."""
     empty: bool = False
     """The page has no records, and that is not an error."""
 
@@ -138,7 +153,8 @@ def to_record(found: Found, key: tuple[str, ...] | None, page: Page) -> Record:
     else:
         keyed = [(key_of(fields, _key(fields, key)), fields) for fields in found.records or ()]
         records = distinct(keyed, lambda sentence: page.log(sentence, "WARNING"))
-        content = pack_listing(records, following=found.next, is_empty=found.empty)
+        following = found.next if isinstance(found.next, str) else None
+        content = pack_listing(records, following=following, is_empty=found.empty)
     links = None if found.links is None else tuple(found.links)
     return Record(content, "application/json", "utf-8", links=links, lines=tuple(page.lines))
 
@@ -187,10 +203,14 @@ def _fields(record: Any, where: str) -> dict[str, Any]:
 
 
 def _links_and_next(found: Found, page: Page) -> tuple[list[str] | None, str | None]:
-    """Returns `links` and `next` as absolute URLs, without those that cannot be fetched."""
-    following = page.absolute(found.next)
+    """Returns `links` and `next` as absolute URLs, without those that cannot be fetched. Links are
+    None if the scraper chose none, and empty if it chose to follow none."""
+    following = _next(found, page)
     if found.links is None:
-        return [following] if following is not None else None, following
+        only = [following] if following is not None else []
+        return None if found.next is NOT_GIVEN else only, following
+    if isinstance(found.links, str | bytes):
+        raise Broken("links is text: it must be a list of URLs.")
     whole = [page.absolute(link) for link in found.links if isinstance(link, str)]
     links = list(dict.fromkeys(link for link in [*whole, following] if link is not None))
     if len(links) > MOST_LINKS:
@@ -198,6 +218,18 @@ def _links_and_next(found: Found, page: Page) -> tuple[list[str] | None, str | N
     if nowhere := len(found.links) - sum(link is not None for link in whole):
         page.log(f"{nowhere} of {len(found.links)} links lead nowhere and were left out.")
     return links[:MOST_LINKS], following
+
+
+def _next(found: Found, page: Page) -> str | None:
+    """Returns the next page; None: there is none, or the scraper did not say."""
+    if not found.next:
+        return None
+    if not isinstance(found.next, str):
+        raise Broken(f"next is of type {type(found.next).__name__}: it must be a URL or None.")
+    following = page.absolute(found.next)
+    if following is None:
+        page.log(f"next leads nowhere and is not followed: {found.next[:200]!r}.", "WARNING")
+    return following
 
 
 def _key(fields: Fields, key: tuple[str, ...] | None) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborNode
 
-from curtsy.scrapers.links import absolute
+from curtsy.scrapers.links import Base
 from curtsy.scrapers.recipe import Field, compile_pattern
 
 LONGEST_VALUE = 20_000
@@ -78,10 +78,10 @@ def number_in(text: str) -> int | float | None:
 class Values:
     """Reads the values of one field from the records of one page. Raises `BadPattern`."""
 
-    def __init__(self, field: Field, base: str) -> None:
-        self._field, self._base = field, base
+    def __init__(self, field: Field, base: Base) -> None:
+        self._field = field
         self._pattern = compile_pattern(field.pattern) if field.pattern is not None else None
-        converters: dict[str, Callable[[str], Any]] = {"number": number_in, "url": self._url}
+        converters: dict[str, Callable[[str], Any]] = {"number": number_in, "url": base.absolute}
         self._convert = converters.get(field.kind, str)
 
     def of(self, record: LexborNode) -> Any:
@@ -122,10 +122,8 @@ class Values:
             name = "href" if "href" in attributes else "src"
         if name not in attributes:
             return None
-        return (attributes[name] or "").strip()[:LONGEST_VALUE]
-
-    def _url(self, text: str) -> str | None:
-        return absolute(self._base, text)
+        text = attributes[name] or ""
+        return (text.strip("\t\n\f\r ") if is_url else text.strip())[:LONGEST_VALUE]
 
 
 def each_once(node: LexborNode, selector: str) -> Iterator[LexborNode]:

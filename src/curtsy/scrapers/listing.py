@@ -9,9 +9,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
-from curtsy.scrapers.charset import text_of
+from curtsy.scrapers.content_verdicts import PageText, page_text
 from curtsy.scrapers.field_values import Values, distinct_nodes, each_once
-from curtsy.scrapers.links import PAGES, absolute, base_of
+from curtsy.scrapers.links import base_of
 from curtsy.scrapers.recipe import BadPattern, BadRecipe, Recipe, parse_recipe
 from curtsy.scrapers.record_keys import NOTHING, distinct, key_of, pack_listing
 
@@ -33,12 +33,10 @@ def listing(reply: Reply, params: Mapping[str, Any]) -> Record | Failed:
 
 
 def scrape_listing(reply: Reply, recipe: Recipe) -> Record | Failed:
-    content_type = reply.headers.get("content-type", "")
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind not in PAGES:
-        return Failed(Kind.NOT_SUPPORTED, f"The page is {kind[:100]}, not HTML.", reply.status)
-    text, _charset = text_of(reply.body, content_type)
-    return _Page(LexborHTMLParser(text.replace("\0", "")), reply, recipe).read()
+    page = page_text(reply)
+    if isinstance(page, Failed):
+        return page
+    return _Page(page, reply, recipe).read()
 
 
 class _Elements(NamedTuple):
@@ -47,9 +45,9 @@ class _Elements(NamedTuple):
 
 
 class _Page:
-    def __init__(self, tree: LexborHTMLParser, reply: Reply, recipe: Recipe) -> None:
-        self._tree, self._recipe, self._reply = tree, recipe, reply
-        self._base = base_of(tree, reply.url)
+    def __init__(self, page: PageText, reply: Reply, recipe: Recipe) -> None:
+        self._tree, self._recipe, self._reply = LexborHTMLParser(page.text), recipe, reply
+        self._base = base_of(self._tree, reply.url, page.charset)
         self._lines: Lines = []
 
     def read(self) -> Record | Failed:
@@ -147,8 +145,8 @@ class _Page:
             node = node.css_first("a[href]")
         if node is None:
             return None
-        url = absolute(self._base, node.attributes.get("href"))
-        return url if url != absolute(self._base, self._reply.url) else None
+        url = self._base.absolute(node.attributes.get("href"))
+        return url if url != self._base.absolute(self._reply.url) else None
 
     def _has(self, selector: str | None) -> bool:
         return selector is not None and self._tree.css_first(selector) is not None

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
     from curtsy.model.outcome import Reply
+    from curtsy.scrapers.links import Base
 
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 LEVELS: tuple[str, ...] = get_args(Level)
@@ -40,9 +41,7 @@ class Page:
     @cached_property
     def text(self) -> str:
         """The body, decoded by the page's declared or detected charset."""
-        from curtsy.scrapers.charset import text_of
-
-        return text_of(self.body, self.headers.get("content-type"))[0]
+        return self._decoded[0]
 
     def css(self, selector: str) -> list[LexborNode]:
         """Returns the matching elements in the order of the page."""
@@ -55,16 +54,17 @@ class Page:
 
     def json(self) -> Any:
         """Returns the body parsed as JSON; raises `Broken` when it is not JSON."""
+        from curtsy.scrapers.charset import charset_in_header, text_of
+
+        label = charset_in_header(self.headers.get("content-type"))
         try:
-            return orjson.loads(self.body)
+            return orjson.loads(text_of(self.body, "application/json", label)[0])
         except orjson.JSONDecodeError as error:
             raise Broken(f"The page is not JSON: {error}.") from None
 
     def absolute(self, href: str | None) -> str | None:
         """Returns a link of this page as a canonical absolute URL; None: it cannot be fetched."""
-        from curtsy.scrapers.links import absolute
-
-        return absolute(self._base, href)
+        return self._base.absolute(href)
 
     def log(self, message: object, level: Level = "INFO") -> None:
         """Adds a line to the log of the job, up to 50 lines of 1,000 characters per page."""
@@ -83,10 +83,17 @@ class Page:
         return LexborHTMLParser(self.text.replace("\0", ""))
 
     @cached_property
-    def _base(self) -> str:
+    def _base(self) -> Base:
         from curtsy.scrapers.links import base_of
 
-        return base_of(self._tree, self.url)
+        return base_of(self._tree, self.url, self._decoded[1])
+
+    @cached_property
+    def _decoded(self) -> tuple[str, str]:
+        """The text and its codec."""
+        from curtsy.scrapers.charset import text_of
+
+        return text_of(self.body, self.headers.get("content-type"))
 
 
 @lru_cache(maxsize=1_000)

@@ -1,8 +1,9 @@
 """The stored form of the records of a page, and the keys that identify records."""
 
 import hashlib
+import re
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -13,6 +14,7 @@ KEY = "_key"
 """The field that stores the key of a single record, when its scraper declares a key."""
 _LISTING = {"records", "next", "empty"}
 _RECORD = {"key", "fields"}
+_KEY_FORM = re.compile(r"[\w-]{22}")
 
 
 def key_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -59,3 +61,18 @@ def is_listing(page: Any) -> bool:
             for one in page["records"]
         )
     )
+
+
+def records_on(page: Mapping[str, Any], url: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Returns the records of a stored page, each with its key. The key of a page that is one
+    record, such as an article, is the key that its scraper declared, or a hash of its URL."""
+    if is_listing(page):
+        yield from ((record["key"], record["fields"]) for record in page["records"])
+        return
+    key = page.get(KEY)
+    fields = {"url": url} | {name: value for name, value in page.items() if name != KEY}
+    yield key if isinstance(key, str) and _KEY_FORM.fullmatch(key) else hash_of(url), fields
+
+
+def hash_of(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

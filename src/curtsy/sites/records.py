@@ -7,7 +7,9 @@ import orjson
 
 from curtsy.jobs.job import mark_gathered
 from curtsy.model.job_states import JobState
-from curtsy.sites.run_pages import Records, RunPages, hash_of, is_whole, records_of
+from curtsy.scrapers.record_keys import hash_of
+from curtsy.sites.run_pages import Records, RunPages, crawl_limit, records_of
+from curtsy.sites.runs import wanted_by
 from curtsy.store import Connection, Lookup, Statement
 
 SITES_AT_ONCE = 20
@@ -24,7 +26,7 @@ _SITES_TO_GATHER = Statement(
 _LOCK_SITE = Statement("SELECT id FROM sites WHERE name = :name {lock}")
 _NEXT_RUN = Statement(
     """
-    SELECT id, public_id, state, search, failed, total, finished_at FROM jobs
+    SELECT id, public_id, state, search, failed, total, finished_at, params FROM jobs
     WHERE site_id = :site_id AND site_id IS NOT NULL AND gathered_at IS NULL
       AND finished_at IS NOT NULL ORDER BY finished_at, id LIMIT 1
     """
@@ -120,8 +122,15 @@ _DELETE_REMOVED = Statement(
     """,
     found={"key": "text"},
 )
-_CHANGES = Statement(
-    "SELECT change, count(*) AS number FROM sightings WHERE job_id = :job_id GROUP BY change"
+_CHANGES = Statement(  # of the records that the run shows: as many as were wanted
+    """
+    SELECT change, count(*) AS number FROM (
+        SELECT change FROM sightings WHERE job_id = :job_id AND change <> 'removed'
+        ORDER BY position, key LIMIT :wanted) shown
+    GROUP BY change
+    UNION ALL
+    SELECT 'removed', count(*) FROM sightings WHERE job_id = :job_id AND change = 'removed'
+    """
 )
 _RECORDS = Statement(
     """
@@ -141,6 +150,8 @@ class EndedRun(NamedTuple):
     failed: int
     total: int
     finished_at: int
+    params: str
+    """JSON."""
 
 
 class GatheredRun(NamedTuple):
@@ -192,9 +203,11 @@ def _gather_run(connection: Connection, site_id: int, run: EndedRun, now: int) -
         if fresh:
             seen = [(key, position + n, changes[key], data) for n, (key, data) in enumerate(fresh)]
             _INSERT_SIGHTINGS(connection, job_id=run.id, seen=seen)
-    if run.state == JobState.SUCCEEDED and is_whole(connection, run.id, pages):
+    crawl, wanted = crawl_limit(connection, run.id), wanted_by(run.params)
+    if run.state == JobState.SUCCEEDED and pages.are_all(crawl):
         _insert_removed(connection, search)
-    message = _message(connection, run, changes_of(connection, run.id), pages)
+    counted = changes_of(connection, run.id, wanted=wanted)
+    message = _message(connection, run, counted, pages, end=pages.end(crawl, wanted))
     mark_gathered(connection, run.id, message, now=now)
 
 
@@ -250,10 +263,13 @@ def _insert_removed(connection: Connection, search: Mapping[str, Any]) -> None:
 
 
 def _message(
-    connection: Connection, run: EndedRun, changes: Mapping[str, int], pages: RunPages
-) -> str:
+    connection: Connection, run: EndedRun, changes: Mapping[str, int], pages: RunPages, *,
+    end: str | None,
+) -> str:  # fmt: skip
     numbers = ", ".join(f"{changes[change]} {change}" for change in CHANGES)
     sentence = f"{sum(changes.values()) - changes['removed']} records: {numbers}."
+    if end is not None and run.state in (JobState.SUCCEEDED, JobState.PARTIAL):
+        sentence = f"{sentence} {end}"
     error = _FIRST_ERROR(connection, job_id=run.id).scalar() if run.failed else None
     if error:
         sentence = f"{sentence} {run.failed} of {run.total} pages failed: {error}"
@@ -282,8 +298,10 @@ def sightings(connection: Connection, job_id: int, *, most: int) -> list[dict[st
     return [orjson.loads(row.data) | {"_change": row.change, "_key": row.key} for row in rows]
 
 
-def changes_of(connection: Connection, job_id: int) -> dict[str, int]:
-    counted = {row.change: int(row.number) for row in _CHANGES(connection, job_id=job_id)}
+def changes_of(connection: Connection, job_id: int, *, wanted: int) -> dict[str, int]:
+    """Counts the changes among the records that were wanted, and what was removed."""
+    rows = _CHANGES(connection, job_id=job_id, wanted=wanted)
+    counted = {row.change: int(row.number) for row in rows}
     return {change: counted.get(change, 0) for change in CHANGES}
 
 

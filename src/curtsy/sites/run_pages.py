@@ -1,37 +1,22 @@
-"""Reads the stored pages of a run: their records, and whether they are the complete listing."""
+"""Reads the stored pages of a run: their records, whether they are the complete listing, and why
+the run went no further."""
 
-import hashlib
-import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
-import zstandard
 
-from curtsy.scrapers.record_keys import KEY, is_listing
+from curtsy.jobs.parsed_documents import parsed_documents
+from curtsy.model.urls import BadUrl, canonical
+from curtsy.scrapers.record_keys import is_listing, records_on
 from curtsy.store import Connection, Statement
 
-LARGEST_DOCUMENT = 64 * 2**20
-LARGE_DOCUMENT = 2**20
-"""Larger documents are parsed by Python's json: orjson takes twelve times their size in memory."""
 MOST_RECORDS = 100_000
 """Per run: their keys stay in memory until all its pages are read."""
 BYTES_AT_ONCE = 4 * 2**20
 """Size of the records that are in memory together."""
-_KEY_FORM = re.compile(r"[\w-]{22}")
 
-_ITEMS = Statement(
-    """
-    SELECT i.page_id, i.document_version AS version, p.url FROM items i
-    JOIN pages p ON p.id = i.page_id
-    WHERE i.job_id = :job_id AND i.state = 1 ORDER BY i.position
-    """
-)
-_DOCUMENT = Statement(
-    "SELECT content, bytes FROM documents WHERE page_id = :page_id AND version = :version"
-)
 _CRAWL = Statement("SELECT admitted, max_pages FROM crawls WHERE job_id = :job_id")
 
 
@@ -57,11 +42,14 @@ class RunPages:
     _following: list[str] = field(default_factory=list)
     _added_last: int = 0
     """Records that the last page added."""
+    _last_next: str | None = None
+    """Where the last page leads to."""
+    _are_listings: bool = True
 
     def add(self, url: str, page: Any) -> Iterator[Records]:
         """Returns the page's records in batches, without records whose key an earlier page had."""
         before, some, size = len(self.keys), Records(), 0
-        for key, fields in _on_page(page, url):
+        for key, fields in records_on(page, url):
             if key in self.keys:
                 continue
             if len(self.keys) == MOST_RECORDS:
@@ -77,8 +65,10 @@ class RunPages:
             yield some
         self._added_last = len(self.keys) - before
         self.urls.append(url)
-        if is_listing(page) and page["next"] is not None:
-            self._following.append(page["next"])
+        self._last_next = page["next"] if is_listing(page) else None
+        self._are_listings = self._are_listings and is_listing(page)
+        if self._last_next is not None:
+            self._following.append(self._last_next)
 
     def are_all(self, crawl: CrawlLimit | None) -> bool:
         """Whether the pages are the complete listing, so that records which they lack are removed.
@@ -96,49 +86,54 @@ class RunPages:
         chosen_otherwise = len(self.urls) > 1 + len(followed)
         return not (chosen_otherwise and crawl.admitted >= crawl.max_pages)
 
+    def end(self, crawl: CrawlLimit | None, wanted: int) -> str | None:
+        """Returns a sentence that says why the run went no further; None: nothing to say, as for a
+        page that is no listing."""
+        if not self.urls or not self._are_listings:
+            return None
+        if len(self.keys) > wanted:
+            return f"These are the {wanted} that were wanted; the pages had more."
+        if len(self.keys) == wanted:
+            return f"These are the {wanted} that were wanted."
+        pages = f"{len(self.urls)} page" if len(self.urls) == 1 else f"{len(self.urls)} pages"
+        if crawl is None:
+            if self._added_last == 0:
+                return f"The listing ended: {wanted} were wanted."
+            return (f"{wanted} were wanted, but the last of {pages} still had new records: check "
+                    "results_per_page and max_pages of the site.")  # fmt: skip
+        following = self._last_next
+        if following is None:
+            return f"The listing ended after {pages}: {wanted} were wanted."
+        if following in self.urls:
+            return (f"{wanted} were wanted, but the last page leads back to {following}, which the "
+                    "run had read.")  # fmt: skip
+        if not _is_on_host_of(self.urls[0], following):
+            return (f"{wanted} were wanted, but the last page leads on to another host, where runs "
+                    f"of a site do not go: {following}")  # fmt: skip
+        if crawl.admitted >= crawl.max_pages:
+            return (f"{wanted} were wanted, but the run ended at its limit of {pages}: the listing "
+                    "goes on. Raise max_pages of the site for more.")  # fmt: skip
+        return None
+
+
+def _is_on_host_of(url: str, other: str) -> bool:
+    try:
+        return canonical(url).host == canonical(other).host
+    except BadUrl:
+        return False
+
 
 def records_of(connection: Connection, job_id: int, pages: RunPages) -> Iterator[Records]:
     """Returns the records of a run in batches, in the order of its pages: all of them may not fit
     in memory. `pages` is complete once the iterator is exhausted."""
-    unpack = zstandard.ZstdDecompressor()
-    for item in _ITEMS(connection, job_id=job_id).all():
-        stored = _DOCUMENT(connection, page_id=item.page_id, version=item.version).one_or_none()
-        if stored is None:
-            continue
-        page = _read(unpack, stored.content, stored.bytes)
-        if isinstance(page, dict):
-            yield from pages.add(item.url, page)
+    for document in parsed_documents(connection, job_id):
+        if document.page is not None:
+            yield from pages.add(document.url, document.page)
         else:
             pages.unreadable += 1
-        del stored, page  # frees them before the next page is read
 
 
-def is_whole(connection: Connection, job_id: int, pages: RunPages) -> bool:
+def crawl_limit(connection: Connection, job_id: int) -> CrawlLimit | None:
+    """Returns None for a run whose pages are numbered."""
     row = _CRAWL(connection, job_id=job_id).one_or_none()
-    return pages.are_all(CrawlLimit._make(row) if row is not None else None)
-
-
-def hash_of(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def _read(unpack: zstandard.ZstdDecompressor, packed: bytes, size: int) -> Any:
-    """Returns None for a document that is too large or cannot be parsed."""
-    if size > LARGEST_DOCUMENT:
-        return None
-    try:
-        content = unpack.decompress(packed, max_output_size=LARGEST_DOCUMENT)
-        return (orjson if len(content) < LARGE_DOCUMENT else json).loads(content)
-    except (zstandard.ZstdError, ValueError, RecursionError):
-        return None
-
-
-def _on_page(page: dict[str, Any], url: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Returns the records of a page. The key of a page that is one record, such as an article, is
-    the key that its scraper declared, or a hash of its URL."""
-    if is_listing(page):
-        yield from ((record["key"], record["fields"]) for record in page["records"])
-        return
-    key = page.get(KEY)
-    fields = {"url": url} | {name: value for name, value in page.items() if name != KEY}
-    yield key if isinstance(key, str) and _KEY_FORM.fullmatch(key) else hash_of(url), fields
+    return CrawlLimit._make(row) if row is not None else None

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from curtsy.clock import DAY, HOUR, SECOND, Clock
 from curtsy.errors import NotFound, WrongState
+from curtsy.events.run_log import log_run
 from curtsy.frontier.fence import TimeShifted, require_same_time
 from curtsy.jobs import cancel
 from curtsy.model.job_states import JobState
-from curtsy.sites.runs import log_run
 from curtsy.store import Connection, Statement, Store
 
 BATCH = 100

@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import uuid
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -11,7 +10,6 @@ import orjson
 from curtsy.errors import BadRequest, NotFound
 from curtsy.frontier.crawls import Crawl
 from curtsy.jobs import JobOrigin, JobRequest, PageRequest
-from curtsy.logs import logger
 from curtsy.model.options import Way
 from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical
@@ -19,18 +17,15 @@ from curtsy.sites.site import Site
 from curtsy.sites.spec import OPTIONAL_FIELDS, fields_of, fill
 from curtsy.store import Connection, Statement
 
-log = logger("schedule")
-
 DOOR = "runs"
 RESULTS_WANTED = 15
 
 _RUN = Statement(
     """
     SELECT j.id, j.public_id, j.state, j.trigger, j.total, j.done, j.failed, j.message, j.params,
-           j.started_at, j.finished_at, j.gathered_at, s.name AS site, c.public_id AS schedule,
-           cr.max_pages
+           j.started_at, j.finished_at, j.gathered_at, s.name AS site, c.public_id AS schedule
     FROM jobs j LEFT JOIN sites s ON s.id = j.site_id
-    LEFT JOIN schedules c ON c.id = j.schedule_id LEFT JOIN crawls cr ON cr.job_id = j.id
+    LEFT JOIN schedules c ON c.id = j.schedule_id
     WHERE j.public_id = :run AND j.door = 'runs'
     """
 )
@@ -55,8 +50,6 @@ class SiteRun(NamedTuple):
     """When the records of the run were compared with those of the run before."""
     site: str | None
     schedule: str | None
-    max_pages: int | None
-    """The limit of a run that follows links."""
 
 
 def find_run(connection: Connection, run: str) -> SiteRun:
@@ -65,6 +58,11 @@ def find_run(connection: Connection, run: str) -> SiteRun:
     if row is None:
         raise NotFound("run", run[:100])
     return SiteRun._make(row)
+
+
+def wanted_by(params: str) -> int:
+    """Returns how many results the run with these parameters wanted."""
+    return int(orjson.loads(params).get("results_wanted") or RESULTS_WANTED)
 
 
 def run_request(
@@ -96,7 +94,7 @@ def run_request(
 
 def _pages(site: Site, given: dict[str, Any], wanted: int, priority: int) -> dict[str, Any]:
     """Returns all pages of the run if they are numbered; else the first page and a crawl that
-    follows links from there."""
+    follows links from there, until the wanted results are there or the listing ends."""
     spec, template = site.spec, site.spec.search_url
     used = fields_of(template)
     search = dict(OPTIONAL_FIELDS) | given
@@ -113,7 +111,8 @@ def _pages(site: Site, given: dict[str, Any], wanted: int, priority: int) -> dic
     scope = scope_around([(start.text, start.host)], "host", include=[], exclude=[])
     chosen = (Way.CHOSEN_LINKS,)
     terms = {"scope": scope.to_json(), "max_age": 0, "headers": [],
-             "params": spec.scraper_params(given), "ways": chosen}  # fmt: skip
+             "params": spec.scraper_params(given), "ways": chosen, "wanted": wanted}  # fmt: skip
+    most = spec.max_pages
     crawl = Crawl(most - 1, most, priority, orjson.dumps(terms).decode())
     return {"pages": [PageRequest(urls[0], priority, ways=chosen)], "crawl": crawl}
 
@@ -132,15 +131,6 @@ def _require_complete(site: Site, search: Mapping[str, Any]) -> None:
         raise BadRequest([f"The site {site.name} needs {' and '.join(missing)}."])
 
 
-def task_id(run_id: str) -> str:
-    """A second id of the run, derived from the first: the runs door returns both."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, run_id))
-
-
 def _hash(name: str, search: Mapping[str, Any]) -> str:
     packed = orjson.dumps([name, dict(search)], option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(packed, digest_size=12).hexdigest()
-
-
-def log_run(event: str, site: str, run: str, status: str) -> None:
-    log.info(event, site_name=site, run_id=run, task_id=task_id(run), status=status)

@@ -21,7 +21,6 @@ _CLOCK = re.compile(r"([0-9]{1,2}):([0-5][0-9])")
 _LINE = re.compile(r"[ -~]{1,500}")
 MASK = "***"
 """Shown in place of a secret; not accepted as one."""
-_SECRET_HEADER = re.compile(r"auth|key|token|secret|pass|credential|session|signature", re.I)
 _CREDENTIALS = re.compile(r"//([^/@]*)@")
 
 
@@ -75,8 +74,12 @@ TimeOfDay = Annotated[
 Seconds = Annotated[Span, Field(ge=0, le=86_400)]
 
 
+SLOWDOWN_OF_PAIR = 2.0
+
+
 class RespectfulHours(BaseModel):
-    """Hours of the day with fewer requests (`slowdown`) or none (`closed`)."""
+    """Hours of the day with fewer requests (`slowdown`) or none (`closed`). A pair of hours,
+    `[9, 17]`, is short for those hours in UTC with a slowdown of 2."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -87,6 +90,13 @@ class RespectfulHours(BaseModel):
     slowdown: float | None = Field(None, gt=1, le=1_000, allow_inf_nan=False)
     """The factor by which delays grow and the hourly limit shrinks."""
     closed: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_pair(cls, given: Any) -> Any:
+        if isinstance(given, list | tuple) and len(given) == 2:
+            return {"start": given[0], "end": given[1], "slowdown": SLOWDOWN_OF_PAIR}
+        return given
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -185,7 +195,8 @@ class PolicyChanges(PolicyFields):
 
 
 def fields_of(overrides: Mapping[str, Any]) -> PolicyFields:
-    """The stored overrides as policy fields, with secrets masked."""
+    """The stored overrides as policy fields. The values of all headers are masked: whether one is a
+    secret does not show in its name."""
     hours, headers, proxy = (overrides.get(name) for name in ("hours", "headers", "proxy"))
     return PolicyFields.model_construct(
         requests_per_hour=overrides.get("requests_per_hour"),
@@ -198,7 +209,7 @@ def fields_of(overrides: Mapping[str, Any]) -> PolicyFields:
         timeout=_seconds(overrides.get("timeout")),
         robots={True: "obey", False: "ignore", None: None}[overrides.get("robots")],
         crawl_delay_cap_seconds=_seconds(overrides.get("crawl_delay_cap")),
-        headers=_masked_headers(headers) if headers is not None else None,
+        headers=dict.fromkeys(headers, MASK) if headers is not None else None,
         user_agent=overrides.get("user_agent"),
         proxy=_masked_proxy(proxy) if proxy is not None else None,
     )
@@ -221,10 +232,6 @@ def fields_in_force(policy: Policy) -> PolicyFields:
         },
     })  # fmt: skip
     return fields.model_copy(update={"lanes": 1})
-
-
-def _masked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: MASK if _SECRET_HEADER.search(name) else value for name, value in headers.items()}
 
 
 def _masked_proxy(proxy: str) -> str:

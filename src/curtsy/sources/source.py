@@ -9,6 +9,8 @@ import orjson
 
 from curtsy.clock import DAY
 from curtsy.errors import BadRequest, NotFound, WrongState
+from curtsy.fetch.guard import blocked_port
+from curtsy.fetch.proxy import AllowedProxies, parse_proxy, refused_proxy
 from curtsy.frontier.receipts import receipts_of
 from curtsy.frontier.source_policy import (
     DISABLED,
@@ -16,16 +18,20 @@ from curtsy.frontier.source_policy import (
     PolicyContext,
     describe,
     forget,
+    hosts_of,
     pause,
     resume,
     source_named,
 )
+from curtsy.logs import logger
 from curtsy.politeness.last_hour import LastHour
 from curtsy.politeness.pace import Rule, as_stored
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.receipt import Receipt
 from curtsy.sources.policy_fields import PolicyFields, host_key
 from curtsy.store import Connection, Statement
+
+log = logger("sources")
 
 NAME = re.compile(r"(?=.*[a-z0-9])([a-z0-9._-]{1,200}|[a-z0-9._:\[\]-]{1,253})")
 WAITING_CAP = 10_000
@@ -193,6 +199,7 @@ def put_source(
         check_hosts(name, fields.hosts)
     overrides = fields.overrides()
     check_policy(context.defaults.with_overrides(overrides))
+    check_proxy(fields.proxy, context.allow_proxies)
     enabled = fields.enabled is not False
     hashed = as_in_file or (row.described_as if row is not None else None)
     describe(connection, Description(name, overrides, fields.hosts, enabled, hashed), context)
@@ -202,12 +209,20 @@ def put_source(
 def patch_source(
     connection: Connection, name: str, fields: PolicyFields, context: PolicyContext
 ) -> None:
-    """Changes the fields that are set (null: to the default) and leaves the others."""
+    """Changes the fields that are set (null: to the default) and leaves the others. Stored headers
+    are secrets of whoever set them: a change of where they would go deletes them, unless the change
+    sets headers too."""
     row = _require(connection, name)
     given = fields.overrides()
     cleared = {_STORED_AS.get(field, field) for field in fields.model_fields_set} - given.keys()
-    policy = {k: v for k, v in orjson.loads(row.policy).items() if k not in cleared} | given
+    before = orjson.loads(row.policy)
+    policy = {k: v for k, v in before.items() if k not in cleared} | given
     check_policy(context.defaults.with_overrides(policy))
+    check_proxy(fields.proxy, context.allow_proxies)
+    new_hosts = set(fields.hosts or ()) - hosts_of(connection, row.id)
+    leads_elsewhere = new_hosts or policy.get("proxy") != before.get("proxy")
+    if leads_elsewhere and "headers" not in given and policy.pop("headers", None):
+        log.info("source_headers_deleted", source=name)
     enabled = row.paused_by != DISABLED if fields.enabled is None else fields.enabled
     check_name(name, fields.hosts)
     wanted = Description(name, policy, fields.hosts, enabled, row.described_as)
@@ -267,6 +282,17 @@ def check_policy(policy: Policy) -> None:
         raise BadRequest(["max_delay_seconds is below min_delay_seconds."])
     if policy.burst_limit > max(1, policy.requests_per_hour):
         raise BadRequest(["burst_limit needs a requests_per_hour that is at least as large."])
+
+
+def check_proxy(text: str | None, allow_proxies: tuple[AllowedProxies, ...]) -> None:
+    """Raises BadRequest for a proxy that may not be used, as far as its name alone shows."""
+    if text is None:
+        return
+    proxy = parse_proxy(text)
+    if means := refused_proxy(proxy, allow_proxies):
+        problem = f"The proxy {proxy} is {means}"
+        hint = "" if blocked_port(str(proxy)) else ": ALLOW_PROXIES does not name it"
+        raise BadRequest([f"{problem}{hint}."])
 
 
 def _find(connection: Connection, name: str) -> Any:

@@ -13,6 +13,7 @@ from typing import Protocol
 from curtsy.batcher import isolate
 from curtsy.clock import Clock
 from curtsy.errors import StoreAway, StoreFull
+from curtsy.events.run_log import log_run_event
 from curtsy.frontier.batch import (
     Batch,
     Flushed,
@@ -219,6 +220,7 @@ class Flusher:
             lost_sources=frozenset().union(*(part.lost_sources for part in parts)),
             recorded=sum(part.recorded for part in parts),
             dropped=sum(part.dropped for part in parts),
+            run_events=[event for part in parts for event in part.run_events],
         )
 
     async def _store_whole(self, batch: Batch) -> Flushed:
@@ -245,6 +247,8 @@ class Flusher:
         self.recorded += flushed.recorded
         if flushed.dropped:
             log.warning("results_dropped", dropped=flushed.dropped, why="no longer ours or gone")
+        for event in flushed.run_events:
+            log_run_event(event)
         by_lane: dict[int, tuple[Holder, list[Result]]] = {}
         for lane, result in results:
             by_lane.setdefault(id(lane), (lane, []))[1].append(result)

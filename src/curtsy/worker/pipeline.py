@@ -17,6 +17,7 @@ from curtsy.frontier.batch import Document
 from curtsy.frontier.take import Visit
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.options import Way, headers_for, params_of, ways_of
+from curtsy.model.origins import is_downgrade
 from curtsy.model.outcome import Failed, Fetched, Moved, NotModified, Outcome, Record, Reply
 from curtsy.politeness.classify import classify
 from curtsy.politeness.policy import Policy
@@ -80,7 +81,7 @@ class Pipeline:
         the page or for the robots.txt of its host."""
         if (denied := await self._robots_first(visit, policy, may_start)) is not None:
             return denied
-        request = _with_policy(_request(visit), policy)
+        request = _with_policy(_request(visit), policy, from_url=visit.page_url)
         reply = await self._fetcher.fetch(request, may_start)
         if isinstance(reply, Failed):
             return Done(reply)
@@ -163,19 +164,24 @@ def denial(robots: Robots, visit: Visit) -> Failed | None:
     return Failed(Kind.ROBOTS_DENIED, "The host's robots.txt does not allow this page.")
 
 
-def _with_policy(request: Request, policy: Policy) -> Request:
-    """Applies the source's policy to the request; the job's own headers take precedence."""
+def _with_policy(request: Request, policy: Policy, *, from_url: str | None = None) -> Request:
+    """Applies the source's policy to the request; the job's own headers take precedence. The
+    source's headers do not go in clear where a page with https moved from."""
     if not (policy.headers or policy.user_agent or policy.timeout or policy.proxy):
         return request
     own = {name.lower() for name, _value in request.headers}
-    added = tuple((n, v) for n, v in policy.headers if n.lower() not in own)
+    headers = policy.headers
+    if from_url is not None and is_downgrade(request.url, from_url=from_url):
+        headers = ()
+    added = tuple((n, v) for n, v in headers if n.lower() not in own)
     return replace(request, headers=request.headers + added, user_agent=policy.user_agent,
                    timeout_ms=policy.timeout, proxy=policy.proxy)  # fmt: skip
 
 
 def _request(visit: Visit) -> Request:
     shown = cookies.header(cookies.load(visit.progress), visit.url) if visit.progress else None
-    headers = headers_for(visit.options, visit.url) + ((("Cookie", shown),) if shown else ())
+    headers = headers_for(visit.options, visit.url, page_url=visit.page_url)
+    headers += (("Cookie", shown),) if shown else ()
     if visit.links:  # links need the whole page, so no conditional request
         return Request(visit.url, headers)
     return Request(visit.url, headers, visit.etag, visit.last_modified)

@@ -18,6 +18,7 @@ from curtsy.fetch import Fetcher, Request
 from curtsy.frontier.robots_files import RobotsFile, read_robots, store_robots
 from curtsy.logs import logger
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.origins import is_downgrade, origin_of
 from curtsy.model.outcome import Failed, Moved, Reply
 from curtsy.model.urls import canonical
 from curtsy.politeness.classify import classify
@@ -68,7 +69,7 @@ class RobotsCache:
 
     def known(self, url: str, agent: str | None = None) -> Robots | None:
         """Returns the rules for this URL and User-Agent from memory."""
-        known = self._cached.get((_origin(url), agent))
+        known = self._cached.get((origin_of(url), agent))
         if known is None or known.expires_at <= self._clock.now():
             return None
         return known.robots
@@ -79,7 +80,7 @@ class RobotsCache:
         if kept is None:
             return None
         file = zstandard.decompress(kept.file, max_output_size=READ_BYTES) if kept.file else b""
-        return await self._remember((_origin(url), agent), file, kept.expires_at)
+        return await self._remember((origin_of(url), agent), file, kept.expires_at)
 
     async def request(
         self, url: str, template: Request, may_start: Callable[[], bool]
@@ -89,9 +90,11 @@ class RobotsCache:
 
         `template` is the request except for its URL.
         """
-        origin, host = _origin(url), canonical(url).host
+        origin, host = origin_of(url), canonical(url).host
         at, hops = self._moved.pop(origin, (f"{origin}/robots.txt", 0))
         cache_key = (origin, template.user_agent)
+        if is_downgrade(at, from_url=origin):
+            template = replace(template, headers=())
         reply = await self._fetcher.fetch(replace(template, url=at), may_start)
         if isinstance(reply, Failed):
             return _unreachable(reply), 0
@@ -150,11 +153,7 @@ class RobotsCache:
 
 
 def path_of(url: str) -> str:
-    return url[len(_origin(url)) :]
-
-
-def _origin(url: str) -> str:
-    return url[: url.index("/", len("https://"))]
+    return url[len(origin_of(url)) :]
 
 
 def _fresh_for(reply: Reply) -> int:

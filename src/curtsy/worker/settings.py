@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from curtsy.extract import ExtractLimits
 from curtsy.fetch import Limits
 from curtsy.fetch.guard import Network
+from curtsy.fetch.proxy import AllowedProxies
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers.registry import OwnScrapers
 
@@ -22,5 +23,6 @@ class WorkerSettings:
     max_redirects: int = 10
     user_agent: str = "curtsy"
     allow: tuple[Network, ...] = ()
+    allow_proxies: tuple[AllowedProxies, ...] = ()
     drain_seconds: float = 40.0
     own: OwnScrapers = field(default_factory=OwnScrapers)

@@ -42,6 +42,7 @@ class Worker:
             limits=settings.limits,
             user_agent=settings.user_agent,
             allow=settings.allow,
+            allow_proxies=settings.allow_proxies,
         )
         webhooks = webhook_fetcher(settings.user_agent, settings.allow)
         async with fetcher, webhooks, Pool(settings.extract, own=settings.own) as pool:

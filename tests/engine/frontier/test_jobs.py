@@ -67,6 +67,31 @@ async def test_the_last_event_of_a_job_says_how_it_ended(bench: Bench) -> None:
     assert (await bench.counts(job)).state == "failed"
 
 
+async def test_a_job_that_ends_with_its_first_flush_started_when_its_first_request_did(
+    bench: Bench,
+) -> None:
+    await bench.submit(PAGE, "https://site.example/b")
+    worker = await bench.worker()
+    one, two = await worker.lease_and_take()
+    now = bench.time.moves(1_000)
+    await worker.flush(fetched(two, at=now - 300), fetched(one, at=now - 600))
+    job = await bench.row("SELECT started_at, finished_at FROM jobs")
+    assert (job.started_at, job.finished_at) == (now - 605, now)
+
+
+async def test_a_job_that_joins_a_request_starts_no_earlier_than_it_exists(bench: Bench) -> None:
+    await bench.submit(PAGE)
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    created = bench.time.moves(1_000)
+    await bench.submit(PAGE)
+    ended = bench.time.moves(1_000)
+    await worker.flush(fetched(visit, at=created - 500))
+    first, joined = await bench.rows("SELECT * FROM jobs ORDER BY id")
+    assert (first.started_at, first.finished_at) == (created - 505, ended)
+    assert (joined.created_at, joined.started_at, joined.finished_at) == (created, created, ended)
+
+
 async def test_a_job_knows_when_it_started_and_finished(bench: Bench) -> None:
     await bench.submit(PAGE, "https://site.example/b")
     worker = await bench.worker()

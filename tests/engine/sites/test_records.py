@@ -11,6 +11,7 @@ from curtsy.jobs import retry_failures
 from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.scrapers.record_keys import pack_listing
 from curtsy.sites import run_pages
+from curtsy.sites.records import changes_of, sightings
 from support.frontier import Bench
 from support.schedules import ticker
 from support.sites import Board
@@ -155,8 +156,37 @@ async def test_gathering_takes_the_memory_of_a_page_however_many_there_are(
         _now, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert (await board.told(run)).message.startswith("60 records: 60 new")
+    assert len(await board.seen(run)) == 60
     assert peak < 15 * MEGABYTE, "all of them are 30"
+
+
+@pytest.mark.parametrize("wanted", [1, 3, 4, 5, 8])
+async def test_a_run_counts_the_records_that_were_wanted_and_no_others(
+    board: Board, wanted: int
+) -> None:
+    """Its pages have two each, or three."""
+    run = await board.run(results_wanted=wanted)
+    await board.fetch("abc", "def", "ghi", "jkl")
+    await board.gather()
+    told = (await board.told(run)).message
+    counted = await board.bench.store.read(lambda c: changes_of(c, 1, wanted=wanted))
+    assert counted == {"new": wanted, "changed": 0, "same": 0, "removed": 0}
+    assert told.startswith(f"{wanted} records: {wanted} new, 0 changed, 0 same, 0 removed.")
+    assert len(await board.bench.store.read(lambda c: sightings(c, 1, most=wanted))) == wanted
+
+
+async def test_numbered_pages_that_had_too_few_are_told(board: Board) -> None:
+    run = await board.run(results_wanted=8)
+    await board.fetch("a", "b", "c", "d")
+    await board.gather()
+    assert (await board.told(run)).message.endswith(
+        "8 were wanted, but the last of 4 pages still had new records: check results_per_page and "
+        "max_pages of the site."
+    )
+    run = await board.run(results_wanted=8)
+    await board.fetch("a", "b", "c", "")
+    await board.gather()
+    assert (await board.told(run)).message.endswith("The listing ended: 8 were wanted.")
 
 
 async def test_a_run_has_so_many_records_and_says_that_there_were_more(

@@ -7,6 +7,7 @@ import orjson
 from alembic import command
 from sqlalchemy import text
 
+from curtsy.model.urls import fingerprint
 from curtsy.store import Connection, Store
 from curtsy.store.upgrade import _config, differences, upgrade
 from curtsy.timetable import Cron, to_json
@@ -64,6 +65,52 @@ def test_schedules_of_sites_are_known_as_such_and_no_others(empty_url: str) -> N
     assert [bool(waited) for waited in firings] == [False]
     assert orjson.loads(schedules[-1].payload) == {"crawl": CRAWL}, "a zone that meant nothing"
     assert wrong == []
+
+
+def _as_of_0011(connection: Connection) -> None:
+    command.upgrade(_config(connection), "0011")
+    for number, url in enumerate(SPELLINGS, 1):
+        connection.execute(PAGE, {"id": number, "url": url, "fp": fingerprint(url, "raw")})
+        connection.execute(ITEM, {"id": number, "url": None})
+    connection.execute(ITEM, {"id": 101, "url": "as given"})
+
+
+SPELLINGS = [
+    "http://a.example/~both", "http://a.example/%7eboth", "http://a.example/%7eold",
+    "http://a.example/%7Eold", "http://a.example/?q=%c3", "http://a.example/plain",
+    "http://a.example/%2F%zz", "not a url %7e",
+]  # fmt: skip
+PAGE = text("""
+    INSERT INTO pages (id, fingerprint, url, host, scraper, created_at)
+    VALUES (:id, :fp, :url, 'a.example', 'raw', 1)""")
+ITEM = text("""
+    INSERT INTO items (job_id, position, page_id, state, url, priority)
+    VALUES (1, :id, :id % 100, 1, :url, 5)""")
+PAGES = text("SELECT id, url, fingerprint FROM pages ORDER BY id")
+SHOWN = text("""
+    SELECT i.position, coalesce(i.url, p.url) AS url FROM items i JOIN pages p ON p.id = i.page_id
+    ORDER BY i.position""")
+
+
+def test_old_pages_are_found_under_their_new_spelling_and_shown_as_submitted(
+    empty_url: str,
+) -> None:
+    async def upgraded() -> tuple[list[Any], list[Any]]:
+        async with Store(empty_url) as store:
+            await store.write(_as_of_0011)
+            await upgrade(store)
+            pages = await store.read(lambda c: list(c.execute(PAGES)))
+            return pages, await store.read(lambda c: list(c.execute(SHOWN)))
+
+    pages, shown = asyncio.run(upgraded())
+    assert [row.url for row in pages] == [
+        "http://a.example/~both", "http://a.example/%7eboth", "http://a.example/%7eold",
+        "http://a.example/~old", "http://a.example/?q=%C3", "http://a.example/plain",
+        "http://a.example/%2F%zz", "not a url %7e",
+    ]  # fmt: skip
+    assert all(row.fingerprint == fingerprint(row.url, "raw") for row in pages)
+    assert [row.url for row in shown[:-1]] == SPELLINGS
+    assert shown[-1].url == "as given"
 
 
 LETTER = text("""

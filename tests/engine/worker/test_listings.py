@@ -14,6 +14,7 @@ from curtsy.extract.inspection import inspect_scrapers
 from curtsy.frontier.crawls import Crawl
 from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.options import params_of
+from curtsy.model.origins import origin_of
 from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical
 from curtsy.politeness.policy import Policy
@@ -32,7 +33,8 @@ def page(*names: str, following: str = "") -> bytes:
 
 def crawl_of(start: str, params: dict[str, Any]) -> JobRequest:
     scope = scope_around([(start, canonical(start).host)], "host").to_json()
-    terms = {"scope": scope, "max_age": 0, "headers": [["X-A", "1"]], "params": params}
+    terms = {"scope": scope, "max_age": 0, "headers": [["X-A", "1"]],
+             "origins": [origin_of(start)], "params": params}  # fmt: skip
     crawl = Crawl(depth=9, max_pages=50, priority=5, scope=orjson.dumps(terms).decode())
     return JobRequest(
         "crawl", [PageRequest(start)], scraper="listing", crawl=crawl, scraper_params=params,

@@ -95,7 +95,7 @@ async def test_requests_to_a_source_keep_their_delay_and_their_number(
 async def test_a_dead_host_ends_its_jobs_and_later_ones_get_their_chance(
     curtsy: Engine, site: PracticeSite
 ) -> None:
-    nobody = "http://127.0.3.3:9"
+    nobody = "http://127.0.3.3:99"
     policy = Policy(min_delay=0, retry_base=20, retry_cap=50, give_up_probes=3)
     async with curtsy.worker(settings(policy)):
         job = await curtsy.submit(*(f"{nobody}/{n}" for n in range(50)))

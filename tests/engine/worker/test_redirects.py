@@ -44,3 +44,16 @@ async def test_another_host_is_not_shown_them(curtsy: Engine) -> None:
         job = await curtsy.submit(servers.url("host", "/away"))
         assert (await curtsy.ended(job)).state == "succeeded"
     assert _sent(servers, "other", "/landed") == [None]
+
+
+async def test_a_host_that_redirects_to_its_own_spelling_is_followed_there(curtsy: Engine) -> None:
+    """By our own spelling it would redirect for ever."""
+    script = Script()
+    script.answers["/~joe"] = [status(b"301 Moved", b"Location: /%7ejoe?b&a")]
+    script.answers["/%7ejoe?b&a"] = [page(b"welcome")]
+    async with Servers({"host": script}) as servers, curtsy.worker(QUICK):
+        job = await curtsy.submit(servers.url("host", "/%7Ejoe"))
+        assert (await curtsy.ended(job)).state == "succeeded"
+    assert [path for path, _cookie in servers.cookies["host"] if path != "/robots.txt"] == [
+        "/~joe", "/%7ejoe?b&a",
+    ]  # fmt: skip

@@ -21,7 +21,7 @@ from support.engine import Engine, settings, until
 
 QUICK = Policy(min_delay=1, retry_base=60, retry_cap=60)
 REFUSAL = "Not now."
-NOBODY = "127.0.3.3:9"
+NOBODY = "127.0.3.3:99"
 
 
 class Site:

@@ -40,3 +40,18 @@ async def test_an_address_that_the_operator_allows_is_taken(store: Store, clock:
     async with front(store, engine(store, clock), allowed) as door:
         for url in ("http://10.1.2.3/", "http://[::1]:8000/", "http://a10.example/"):
             assert (await door.submit(url)).status == 201
+
+
+@pytest.mark.parametrize(
+    "url", ["http://a.example:25/", "https://8.8.8.8:22/", "http://[::1]:6667/"]
+)
+async def test_a_port_that_browsers_block_is_refused_at_once(
+    store: Store, clock: Clock, url: str
+) -> None:
+    everywhere = SubmitLimits(allow=parse_networks("0.0.0.0/0 ::/0"))
+    async with front(store, engine(store, clock), everywhere) as door:
+        answer = await door.submit(url)
+        assert_problem(answer, 422, "bad_request")
+        assert "which browsers block too." in str(answer.json)
+        hook = await door.submit("http://a.example/", webhook_url=url)
+        assert_problem(hook, 422, "bad_request")

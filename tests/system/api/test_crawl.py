@@ -3,10 +3,13 @@
 import asyncio
 from typing import Any
 
+import orjson
 import pytest
 
 from api.conftest import Site
 from api.front import Answer, Front, assert_problem
+from curtsy.model.roles import OPEN
+from curtsy.requests.crawl import CrawlRequest, job_request
 from support.engine import until
 
 HTML = "text/html; charset=utf-8"
@@ -42,6 +45,14 @@ async def crawled(door: Front, *urls: str, **more: Any) -> dict[str, int]:
     return {
         "/" + item.page_url.split("/", 3)[3]: item.depth for item in await door.engine.items(job)
     }
+
+
+async def test_spellings_of_one_page_are_fetched_once(working: Front, site: Site) -> None:
+    start = ("/%7euser", "/%7Euser", "/~user", "/p/%73ame", "\\p\\same", "/p/sa\nme", "/q?%7e")
+    url = web_of(site, {"/": start, "/~user": (), "/p/same": (), "/q": ("/q?~",)})
+    found = await crawled(working, f"{url}/", depth=3)
+    assert found == {"/": 0, "/~user": 1, "/p/same": 1, "/q?~": 1}
+    assert sorted(site.asked) == ["/", "/p/same", "/q?~", "/~user"]
 
 
 async def test_the_answer_is_that_of_the_document(door: Front) -> None:
@@ -233,3 +244,62 @@ async def test_what_cannot_be_crawled_is_refused(
     assert answer.status == status, answer
     assert_problem(answer, status, answer.json["code"])
     assert await plain_door.engine.query("SELECT * FROM jobs") == []
+
+
+def test_params_that_are_no_option_are_arguments_of_the_spider() -> None:
+    body = CrawlRequest.model_validate(
+        {"spider": "mine", "start_urls": ["http://a.example/"],
+         "params": {"foo": "bar", "max_pages": 5, "args": {"x": [1]}}}
+    )  # fmt: skip
+    request = job_request(body, key=None, caller=OPEN, fresh=False, cache_ttl=0, now=0)
+    assert request.scraper_params == {"foo": "bar", "x": [1]}
+    assert request.crawl is not None
+    assert request.crawl.max_pages == 5
+    assert orjson.loads(request.crawl.scope)["params"] == {"foo": "bar", "x": [1]}
+    assert orjson.loads(request.params)["foo"] == "bar", "it can be read back"
+
+
+@pytest.mark.parametrize(
+    ("spider", "params", "sentence"),
+    [
+        ("raw", {"foo": "bar"}, "'raw' takes no parameters: not 'foo'"),
+        ("listing", {"foo": "bar", "recipe": {"record": "li", "fields": {"a": "b"}}},
+         "takes a recipe, but not 'foo'"),
+        ("raw", {"max_page": 3}, "did you mean 'max_pages'?"),
+        ("raw", {"foo": 1, "args": {"foo": 2}}, "'foo' stands both in params and in params.args"),
+        ("listing", {"recipe": {"record": "li"}, "args": {"recipe": {}}}, "'recipe' stands both"),
+        ("raw", {"foo": "x" * 40_000}, "at most 32768"),
+    ],
+)  # fmt: skip
+async def test_arguments_that_nobody_takes_or_that_clash_are_refused(
+    plain_door: Front, spider: str, params: dict[str, Any], sentence: str
+) -> None:
+    body = {"spider": spider, "start_urls": ["http://a.example/"], "params": params}
+    refused = await plain_door.ask("POST", "/crawl", json=body)
+    assert refused.status == 422
+    assert sentence in refused.json["detail"]
+
+
+async def test_a_crawl_can_be_answered_with_its_log(working: Front, site: Site) -> None:
+    start = web_of(site, {"/": ("/a",), "/a": ()})
+    body = {"spider": "raw", "start_urls": [start], "depth": 1}
+    async with working.session.post(
+        f"{working.url}/crawl", json=body, headers={"Accept": "text/event-stream"}
+    ) as response:
+        assert (response.status, response.content_type) == (200, "text/event-stream")
+        text = (await response.read()).decode()
+    events = [event for event in text.split("\n\n") if "event: " in event]
+    assert "event: job" in events[0]
+    job = orjson.loads(events[0].partition("data: ")[2])["job_id"]
+    assert all("event: log" in event for event in events[1:-1])
+    assert "event: end" in events[-1]
+    assert '"status":"finished"' in events[-1]
+    async with working.session.get(f"{working.url}/jobs/{job}/logs") as response:
+        whole = (await response.read()).decode()
+    assert [event for event in whole.split("\n\n") if "event: " in event] == events[1:]
+
+
+async def test_a_crawl_for_later_is_answered_as_ever(plain_door: Front) -> None:
+    body = {"spider": "raw", "start_urls": ["http://a.example/"], "interval": "@daily"}
+    headers = {"Accept": "text/event-stream"}
+    assert (await plain_door.ask("POST", "/crawl", json=body, headers=headers)).status == 202

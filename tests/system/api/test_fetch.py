@@ -41,6 +41,27 @@ async def test_text_in_another_charset_comes_back_as_text(working: Front, site: 
     assert "content_encoding" not in job
 
 
+@pytest.mark.parametrize(
+    ("head", "codec", "content_type"),
+    [
+        ("<meta charset=windows-1251>", "cp1251", "text/html"),
+        ("<meta charset=Shift_JIS>", "cp932", "text/html"),
+        ("<!DOCTYPE html><meta charset=Shift_JIS>", "cp932", "*/*"),
+        ("<?xml version='1.0' encoding='EUC-JP'?><a/>", "euc_jp", "application/xml"),
+        ("", "utf-8-sig", "text/html; charset=windows-1252"),
+        ("", "utf-16", "text/plain; charset=utf-8"),
+        ("", "koi8-r", "text/html; charset=KOI8-R"),
+    ],
+)
+async def test_a_page_comes_back_as_text_however_it_declares_its_charset(
+    working: Front, site: Site, head: str, codec: str, content_type: str
+) -> None:
+    text = f"{head}Привет, мир"
+    url = site.has("/text", text.encode(codec), content_type)
+    job = await working.ended((await working.submit(url)).json["id"])
+    assert job["content"] == text
+
+
 async def test_a_page_that_does_not_answer_200_is_an_error_with_a_sentence(
     working: Front, site: Site
 ) -> None:

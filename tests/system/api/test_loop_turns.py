@@ -26,7 +26,7 @@ from support.loop_turns import LoopThread
 MOST_SECONDS = 0.05
 SLOW_PATTERN = "(?i)" + "[b-\uffff]" * 60
 """Takes about a third of a second to compile."""
-NOWHERE = "http://127.0.0.1:9/"
+NOWHERE = "http://127.0.0.1:99/"
 URLS = [f"http://h{n % 50}.example.com/page/{n}?q={n}" for n in range(100_000)]
 
 
@@ -102,7 +102,7 @@ HOSTILE = {
     ),
 }  # fmt: skip
 SOME_START_URLS = post(
-    "/crawl", crawl("raw", start_urls=URLS[:20_000], params={"max_pages": 20_000}), 200
+    "/crawl", crawl("raw", start_urls=URLS[:60_000], params={"max_pages": 60_000}), 200
 )
 
 

@@ -73,11 +73,13 @@ async def test_a_site_is_scraped_at_once_and_the_answer_has_its_records(
     run = answer.json["data"]
     assert (run["status"], run["trigger"], run["execution_mode"]) == ("succeeded", "manual", "sync")
     assert (run["requested_pages"], run["completed_pages"], run["errors_count"]) == (3, 3, 0)
+    assert run["started_at"] < run["finished_at"]
     wanted = postings.matching(postings.edition(0), "python developer", "", False)
     assert [record["id"] for record in run["results"]] == [p.id for p in wanted][:25]
     assert run["results"][0]["title"] == wanted[0].title
     assert {record["_change"] for record in run["results"]} == {"new"}
-    assert run["changes"] == {"new": len(wanted), "changed": 0, "same": 0, "removed": 0}
+    assert run["changes"] == {"new": 25, "changed": 0, "same": 0, "removed": 0}
+    assert run["message"].startswith("25 records: 25 new, 0 changed, 0 same, 0 removed.")
 
 
 async def test_in_the_background_a_run_can_be_watched_to_its_end(
@@ -148,7 +150,8 @@ async def test_a_later_run_tells_what_is_new_changed_and_gone(
     assert run["changes"]["removed"] == len(before.keys() - now.keys())
     assert all(found[change] for change in ("new", "changed"))
     told = ", ".join(f"{run['changes'][c]} {c}" for c in ("new", "changed", "same", "removed"))
-    assert run["message"] == f"{len(now)} records: {told}."
+    ended_early = "The listing ended after 5 pages: 100 were wanted."
+    assert run["message"] == f"{len(now)} records: {told}. {ended_early}"
     records = (await working.get("/sites/job_board/records?limit=1000")).json["records"]
     assert {record["record"]["id"] for record in records} >= now.keys() | before.keys()
 
@@ -337,10 +340,11 @@ async def test_wrong_searches_are_refused(plain_door: Front) -> None:
 async def test_what_is_gone_is_told_beside_the_results_that_were_wanted(
     working: Front, board: PracticeSite
 ) -> None:
-    """Its three pages reach the end of the listing."""
+    """Its six numbered pages reach the end of the listing."""
     few = {"search_term": "data", "results_wanted": 6}
     for edition in (0, 9):
-        await declare(working, board, part=f"/{edition}", results_per_page=2)
+        one_a_page = {"recipe": COUNTED, "results_per_page": 1}
+        await declare(working, board, part=f"/{edition}", **one_a_page)
         run = (await scrape(working, **few)).json["data"]
     changes = [record["_change"] for record in run["results"]]
     assert len(changes) == 6 + run["changes"]["removed"]

@@ -205,6 +205,15 @@ async def test_it_is_shown_as_it_stands(door: Front) -> None:
     assert (found["resting"]["until"], found["next_start_at"]) == (None, None), "a probe is next"
 
 
+async def test_a_pair_of_hours_is_short_for_slow_hours(plain_door: Front) -> None:
+    found = (await put(plain_door, "news", **NEWS, respectful_hours=[9, 17])).json
+    assert found["said"]["respectful_hours"] == {
+        "start": "09:00", "end": "17:00", "timezone": "UTC", "slowdown": 2.0, "closed": False,
+    }  # fmt: skip
+    for wrong in ([9], [9, 17, 18], [9, 9], ["a", 17], [9, 25]):
+        assert (await put(plain_door, "news", **NEWS, respectful_hours=wrong)).status == 422
+
+
 async def test_closed_hours_say_when_they_end(plain_door: Front) -> None:
     hours = {"start": 0, "end": "23:59", "timezone": "UTC", "closed": True}
     found = (await put(plain_door, "news", **NEWS, respectful_hours=hours)).json
@@ -229,7 +238,7 @@ async def test_secrets_are_not_shown_and_their_mask_is_not_taken(
     assert "hush" not in f"{made}{listed}"
     for part in (made["said"], made["policy"]):
         assert part["proxy"] == shown
-        assert part["headers"] == {"X-Api-Key": "***", "Accept-Language": "de"}
+        assert part["headers"] == {"X-Api-Key": "***", "Accept-Language": "***"}
     if shown != proxy:
         assert_problem(await put(plain_door, "news", proxy=shown), 422, "bad_request")
     answer = await put(plain_door, "news", headers=made["said"]["headers"])
@@ -330,3 +339,50 @@ async def test_one_that_was_forgotten_can_be_described_anew(door: Front) -> None
     assert_problem(await put(door, "news", concurrency=2), 422, "bad_request")
     assert await names(door) == ["one.example", "two.example"]
     assert (await put(door, "news", **NEWS)).status == 201
+
+
+SECRET = {"X-Api-Key": "hush"}
+HOSTS = ["one.example", "two.example"]
+
+
+@pytest.mark.parametrize(
+    "proxy", ["http://127.0.0.1:8811", "http://localhost:3128", "http://me:hush@10.0.0.1:3128",
+              "http://[::1]:3128", "http://p.example:25"],
+)  # fmt: skip
+async def test_a_proxy_that_the_operator_does_not_allow_is_refused_when_it_is_set(
+    plain_door: Front, proxy: str
+) -> None:
+    await put(plain_door, "news", **NEWS, headers=SECRET)
+    for answer in (
+        await put(plain_door, "news", **NEWS, proxy=proxy),
+        await patch(plain_door, "news", proxy=proxy),
+    ):
+        assert_problem(answer, 422, "bad_request")
+        told = str(answer.json)
+        assert "ALLOW_PROXIES does not name it" in told or "browsers block" in told
+        assert "hush" not in told
+    assert (await plain_door.get("/sources/news")).json["said"]["headers"] == {"X-Api-Key": "***"}
+
+
+@pytest.mark.parametrize(
+    ("change", "keeps"),
+    [
+        ({"proxy": "http://p.example:3128"}, False),
+        ({"proxy": None}, False),
+        ({"hosts": [*HOSTS, "elsewhere.example"]}, False),
+        ({"hosts": ["elsewhere.example"]}, False),
+        ({"hosts": HOSTS}, True),
+        ({"proxy": "http://old.example:3128"}, True),
+        ({"min_delay_seconds": 3}, True),
+        ({"proxy": None, "headers": {"X-Api-Key": "new"}}, True),
+    ],
+)
+async def test_stored_headers_are_deleted_when_they_would_go_elsewhere(
+    plain_door: Front, change: dict[str, Any], keeps: bool
+) -> None:
+    await put(plain_door, "news", **NEWS, headers=SECRET, proxy="http://old.example:3128")
+    changed = await patch(plain_door, "news", **change)
+    assert changed.status == 200
+    assert ("headers" in changed.json["said"]) is keeps
+    [row] = await plain_door.engine.query("SELECT policy FROM sources WHERE name = 'news'")
+    assert ("hush" in row.policy) is (keeps and "headers" not in change)

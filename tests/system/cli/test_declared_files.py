@@ -100,6 +100,39 @@ def test_a_scraper_of_your_own_runs_a_site_on_its_schedule(
         assert up.stop() == 0
 
 
+def test_the_log_follows_a_run_from_its_start_to_its_end(
+    tmp_path: Path, pages: PracticeProcess
+) -> None:
+    url = pages.url(0, "/board/flaky/search?q={search_term}&page={page}")
+    (tmp_path / "sites.toml").write_text(
+        f'[flaky]\nsearch_url = "{url}"\nscraper = "my_board"\nresults_per_page = 10\n'
+        "min_pause_seconds = 0\nmax_pause_seconds = 0\nmax_retries = 1\n"
+        'interval_minutes = 60\ndefaults = { search_term = "python developer" }\n'
+    )
+    (tmp_path / "mine.py").write_text(OWN)
+    with running(
+        tmp_path, "up", allow_addresses="127.0.0.0/8", scrapers="mine.py", retry_base="0.1",
+        retry_cap="0.2",
+    ) as up:  # fmt: skip
+        job = ask("POST", f"{up.url}/schedules/flaky/run").json["job_id"]
+        wait_for(
+            lambda: ask("GET", f"{up.url}/jobs/scrape/{job}").json["data"]["finished_at"],
+            lambda: f"{job} has not ended",
+        )
+        lines = {
+            name: up.said(name)
+            for name in ("run_queued", "run_started", "run_page_retried", "run_page_failed",
+                         "run_ended")
+        }  # fmt: skip
+        assert {(line["site_name"], line["run_id"]) for line in lines.values()} == {("flaky", job)}
+        assert len({line["task_id"] for line in lines.values()}) == 1
+        assert lines["run_started"]["status"] == "running"
+        assert "page=2" in lines["run_page_failed"]["url"]
+        assert lines["run_page_failed"]["kind"] == lines["run_page_retried"]["kind"]
+        assert lines["run_page_retried"]["again_at"]
+        assert up.stop() == 0
+
+
 @pytest.mark.parametrize(
     ("file", "text", "sentence"),
     [

@@ -32,7 +32,7 @@ def test_set_makes_a_source_and_changes_it(curtsy: Curtsy, news: Any) -> None:
     assert told.json["said"] == {
         "min_delay_seconds": 2, "max_delay_seconds": 5, "requests_per_hour": 60, "burst_limit": 10,
         "concurrency": 2, "respectful_hours": hours, "max_retries": 1, "timeout": 20,
-        "robots": "ignore", "user_agent": "me", "headers": {"Accept-Language": "de"},
+        "robots": "ignore", "user_agent": "me", "headers": {"Accept-Language": "***"},
         "proxy": "http://me:***@p.example:80", "enabled": False,
     }  # fmt: skip
     back = curtsy("sources", "set", "news", "--reset", "burst", "--reset", "hours", "--enabled",

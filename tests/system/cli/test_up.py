@@ -18,7 +18,7 @@ def test_it_says_where_it_is_and_what_it_kept(tmp_path: Path) -> None:
         assert f"API docs   {url}/docs" in screen
         assert f"{url}/jobs/submit" in screen
         assert "Database   curtsy.db" in screen
-        ask("POST", f"{url}/jobs", {"url": "http://127.0.0.1:9/"})
+        ask("POST", f"{url}/jobs", {"url": "http://127.0.0.1:99/"})
         assert up.stop() == 0
     assert "Stopped: " in up.log.read_text()
     assert "1 more wait for the next start" in up.log.read_text()

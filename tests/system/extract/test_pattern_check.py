@@ -15,7 +15,7 @@ ENDLESS = "(?i)" + "[b-\uffff]" * 99
 """Takes half a second, and the recipe may have a hundred of them."""
 SITE = """
 [shop]
-search_url = "http://127.0.0.1:9/"
+search_url = "http://127.0.0.1:99/"
 recipe = {{ record = "li", fields = {{ price = {{ css = "b", pattern = '{pattern}' }} }} }}
 """
 SCHEDULE = """
@@ -23,7 +23,7 @@ SCHEDULE = """
 every_minutes = 60
 [nightly.payload.crawl]
 spider = "listing"
-start_urls = ["http://127.0.0.1:9/"]
+start_urls = ["http://127.0.0.1:99/"]
 [nightly.payload.crawl.params]
 recipe = {{ record = "li", fields = {{ a = {{ css = "b", pattern = '{pattern}' }} }} }}
 """

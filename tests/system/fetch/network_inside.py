@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from curtsy.clock import Clock
-from curtsy.fetch import Fetcher, Limits, Request, guard, resolver
+from curtsy.fetch import Fetcher, Limits, Request, guard, parse_allowed_proxies, resolver
 from curtsy.frontier.clock_sync import synchronise
 from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.model.outcome import Failed
@@ -30,6 +30,7 @@ WAITING = Statement("SELECT count(*) FROM items WHERE state = 0")
 KINDS = Statement("SELECT kind FROM items ORDER BY position")
 PUBLIC, PUBLIC_6 = "93.184.216.34", "2606:2800:220:1::1"
 PROXY = "10.0.0.9"
+PROXIES = parse_allowed_proxies(f"{PROXY}:3128")
 CANARIES = {
     "this machine": "127.0.0.1",
     "a neighbour": "10.0.0.1",
@@ -227,13 +228,19 @@ async def main() -> None:
     limits = Limits(connect_seconds=3, total_seconds=5)
     outcomes = {}
     for name, url in ATTEMPTS.items():
-        async with Fetcher(limits=limits, user_agent="test", allow=()) as fetcher:
+        async with Fetcher(
+            limits=limits, user_agent="test", allow=(), allow_proxies=PROXIES
+        ) as fetcher:
             outcomes[name] = await attempt(fetcher, url)
             proxied = await attempt(fetcher, url, f"http://{PROXY}:3128")
             outcomes[f"{name}, through a proxy"] = proxied
-    async with Fetcher(limits=limits, user_agent="test", allow=()) as fetcher:
+    async with Fetcher(
+        limits=limits, user_agent="test", allow=(), allow_proxies=PROXIES
+    ) as fetcher:
         outcomes["a name before it rebinds"] = await attempt(fetcher, "http://rebinding.example/")
-    async with Fetcher(limits=limits, user_agent="test", allow=()) as fetcher:
+    async with Fetcher(
+        limits=limits, user_agent="test", allow=(), allow_proxies=PROXIES
+    ) as fetcher:
         outcomes["a name that rebinds"] = await attempt(fetcher, "http://rebinding.example/")
     with tempfile.TemporaryDirectory() as folder:
         outcomes |= await through_the_worker(folder)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from curtsy.fetch import Fetcher, Limits, Request, parse_networks
+from curtsy.fetch import Fetcher, Limits, Request, parse_allowed_proxies, parse_networks
 from curtsy.model.outcome import Failed, Reply
 
 Script = Callable[["Site", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -112,11 +112,16 @@ class AskingFetcher(Fetcher):
 
 
 def fetcher(
-    *, allow: str = "127.0.0.0/8", may_start: Callable[[], bool] = lambda: True, **limits: float
+    *,
+    allow: str = "127.0.0.0/8",
+    allow_proxies: str = "127.0.0.0/8",
+    may_start: Callable[[], bool] = lambda: True,
+    **limits: float,
 ) -> AskingFetcher:
     made = AskingFetcher(
-        limits=Limits(**limits), user_agent="curtsy-test", allow=parse_networks(allow)
-    )
+        limits=Limits(**limits), user_agent="curtsy-test", allow=parse_networks(allow),
+        allow_proxies=parse_allowed_proxies(allow_proxies),
+    )  # fmt: skip
     made.may_start = may_start
     return made
 

@@ -3,10 +3,11 @@ from ipaddress import ip_address
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from curtsy.errors import BadSetting
 from curtsy.fetch import parse_networks, resolver
-from curtsy.fetch.guard import AddressRefused, refusal
+from curtsy.fetch.guard import AddressRefused, blocked_port, refusal, refusal_by_name
 from curtsy.fetch.resolver import addresses_of, permitted
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Reply
@@ -14,6 +15,7 @@ from curtsy.model.urls import canonical
 from fetch.sites import Serve, get, page
 
 REFUSED = """
+168.63.129.16 ::ffff:168.63.129.16 64:ff9b::168.63.129.16
 0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254
 172.16.0.1 172.31.255.255 192.0.0.1 192.0.0.9 192.0.2.1 192.88.99.1 192.168.0.1 198.18.0.1
 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255
@@ -26,6 +28,7 @@ example.org 1.2.3 1.2.3.4:80 0x7f.1
 """
 PUBLIC = """
 1.1.1.1 8.8.8.8 93.184.215.14 100.63.255.255 100.128.0.1 172.15.0.1 172.32.0.1 192.0.1.1
+168.63.129.15 168.63.129.17
 198.17.255.255 198.20.0.1 223.255.255.255 ::ffff:8.8.8.8 64:ff9b::8.8.8.8 2606:4700::1111
 2001:4860:4860::8888 2a00:1450:4001::1 2003::1
 """
@@ -107,7 +110,8 @@ async def test_a_private_address_is_reached_only_with_leave(serve: Serve, host: 
     assert isinstance(refused, Failed)
     assert refused.kind is Kind.ADDRESS_REFUSED
     assert refused.error.startswith("We may not connect to ")
-    assert refused.error.endswith(" is this machine.")
+    why = "its address is not public." if host == "localhost" else "it is this machine."
+    assert refused.error.endswith(why)
     assert site.connections == 0
 
     reached = await get(url, allow="127.0.0.0/8 ::1")
@@ -146,3 +150,55 @@ async def test_a_redirect_to_a_private_address_is_judged_when_it_is_fetched(serv
     assert isinstance(refused, Failed)
     assert refused.kind is Kind.ADDRESS_REFUSED
     assert inside.connections == 0
+
+
+PRIVATE = "10.11.12.13"
+
+
+def refused_sentence(outcome: Reply | Failed) -> str:
+    assert isinstance(outcome, Failed), outcome
+    assert outcome.kind is Kind.ADDRESS_REFUSED
+    return outcome.error
+
+
+async def test_the_private_address_of_a_name_is_for_the_log_and_not_for_who_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resolver, "addresses_of", lambda _host: [PRIVATE])
+    with capture_logs() as lines:
+        sentence = refused_sentence(await get("http://intra.example/", allow=""))
+    assert sentence == "We may not connect to intra.example: its address is not public."
+    assert [line["address"] for line in lines] == [PRIVATE]
+    spelt = refused_sentence(await get(f"http://{PRIVATE}/", allow=""))
+    assert spelt == f"We may not connect to {PRIVATE}: it is private."
+
+
+async def test_the_address_of_a_name_that_does_not_answer_is_not_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An address that the operator allows is private too."""
+    monkeypatch.setattr(resolver, "addresses_of", lambda _host: ["127.0.0.7", "127.0.0.8"])
+    outcome = await get("http://intra.example:99/")
+    assert isinstance(outcome, Failed)
+    assert outcome.error == "No connection to intra.example:99: Connection refused."
+
+
+@pytest.mark.parametrize("port", [22, 25, 6379, 6667, 10080])
+async def test_the_ports_that_browsers_block_are_blocked(port: int) -> None:
+    is_blocked = port != 6379
+    for url in (f"http://127.0.0.1:{port}/", f"https://127.0.0.1:{port}/"):
+        outcome = await get(url)
+        assert isinstance(outcome, Failed)
+        assert (outcome.kind is Kind.ADDRESS_REFUSED) is is_blocked, outcome
+        if is_blocked:
+            assert outcome.error.endswith(": browsers block its port too.")
+
+
+@pytest.mark.parametrize(
+    ("host", "port"),
+    [("a.example:25", 25), ("[::1]:22", 22), ("[::1]", None), ("a.example", None),
+     ("a.example:8080", None), ("10.0.0.1:0", 0), ("[2606:4700::25]", None)],
+)  # fmt: skip
+def test_a_blocked_port_is_seen_in_a_hosts_key(host: str, port: int | None) -> None:
+    assert blocked_port(host) == port
+    assert bool(refusal_by_name(host, parse_networks("0.0.0.0/0 ::/0"))) is (port is not None)

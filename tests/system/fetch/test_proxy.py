@@ -119,7 +119,7 @@ async def test_one_refused_address_is_enough_because_the_proxy_chooses(
     for _ in range(2):
         outcome = await get(Request("http://mixed.example/", proxy=proxy.url))
         assert isinstance(outcome, Failed)
-        assert outcome.error == "We may not connect to mixed.example: 10.0.0.1 is private."
+        assert outcome.error == "We may not connect to mixed.example: its address is not public."
     assert proxy.connections == 0
 
 
@@ -149,6 +149,87 @@ async def test_a_proxys_own_address_is_free_for_proxied_requests_only(serve: Ser
             assert isinstance(outcome, Failed)
             assert outcome.kind is Kind.ADDRESS_REFUSED
     assert len(proxy.requests) == 1
+
+
+@SCHEMES
+@pytest.mark.parametrize("allow_proxies", ["", "127.0.0.1", "127.0.0.2:1", "10.0.0.0/8"])
+async def test_a_proxy_at_a_private_address_hears_nothing_unless_the_operator_allows_it(
+    serve: Serve, secure: bool, allow_proxies: str
+) -> None:
+    """ALLOW_ADDRESSES, which has all of 127.0.0.0/8 here, is for pages only."""
+    proxy = await serve_proxy(serve)
+    request = Request(f"{'https' if secure else 'http'}://127.0.0.1:99/", proxy=with_login(proxy))
+    outcome = failed_by(await get(request, allow_proxies=allow_proxies), proxy.url)
+    assert "its address is not public, and ALLOW_PROXIES does not name it" in outcome.error
+    assert proxy.connections == 0
+
+
+@pytest.mark.parametrize("form", ["127.0.0.2:{port}", "127.0.0.2", "127.0.0.0/24, ::1"])
+async def test_an_allowed_proxy_is_used(serve: Serve, form: str) -> None:
+    site, proxy = await serve(page(b"page")), await serve_proxy(serve)
+    allow_proxies = form.format(port=proxy.port)
+    reply = await get(Request(site.url, proxy=proxy.url), allow_proxies=allow_proxies)
+    assert page_of(reply) == b"page"
+
+
+async def test_a_proxys_private_address_is_not_told_and_its_blocked_port_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resolver, "addresses_of", lambda _host: ["10.11.12.13"])
+    proxy = "http://intra.example:3128"
+    outcome = failed_by(await get(Request("http://127.0.0.1/", proxy=proxy)), proxy)
+    assert "10.11.12.13" not in outcome.error
+    mail = "http://intra.example:25"
+    request = Request("http://127.0.0.1/", proxy=mail)
+    outcome = failed_by(await get(request, allow_proxies="10.0.0.0/8"), mail)
+    assert "browsers block its port too" in outcome.error
+
+
+def tunnels(proxy: Site) -> list[str]:
+    return [head.split(b" ")[1].decode() for head in proxy.requests]
+
+
+async def test_a_tunnel_leads_to_a_checked_address_and_not_to_a_name(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name leads elsewhere as soon as somebody else looks it up."""
+    found = iter([["10.0.0.1", "127.0.0.1"], ["10.0.0.1"], ["10.0.0.1"]])
+    real = resolver.addresses_of
+
+    def looked_up(host: str) -> list[str]:
+        return next(found) if host == "rebinding.example" else real(host)
+
+    monkeypatch.setattr(resolver, "addresses_of", looked_up)
+    site, proxy = await serve(page(b"page"), tls=certified()), await serve_proxy(serve)
+    request = Request(f"https://rebinding.example:{site.port}/", proxy=proxy.url)
+    failed_by(await get(request), proxy.url, Kind.TLS)  # the certificate is for the address only
+    assert tunnels(proxy) == [f"127.0.0.1:{site.port}"]
+
+
+async def test_of_several_addresses_a_proxy_is_asked_for_one_after_another(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    addresses = ["::1", "127.0.0.3", "10.0.0.1", "127.0.0.4", "127.0.0.5"]
+    monkeypatch.setattr(resolver, "addresses_of", lambda _host: addresses)
+    proxy = await serve(page(b"", status=b"502 Bad Gateway"))
+    own = f"http://127.0.0.1:{proxy.port}"
+    outcome = await get(Request("https://many.example/", proxy=own), allow="127.0.0.0/8 ::1")
+    assert "the proxy answered 502" in failed_by(outcome, own).error
+    assert tunnels(proxy) == ["127.0.0.3:443", "127.0.0.4:443", "127.0.0.5:443"]
+
+
+@pytest.mark.parametrize("private", [False, True])
+async def test_a_proxy_that_takes_no_addresses_gets_a_name_whose_addresses_are_all_allowed(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, private: bool
+) -> None:
+    addresses = ["127.0.0.3"] + (["10.0.0.1"] if private else [])
+    monkeypatch.setattr(resolver, "addresses_of", lambda _host: addresses)
+    proxy = await serve(page(b"", status=b"403 Forbidden"))
+    own = f"http://127.0.0.1:{proxy.port}"
+    outcome = await get(Request("https://name.example/", proxy=own))
+    assert isinstance(outcome, Failed)
+    assert outcome.kind is (Kind.ADDRESS_REFUSED if private else Kind.CONNECT)
+    assert tunnels(proxy) == ["127.0.0.3:443"] + ([] if private else ["name.example:443"])
 
 
 # Connections that are kept.
@@ -212,7 +293,7 @@ async def test_a_certificate_in_a_tunnel_must_be_the_hosts(
     url = f"https://localhost:{site.port}/"
     request = Request(url, proxy=proxy.url)
     failed_by(await get(request, allow="127.0.0.0/8 ::1"), proxy.url, Kind.TLS)
-    assert proxy.requests[0].startswith(b"CONNECT localhost:%d " % site.port)
+    assert proxy.requests[0].startswith(b"CONNECT 127.0.0.1:%d " % site.port)
     assert site.requests == []
 
 
@@ -277,11 +358,11 @@ async def test_a_proxy_that_opens_no_tunnel_is_named(
 ) -> None:
     proxy = await serve(script, address="127.0.0.2")
     proxy.url = f"http://127.0.0.2:{proxy.port}"
-    request = Request("https://127.0.0.1:9/", proxy=with_login(proxy))
+    request = Request("https://127.0.0.1:99/", proxy=with_login(proxy))
     patience = 0.4 if reason == "not in time" else 10
     outcome = failed_by(await get(request, connect_seconds=patience), proxy.url)
     assert f"): {reason}" in outcome.error
-    assert [head[:20] for head in proxy.requests] == [b"CONNECT 127.0.0.1:9 "]
+    assert [head[:20] for head in proxy.requests] == [b"CONNECT 127.0.0.1:99"]
 
 
 @pytest.mark.parametrize(
@@ -290,7 +371,7 @@ async def test_a_proxy_that_opens_no_tunnel_is_named(
 async def test_a_short_yes_opens_a_tunnel(serve: Serve, answer: bytes) -> None:
     """Nothing but the TLS that follows it is left to go wrong."""
     proxy = await serve(once(answer), address="127.0.0.2")
-    request = Request("https://127.0.0.1:9/", proxy=f"http://127.0.0.2:{proxy.port}")
+    request = Request("https://127.0.0.1:99/", proxy=f"http://127.0.0.2:{proxy.port}")
     outcome = await get(request)
     assert isinstance(outcome, Failed)
     assert "the proxy sent" not in outcome.error
@@ -323,12 +404,12 @@ async def test_a_proxys_unknown_name_is_not_taken_for_the_pages() -> None:
 async def test_a_silent_proxy_runs_out_of_time(serve: Serve) -> None:
     proxy = await serve(until_it_leaves)
     own = proxy.url.rstrip("/")
-    request = Request("http://127.0.0.1:9/", proxy=own, timeout_ms=50)
+    request = Request("http://127.0.0.1:99/", proxy=own, timeout_ms=50)
     failed_by(await get(request), own, Kind.TIMEOUT)
 
 
 async def test_a_proxys_502_for_a_plain_page_is_an_answer_like_any(serve: Serve) -> None:
     proxy = await serve(page(b"", status=b"502 Bad Gateway"))
-    reply = await get(Request("http://127.0.0.1:9/", proxy=proxy.url))
+    reply = await get(Request("http://127.0.0.1:99/", proxy=proxy.url))
     assert isinstance(reply, Reply)
     assert reply.status == 502

@@ -26,7 +26,10 @@ from curtsy.scrapers.raw import raw
         (b"<a/>", "image/svg+xml", "<a/>"),
         (b"", "text/html", ""),
         (b"%PDF", "application/pdf", None),
-        (b"bytes", "", None),
+        (b"bytes", "", "bytes"),
+        (b"by\0tes", "", None),
+        (b"%PDF-1.7 ", "application/pdf; charset=utf-8", None),
+        (b"\x89PNG\r\n\x1a\n", "image/png; charset=binary", None),
     ],
 )
 def test_text_is_decoded_by_its_charset_and_never_fails(

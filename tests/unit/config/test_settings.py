@@ -101,6 +101,14 @@ def test_allowed_addresses_are_networks(set_: Set) -> None:
     )
 
 
+def test_allowed_proxies_are_addresses_with_a_port_or_networks(set_: Set) -> None:
+    set_(CURTSY_ALLOW_PROXIES="127.0.0.1:3128, [::1]:8080,10.0.0.0/8 fd00::1")
+    assert worker_settings(load()).allow_proxies == (
+        (ip_network("127.0.0.1"), 3128), (ip_network("::1"), 8080),
+        (ip_network("10.0.0.0/8"), None), (ip_network("fd00::1"), None),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [
@@ -127,6 +135,9 @@ def test_allowed_addresses_are_networks(set_: Set) -> None:
         ("USER_AGENT", "café", "1 to 500 printable ASCII characters"),
         ("USER_AGENT", "a\r\nX: y", "1 to 500 printable ASCII characters"),
         ("ALLOW_ADDRESSES", "10.0.0.1/8", "addresses or networks such as 10.0.0.0/8"),
+        ("ALLOW_PROXIES", "localhost:3128", "addresses such as 127.0.0.1:3128 or networks"),
+        ("ALLOW_PROXIES", "127.0.0.1:99999", "addresses such as 127.0.0.1:3128 or networks"),
+        ("ALLOW_PROXIES", "10.0.0.1/8", "addresses such as 127.0.0.1:3128 or networks"),
         ("ALLOW_ADDRESSES", "localhost", "addresses or networks such as 10.0.0.0/8"),
     ],
 )

@@ -122,3 +122,17 @@ def test_bytes_that_are_no_text_are_told() -> None:
     Path("sources.toml").write_bytes(b"[a]\nuser_agent = '\xff'")
     with pytest.raises(BadSetting, match=r"cannot be read as TOML"):
         read_sources(load())
+
+
+def test_a_proxy_that_is_not_allowed_is_refused_with_its_section(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "['a.example']\nproxy = 'http://me:hush@127.0.0.1:3128'\n"
+    sentence = _refused(text)
+    assert "[a.example]" in sentence
+    assert "The proxy 127.0.0.1:3128 is this machine: ALLOW_PROXIES does not name it." in sentence
+    assert "hush" not in sentence
+    monkeypatch.setenv("CURTSY_ALLOW_PROXIES", "127.0.0.1:3128")
+    sections = read_sources(load())
+    assert sections is not None
+    assert sections.keys() == {"a.example"}

@@ -97,3 +97,50 @@ def test_whatever_is_set_can_be_sent(lines: list[str]) -> None:
     made = cookies.load(cookies.dump(jar(*lines)))
     shown = cookies.header(made, HERE)
     encode(Request(HERE, (("Cookie", shown or ""),)), "")
+
+
+@pytest.mark.parametrize(
+    ("domain", "host", "elsewhere"),
+    [
+        ("co.uk", "shop.co.uk", "other.co.uk"),
+        ("github.io", "ann.github.io", "bob.github.io"),
+        ("com", "a.com", "b.com"),
+        (".co.uk", "www.shop.co.uk", "shop.co.uk"),
+        ("kawasaki.jp", "a.kawasaki.jp", "b.kawasaki.jp"),
+    ],
+)
+def test_a_cookie_for_a_public_suffix_is_refused(domain: str, host: str, elsewhere: str) -> None:
+    set_there = jar(f"a=1; Path=/; Domain={domain}", at=f"https://{host}/")
+    assert set_there == ()
+    assert cookies.header(set_there, f"https://{elsewhere}/") is None
+
+
+def test_a_site_at_a_public_suffix_sets_cookies_for_itself_alone() -> None:
+    own = jar("a=1; Path=/; Domain=github.io", at="https://github.io/")
+    assert cookies.header(own, "https://github.io/") == "a=1"
+    assert cookies.header(own, "https://ann.github.io/") is None
+
+
+@pytest.mark.parametrize("line", ["a=2; Path=/", "a=2; Path=/; Domain=a.example",
+                                  "a=2; Path=/; Max-Age=0", "a=2; Path=/dir"])  # fmt: skip
+def test_a_page_without_encryption_does_not_replace_a_secure_cookie(line: str) -> None:
+    secure = jar("a=1; Path=/; Secure")
+    after = jar(line, at="http://www.a.example/dir/page", before=secure)
+    assert after == secure
+    beside = jar("b=2; Path=/", at="http://www.a.example/", before=secure)
+    assert cookies.header(beside, HERE) == "a=1; b=2"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("__Host-a=1; Secure; Path=/", True),
+        ("__Host-a=1; Secure; Path=/; Domain=a.example", False),
+        ("__Host-a=1; Secure; Path=/dir", False),
+        ("__Host-a=1; Path=/", False),
+        ("__Secure-a=1; Path=/", False),
+        ("__secure-a=1; Path=/; Secure", True),
+    ],
+)
+def test_a_cookie_keeps_the_promise_of_its_prefix(line: str, shown: bool) -> None:
+    assert bool(cookies.header(jar(line), HERE)) is shown

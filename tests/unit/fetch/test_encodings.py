@@ -1,5 +1,6 @@
 import contextlib
 import gzip
+import time
 import zlib
 
 import brotli
@@ -8,9 +9,23 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curtsy.fetch.encodings import MAX_MEMBERS, BadEncoding, TooLarge, decode
+from curtsy.fetch.encodings import (
+    MAX_MEMBERS,
+    Allowance,
+    BadEncoding,
+    TooCostly,
+    TooLarge,
+)
+from curtsy.fetch.encodings import decode as decode_within
+from curtsy.fetch.fetch_errors import DecodedTooLate
+from support.hostile_bodies import BODIES, STACKED, Body
 
 ROOM = 10**6
+LARGE = 3 * 2**20
+
+
+def decode(encoding: str, wire: bytes, cap: int) -> bytes:
+    return decode_within(encoding, wire, cap, Allowance(60))
 
 
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=5))
@@ -91,3 +106,56 @@ def test_a_large_body_is_unpacked_across_steps() -> None:
 def test_endless_empty_members_are_refused() -> None:
     with pytest.raises(BadEncoding, match="members"):
         decode("gzip", gzip.compress(b"") * (MAX_MEMBERS + 1), ROOM)
+
+
+def test_what_follows_a_brotli_stream_is_refused() -> None:
+    for rest in (b"x", b"x" * 100_000):
+        with pytest.raises(BadEncoding):
+            decode("br", brotli.compress(b"page") + rest, ROOM)
+
+
+def test_zstd_frames_that_are_skipped_and_empty_ones_are_read() -> None:
+    skipped = b"\x50\x2a\x4d\x18\x03\0\0\0abc"
+    empty = zstandard.compress(b"")
+    wire = skipped + zstandard.compress(b"one ") + empty + skipped + zstandard.compress(b"two")
+    assert decode("zstd", wire + empty, ROOM) == b"one two"
+
+
+def test_many_zstd_frames_are_refused() -> None:
+    frame = zstandard.compress(b"a")
+    assert decode("zstd", frame * MAX_MEMBERS, ROOM) == b"a" * MAX_MEMBERS
+    with pytest.raises(BadEncoding, match="more than 1000 zstd frames"):
+        decode("zstd", frame * (MAX_MEMBERS + 1), ROOM)
+
+
+def _named(body: Body) -> str:
+    return f"{body.encoding}: {body.name}"
+
+
+@pytest.mark.parametrize("body", [*BODIES, *STACKED], ids=_named)
+def test_no_body_costs_more_than_a_second_of_processor_time(body: Body) -> None:
+    """The small form of `python -m bench bodies`, which has bodies of 10 MiB."""
+    wire = body.make(LARGE)
+    began = time.thread_time()
+    with contextlib.suppress(BadEncoding, TooLarge):
+        decode_within(body.encoding, wire, LARGE + 100, Allowance(0.8))
+    assert time.thread_time() - began < 1
+
+
+COSTLY = [body for body in (*BODIES, *STACKED) if "tables" in body.name]
+
+
+@pytest.mark.parametrize("body", COSTLY, ids=_named)
+def test_a_costly_body_is_given_up_when_its_processor_time_is_spent(body: Body) -> None:
+    wire = body.make(LARGE)
+    began = time.thread_time()
+    with pytest.raises(TooCostly, match=r"more than 0\.01 s of processor time"):
+        decode_within(body.encoding, wire, LARGE + 100, Allowance(0.01))
+    assert time.thread_time() - began < 0.1
+
+
+@pytest.mark.parametrize("body", COSTLY, ids=_named)
+def test_a_body_is_given_up_at_the_deadline_of_its_attempt(body: Body) -> None:
+    with pytest.raises(DecodedTooLate):
+        decode_within(body.encoding, body.make(LARGE), LARGE + 100,
+                      Allowance(60, until=time.monotonic()))  # fmt: skip

@@ -35,7 +35,7 @@ def test_the_same_params_in_another_order_are_the_same_page() -> None:
 
 def test_params_stay_with_a_page_that_moved_and_headers_do_not() -> None:
     told = options_for("a.example", headers=[("A", "1")], params={"a": 1})
-    assert headers_for(told, "http://b.example/") == ()
+    assert headers_for(told, "http://b.example/", page_url="http://a.example/") == ()
     assert params_of(told) == {"a": 1}
     assert headers_for(options_for("a.example", params={"a": 1}), "http://a.example/") == ()
 

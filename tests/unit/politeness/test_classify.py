@@ -94,12 +94,16 @@ def test_a_redirect_is_a_move(status: int) -> None:
     [
         ("x", "https://example.org/a/x"),
         ("../x", "https://example.org/x"),
-        ("?z=1&y=2", "https://example.org/a/b?y=2&z=1"),
+        ("?z=1&y=2", "https://example.org/a/b?z=1&y=2"),
         ("//other.example/x", "https://other.example/x"),
         ("\\\\other.example\\x", "https://other.example/x"),
         ("HTTP://Other.example:80", "http://other.example/"),
         (" /x#part ", "https://example.org/x"),
         ("/é", "https://example.org/%C3%A9"),
+        ("/%7euser?b&a", "https://example.org/%7euser?b&a"),
+        ("///other.example", "https://other.example/"),
+        ("/a\tb", "https://example.org/ab"),
+        ("https:x", "https://example.org/a/x"),
     ],
 )
 def test_a_move_is_resolved_as_browsers_do(location: str, url: str) -> None:

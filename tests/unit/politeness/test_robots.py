@@ -67,6 +67,8 @@ def allowed(file: str | bytes, path: str) -> bool:
         ("User-agent: *\nDisallow: /a%2fb", "/a%2Fb", False),
         ("User-agent: *\nDisallow: /ツ", "/%E3%83%84", False),
         ("User-agent: *\nDisallow: /a b", "/a%20b", False),
+        ("User-agent: *\nDisallow: /a|b", "/a%7Cb", False),
+        ("User-agent: *\nDisallow: /a%7cb", "/a|b", False),
         # how people write them
         ("\ufeffUser-agent: *\nDisallow: /", "/", False),
         ("User-agent: *\rDisallow: /", "/", False),

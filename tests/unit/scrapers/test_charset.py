@@ -21,7 +21,7 @@ HTML = "text/html"
         (codecs.BOM_UTF16_LE + "é".encode("utf-16-le"), HTML, "utf-16-le"),
         (codecs.BOM_UTF16_BE + "é".encode("utf-16-be"), HTML, "utf-16-be"),
         (b'<meta charset="windows-1251">' + "é".encode("cp1252"), HTML, "cp1251"),
-        (b'<meta http-equiv=Content-Type content="text/html; charset=big5">', HTML, "big5"),
+        (b'<meta http-equiv=Content-Type content="text/html; charset=big5">', HTML, "big5hkscs"),
         (b'<?xml version="1.0" encoding="koi8-r"?>', HTML, "koi8-r"),
         (b"<meta charset=utf-16>plain", HTML, "utf-8"),
         ("déjà vu".encode(), HTML, "utf-8"),

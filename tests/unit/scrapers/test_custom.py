@@ -187,6 +187,48 @@ def test_links_are_made_whole_each_once_and_not_too_many() -> None:
     assert plain_one.links is None, "all links of the page then"
 
 
+ONE = {"a": 1}
+FOLLOWED: list[tuple[Any, tuple[str, ...] | None]] = [
+    (ONE, None), ([ONE], None), (Found(ONE), None), (Found(records=[ONE]), None),
+    (Found(records=[ONE], links=None), None),
+    (Found(records=[ONE], next=None), ()), (Found(ONE, next=None), ()),
+    (Found(records=[ONE], next=""), ()), (Found(records=[ONE], links=None, next=None), ()),
+    (Found(records=[ONE], links=[]), ()), (Found(records=[ONE], links=[], next=None), ()),
+    (Found(records=[ONE], links=iter(())), ()),  # type: ignore[arg-type]
+    (Found(empty=True, next=None), ()), (Found(records=[ONE], next="mailto:x"), ()),
+    (Found(records=[ONE], next="2"), (f"{URL}2",)),
+    (Found(records=[ONE], links=[], next="2"), (f"{URL}2",)),
+    (Found(records=[ONE], links=["b"], next=None), (f"{URL}b",)),
+    (Found(records=[ONE], links=("b",), next="2"), (f"{URL}b", f"{URL}2")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("returned", "followed"), FOLLOWED)
+def test_next_none_and_no_links_are_followed_nowhere_and_only_silence_means_all_links(
+    returned: Any, followed: tuple[str, ...] | None
+) -> None:
+    record = outcome(returned)
+    assert isinstance(record, Record)
+    assert record.links == followed, "None: all links of the page"
+    found = orjson.loads(record.content)
+    if "records" in found:
+        assert found["next"] == (f"{URL}2" if followed and f"{URL}2" in followed else None)
+
+
+@pytest.mark.parametrize(
+    ("returned", "says"),
+    [
+        (Found(ONE, next=7), "next is of type int"),  # type: ignore[arg-type]
+        (Found(ONE, links="/a"), "links is text"),
+        (Found(next=None), "nothing usable"),
+    ],
+)
+def test_a_next_that_is_no_url_and_links_that_are_no_list_are_refused(
+    returned: Found, says: str
+) -> None:
+    assert says in why_not(returned)
+
+
 def test_it_is_tried_on_a_saved_page_in_one_line(tmp_path: Path) -> None:
     saved = tmp_path / "saved.html"
     saved.write_text(HTML)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from curtsy.scrapers.field_values import LONGEST_VALUE, Values, number_in, text_of_node
+from curtsy.scrapers.links import Base
 from curtsy.scrapers.recipe import Field
 
 
@@ -64,4 +65,4 @@ def test_a_text_without_end_is_cut() -> None:
 def test_an_element_is_not_within_itself_and_nothing_is_found_twice() -> None:
     node = LexborHTMLParser("<div id=x><div>a</div></div>").css_first("#x")
     assert node is not None
-    assert Values(Field("div, div, #x", many=True), "http://a.example/").of(node) == ["a"]
+    assert Values(Field("div, div, #x", many=True), Base("http://a.example/")).of(node) == ["a"]

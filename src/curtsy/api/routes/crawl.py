@@ -3,16 +3,18 @@
 from operator import attrgetter
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from curtsy.api.auth.middleware import TheCaller
 from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.api.routes.not_built import not_built
+from curtsy.api.routes.streams import job_stream
 from curtsy.api.schemas.crawl import CrawlCreated, CrawlScheduled, created, scheduled
 from curtsy.api.schemas.idempotency import Key
 from curtsy.api.schemas.plan import PlannedJob, planned
+from curtsy.api.streams.sse import wants_stream
 from curtsy.errors import BadRequest
 from curtsy.extract.pattern_check import check_patterns
 from curtsy.offload import offload_many
@@ -31,12 +33,14 @@ async def submit_crawl(
     body: CrawlRequest,
     backend: TheBackend,
     caller: TheCaller,
+    http: Request,
     ignore_cache: Annotated[bool, Query()] = False,
     idempotency_key: Key = None,
 ) -> Response:
     """Start a crawl now, or schedule it with `schedule_at` or `interval`. An equal request within
     `CRAWL_CACHE_TTL` returns the same job and adds its tags to it, and its `webhook_url` if the job
-    has none; 409 if the job has another one."""
+    has none; 409 if the job has another one. With `Accept: text/event-stream`, a crawl that starts
+    now is answered with its log, live, after one `job` event that has the usual answer."""
     if (refusal := _checked(body)) is not None:
         return refusal
     await check_patterns(body.params.scraper_params())
@@ -51,7 +55,10 @@ async def submit_crawl(
     if _is_scheduled(body):
         spec = await offload_many(pages, schedule_spec, body, caller, fresh=fresh, now=now)
         return scheduled(await backend.schedules.create(request, spec))
-    return created(await backend.submit(request))
+    submitted = await backend.submit(request)
+    if wants_stream(http):
+        return await job_stream(backend, submitted.job, first=created(submitted))
+    return created(submitted)
 
 
 def _checked(body: CrawlRequest) -> Response | None:

@@ -41,6 +41,7 @@ router = APIRouter(generate_unique_id_function=attrgetter("name"))
 
 _LINE_ID = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,6}|end))?")
 END = "end"
+BODY_HEADERS = ("content-type", "content-length")
 PURGED = "PURGED"
 """The final status in the log of a purged job, as in `DELETE /jobs/{id}?purge=true`."""
 LastEventId = Annotated[str | None, Header(max_length=100)]
@@ -114,6 +115,14 @@ async def follow_job_log(
     if ended and row.state not in OPEN_STATES and after >= row.last_event:
         return Response(status_code=204)  # otherwise a browser reconnects forever
     return EventStream(_log_stream(backend, row, after, line))
+
+
+async def job_stream(backend: Backend, job: str, *, first: Response) -> EventStream:
+    """The whole log of a job that was just submitted, after one event with the door's answer."""
+    row = await backend.job(job)
+    opening = sse(bytes(first.body), id="0", event="job")
+    log = _preceded_by(opening, _log_stream(backend, row, 0, ALL_LINES))
+    return EventStream(log, {n: v for n, v in first.headers.items() if n not in BODY_HEADERS})
 
 
 async def _own_job(socket: WebSocket, backend: Backend, job_id: str) -> Any:

@@ -1,18 +1,17 @@
 """Stored documents in JSON: text as text, other content as base64."""
 
 import base64
-import codecs
 import threading
 
 import zstandard
 
+from curtsy.scrapers.charset import text_of
+from curtsy.scrapers.charset_labels import codec_of
+from curtsy.scrapers.media_type import type_by_looks
+
 _TEXT_TYPES = ("application/json", "application/xml", "application/javascript",
                "application/x-javascript", "application/ecmascript")  # fmt: skip
 _TEXT_ENDINGS = ("+json", "+xml")
-_CHARSETS = ("ascii", "utf-8", "utf-16", "utf-32", "iso8859", "cp", "koi8", "mac-", "tis-620",
-             "gb", "hz", "big5", "shift_jis", "euc", "iso2022", "johab", "ptcp154")  # fmt: skip
-"""Prefixes of Python's names of text charsets. Python's other codecs are escapes or transforms,
-and slow."""
 
 
 class _Decompressor(threading.local):
@@ -31,15 +30,11 @@ def decompressed(content: bytes, size: int) -> bytes:
 
 
 def as_text(content: bytes, content_type: str, charset: str | None) -> str | None:
-    """Returns None for content that is not text. Never fails, whatever the bytes are."""
-    if not (charset or is_text(content_type)):
+    """Returns None for content that is not text. `charset` is that of the header. Never fails,
+    whatever the bytes are."""
+    if not is_text(content_type) and not (codec_of(charset) and _looks_like_text(content)):
         return None
-    if known := _known_charset(charset):
-        return content.decode(known, "replace")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
+    return text_of(content, content_type, charset)[0]
 
 
 def as_base64(content: bytes) -> str:
@@ -51,11 +46,5 @@ def is_text(content_type: str) -> bool:
     return kind.startswith("text/") or kind in _TEXT_TYPES or kind.endswith(_TEXT_ENDINGS)
 
 
-def _known_charset(charset: str | None) -> str | None:
-    try:
-        name = codecs.lookup(charset or "").name
-    except (LookupError, ValueError):
-        return None
-    if name == "utf-8":
-        return "utf-8-sig"
-    return name if name.startswith(_CHARSETS) else None
+def _looks_like_text(content: bytes) -> bool:
+    return type_by_looks(content).startswith("text/")

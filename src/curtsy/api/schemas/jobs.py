@@ -5,11 +5,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from curtsy.clock import rfc3339
+from curtsy.events.run_log import task_id
 from curtsy.jobs.job import Job as StoredJob
 from curtsy.model.job_states import JobState
 from curtsy.model.status_words import word
 from curtsy.requests import examples
-from curtsy.sites.runs import task_id
 
 
 class AnyJob(BaseModel):
@@ -171,7 +171,7 @@ def summary(row: StoredJob, eta: int | None = None) -> Job:
 def _run(row: StoredJob, common: dict[str, Any]) -> RunJob:
     return RunJob(
         run_id=row.public_id, task_id=task_id(row.public_id), site_name=row.name,
-        trigger=row.trigger, requested_pages=row.max_pages or row.total, completed_pages=row.done,
+        trigger=row.trigger, requested_pages=row.total, completed_pages=row.done,
         errors_count=row.failed, message=row.message,
         started_at=rfc3339(row.started_at) if row.started_at else None,
         finished_at=rfc3339(row.finished_at) if row.finished_at else None, **common,

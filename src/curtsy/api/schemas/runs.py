@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from curtsy.clock import SECOND, rfc3339, rfc3339_or_none
 from curtsy.errors import BadRequest
+from curtsy.events.run_log import task_id
 from curtsy.requests import examples
 from curtsy.requests.runs import MOST_RESULTS_IN_SYNC, Mode, ScrapeRequest
 from curtsy.schedules.firer import Fired
@@ -126,24 +127,24 @@ def enveloped(data: BaseModel, status: int = 200) -> Response:
 
 
 def started(run: str, mode: Mode) -> RunStarted:
-    return RunStarted(task_id=runs.task_id(run), run_id=run, status="queued", execution_mode=mode)
+    return RunStarted(task_id=task_id(run), run_id=run, status="queued", execution_mode=mode)
 
 
 def run_of(connection: Connection, row: runs.SiteRun) -> Run:
     params = orjson.loads(row.params)
-    found = changes_of(connection, row.id)
+    wanted = runs.wanted_by(row.params)
+    found = changes_of(connection, row.id, wanted=wanted)
     is_known = row.gathered_at is not None or any(found.values())
-    most = int(params.get("results_wanted", runs.RESULTS_WANTED))
     return Run(
-        task_id=runs.task_id(row.public_id), run_id=row.public_id, status=_status(row.state),
+        task_id=task_id(row.public_id), run_id=row.public_id, status=_status(row.state),
         execution_mode=params.get("mode", "async"),
         site_name=row.site or params.get("site_name", ""),
         trigger="schedule" if row.trigger == "schedule" else "manual",
-        site_schedule_id=row.schedule, requested_pages=row.max_pages or row.total,
+        site_schedule_id=row.schedule, requested_pages=row.total,
         completed_pages=row.done, errors_count=row.failed, message=row.message,
         started_at=rfc3339_or_none(row.started_at), finished_at=rfc3339_or_none(row.finished_at),
         changes=Changes(**found) if is_known else None,
-        results=sightings(connection, row.id, most=most) if is_known else [],
+        results=sightings(connection, row.id, most=wanted) if is_known else [],
     )  # fmt: skip
 
 

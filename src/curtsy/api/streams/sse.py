@@ -1,10 +1,10 @@
 """Server-sent events, with keep-alive comments; a stream ends when its client stops reading."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
-from fastapi import Response
+from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
 from curtsy.errors import StoreAway
@@ -29,13 +29,20 @@ def sse_place(id: str) -> bytes:  # noqa: A002
     return f"id: {id}\n\n".encode()
 
 
+def wants_stream(request: Request) -> bool:
+    return MEDIA_TYPE in request.headers.get("accept", "").lower()
+
+
 class EventStream(Response):
     """Ends with its last piece, and when the server stops; the client reconnects and resumes."""
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, pieces: AsyncGenerator[bytes]) -> None:
-        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+    def __init__(
+        self, pieces: AsyncGenerator[bytes], headers: Mapping[str, str] | None = None
+    ) -> None:
+        own = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(headers=dict(headers or {}) | own)
         del self.headers["content-length"]
         self._pieces = pieces
 

@@ -18,6 +18,7 @@ from curtsy.errors import BadRequest
 from curtsy.model.urls import BadUrl, canonical
 
 if TYPE_CHECKING:
+    from curtsy.model.outcome import Record
     from curtsy.processes.trial import Trial, Tried
 
 LINKS_SHOWN = 20
@@ -138,15 +139,17 @@ def _facts(tried: "Tried") -> dict[str, Any]:
         return facts | {"kind": outcome.kind, "error": outcome.error,
                         "traceback": outcome.traceback}  # fmt: skip
     log = [{"level": level, "message": text} for level, text in outcome.lines]
-    return facts | _content(outcome.content, outcome.content_type) | {
+    return facts | _content(outcome) | {
         "links": list(outcome.links or ()), "log": log
     }  # fmt: skip
 
 
-def _content(content: bytes, content_type: str) -> dict[str, Any]:
-    if content_type != JSON:
-        return {"content": content.decode(errors="replace")}
-    found = orjson.loads(content)
+def _content(record: "Record") -> dict[str, Any]:
+    from curtsy.scrapers.charset import text_of
+
+    if record.content_type != JSON:
+        return {"content": text_of(record.content, record.content_type, record.charset)[0]}
+    found = orjson.loads(record.content)
     is_listing = isinstance(found, dict) and set(found) == {"records", "next", "empty"}
     return found if is_listing else {"record": found}
 
