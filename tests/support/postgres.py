@@ -140,6 +140,11 @@ class Postgres:
             time.sleep(0.5)  # backends end by themselves once the postmaster is dead
             (self._data / "postmaster.pid").unlink(missing_ok=True)
 
+    @property
+    def programs(self) -> Path:
+        """The folder of `pg_dump` and the others."""
+        return self._wheel.bin_path
+
     def url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 

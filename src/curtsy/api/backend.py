@@ -240,6 +240,9 @@ class Backend:
         """Writes in the background."""
         self.timed.start(self._store.write(lambda c: store_use(c, key_id, now=self.clock.now())))
 
+    async def is_full(self) -> bool:
+        return await self.timed.in_time(self._store.is_full())
+
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self.timed.read(work)
 

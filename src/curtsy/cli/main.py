@@ -7,13 +7,13 @@ import typer
 
 from curtsy import __version__
 from curtsy.cli.commands import (
+    backup,
     config,
     crawl,
     db,
     dead_letters,
     demo,
     doctor,
-    examples,
     health,
     jobs,
     keys,
@@ -28,7 +28,6 @@ from curtsy.cli.commands import (
     sources,
     streams,
     try_page,
-    up,
     why,
 )
 from curtsy.cli.console.error_output import run_command_line
@@ -38,13 +37,14 @@ from curtsy.cli.console.output import echo
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 Functions = tuple[Callable[..., None], ...]
 COMMANDS: dict[str, Functions] = {
-    "Start here": (demo.demo, scrape.scrape, try_page.try_, examples.examples, up.up, up.stop),
+    "Start here": (demo.demo, scrape.scrape, try_page.try_, demo.examples, processes.up, processes.stop),
     "Jobs": (plan.plan, jobs.submit, crawl.crawl, jobs.status, why.why, streams.logs,
              streams.watch, jobs.results, jobs.jobs, dead_letters.dead_letters, jobs.retry,
              jobs.pause, jobs.resume, jobs.cancel, not_built.export, not_built.discover),
     "Schedules": (schedule.schedule,),
     "Operation": (doctor.doctor, health.health, health.metrics, rate_limits.rate_limits,
-                  maintenance.process_dlq, maintenance.cleanup, not_built.generate_report,
+                  maintenance.process_dlq, maintenance.cleanup, backup.backup,
+                  backup.restore, not_built.generate_report,
                   processes.api, processes.worker, processes.scheduler),
 }  # fmt: skip
 GROUPS: dict[str, tuple[str, Functions]] = {

@@ -15,6 +15,7 @@ from pydantic_settings import (
 from curtsy import __version__
 from curtsy.config.validators import (
     database_url,
+    existing_paths,
     header_value,
     host_names,
     networks,
@@ -23,6 +24,7 @@ from curtsy.config.validators import (
     python_files,
     secret,
 )
+from curtsy.model.spans import Span
 
 PREFIX = "CURTSY_"
 FILE = "curtsy.toml"
@@ -35,6 +37,7 @@ Networks = Annotated[str, AfterValidator(networks)]
 ProxyAddresses = Annotated[str, AfterValidator(proxy_addresses)]
 HostNames = Annotated[str, AfterValidator(host_names)]
 Origins = Annotated[str, AfterValidator(origins)]
+Paths = Annotated[str, AfterValidator(existing_paths)]
 PythonFiles = Annotated[str, AfterValidator(python_files)]
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LogLevel = Annotated[
@@ -61,34 +64,36 @@ class Settings(BaseSettings):
     streams_per_key: int = Field(100, ge=1, le=100_000)
     worker_slots: int = Field(100, ge=1, le=10_000)
     extract_processes: int = Field(os.cpu_count() or 1, ge=1, le=1_000)
-    extract_seconds: float = Field(20, gt=0, le=600)
+    extract_seconds: Span = Field(20, ge=0.1, le=600)
     extract_memory_bytes: int = Field(512 * 2**20, ge=64 * 2**20, le=64 * 2**30)
     scrapers: PythonFiles = ""
     """Files of custom scrapers; scrapers of installed packages are found without it."""
+    scraper_data: Paths = ""
+    """Files and folders that custom scrapers may read besides code."""
     sources_file: str = Field("sources.toml", min_length=1, max_length=1_000)
     """A file that is set must exist; the default file need not."""
-    lease_seconds: float = Field(15, ge=1, le=600)
-    min_delay_seconds: float = Field(1.0, ge=0, le=86_400)
+    lease_seconds: Span = Field(15, ge=1, le=600)
+    min_delay_seconds: Span = Field(1.0, ge=0, le=86_400)
     source_concurrency: int = Field(1, ge=1, le=1_000)
-    connect_timeout: float = Field(10, gt=0, le=600)
-    scrape_timeout: float = Field(30, gt=0, le=3_600)
+    connect_timeout: Span = Field(10, ge=0.1, le=600)
+    scrape_timeout: Span = Field(30, ge=0.1, le=3_600)
     max_body_bytes: int = Field(10 * 2**20, ge=1_024, le=2**30)
     max_redirects: int = Field(10, ge=0, le=100)
     max_retry_attempts: int = Field(3, ge=0, le=100)
-    retry_base: float = Field(60, ge=0, le=86_400)
-    retry_cap: float = Field(600, ge=0, le=604_800)
+    retry_base: Span = Field(60, ge=0, le=86_400)
+    retry_cap: Span = Field(600, ge=0, le=604_800)
     host_give_up_probes: int = Field(4, ge=1, le=1_000)
-    host_give_up_seconds: float = Field(3_600, ge=1, le=2_592_000)
-    page_max_age: float = Field(2_592_000, ge=0, le=10**9)
-    crawl_cache_ttl: float = Field(3_600, ge=0, le=10**9)
+    host_give_up_seconds: Span = Field(3_600, ge=1, le=2_592_000)
+    page_max_age: Span = Field(2_592_000, ge=0, le=10**9)
+    crawl_cache_ttl: Span = Field(3_600, ge=0, le=10**9)
     result_days: int = Field(30, ge=1, le=36_500)
-    run_timeout: float = Field(900, ge=1, le=604_800)
-    sync_timeout: float = Field(30, ge=0.1, le=600)
+    run_timeout: Span = Field(900, ge=1, le=604_800)
+    sync_timeout: Span = Field(30, ge=0.1, le=600)
     sites_file: str = Field("sites.toml", min_length=1, max_length=1_000)
     schedules_file: str = Field("schedules.toml", min_length=1, max_length=1_000)
     user_agent: HeaderValue = f"curtsy/{__version__} (contact unset: set CURTSY_USER_AGENT)"
     robots: Literal["obey", "ignore"] = "obey"
-    crawl_delay_cap: float = Field(60, ge=0, le=86_400)
+    crawl_delay_cap: Span = Field(60, ge=0, le=86_400)
     allow_addresses: Networks = ""
     allow_proxies: ProxyAddresses = ""
     log_level: LogLevel = "INFO"

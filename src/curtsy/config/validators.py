@@ -1,6 +1,7 @@
 """Validators of settings that are not plain numbers. Each error says which values are allowed."""
 
 import re
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from curtsy.errors import BadSetting
@@ -92,6 +93,17 @@ def python_files(text: str) -> str:
     if len(files) > MOST_FILES or not all(one.endswith(".py") for one in files):
         raise ValueError(f"it must be up to {MOST_FILES} Python files, separated by commas")
     return ",".join(dict.fromkeys(files))
+
+
+def existing_paths(text: str) -> str:
+    paths = [one.strip() for one in text.split(",") if one.strip()]
+    missing = [one for one in paths if not Path(one).exists()]
+    if len(paths) > MOST_FILES or missing:
+        allowed = f"it must be up to {MOST_FILES} files and folders, separated by commas"
+        raise ValueError(f"{allowed}; {missing[0]} does not exist" if missing else allowed)
+    if any(Path(one).resolve() == Path("/") for one in paths):
+        raise ValueError("it must not name the root folder, which holds everything")
+    return ",".join(dict.fromkeys(paths))
 
 
 def _list(text: str, form: re.Pattern[str], what: str) -> str:

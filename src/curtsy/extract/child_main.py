@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from curtsy.extract.confinement import confine
+from curtsy.extract.confinement import confine_child
 from curtsy.extract.frames import LARGEST_RECORD, frame, receive
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
@@ -27,10 +27,11 @@ def serve(
     channel: socket.socket,
     *,
     memory_bytes: int,
+    address_space: int,
     load_scraper: LoadScraper = load,
-    no_processes: bool = False,
 ) -> None:
-    confine(memory_bytes=memory_bytes, no_processes=no_processes)
+    """`memory_bytes` are allowed beyond the `address_space` that the process has at the fork."""
+    confine_child(memory_bytes=memory_bytes, address_space=address_space)
     while (request := receive(channel)) is not None:
         response = _respond(load_scraper, *request)
         del request

@@ -1,8 +1,10 @@
 """Confines a process before it handles untrusted pages or imports untrusted code: it may only
-compute, within limits.
+compute, within limits, and read code.
 
-Sockets and file changes are refused twice: by an audit hook, which sees Python's calls, and by the
-kernel, which sees those of C libraries too. The channel to the parent stays open.
+It happens in two steps. The first, before any code of others is imported, leaves a process that
+may still fork; the second, in each child, takes that away and limits the memory. What the kernel
+refuses, an audit hook refuses before with a sentence, where Python makes the call. The channel to
+the parent stays open.
 """
 
 import ctypes
@@ -13,13 +15,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from curtsy.extract.seccomp import CHANGES, forbid_changing_files, forbid_processes, forbid_sockets
+from curtsy.extract.capabilities import drop_capabilities
+from curtsy.extract.landlock import allow_reading_only
+from curtsy.extract.readable_paths import Readable
+from curtsy.extract.seccomp import (
+    CHANGES,
+    forbid_all_but_forking,
+    forbid_new_privileges,
+    forbid_processes,
+)
 
 NICENESS = 10
 """The worker's event loop has priority: request spacing depends on it."""
 
-_SECRETS = ("CURTSY_", "DATABASE_URL", "REDIS_", "PASSWORD", "SECRET", "TOKEN", "KEY", "CREDENTIAL")
-"""Parts of the names of environment variables that may hold credentials or addresses of data."""
+_ENVIRONMENT = frozenset({
+    "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TZDIR", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH",
+    "PYTHONPATH", "PYTHONHOME", "PYTHONPLATLIBDIR", "PYTHONUSERBASE", "PYTHONNOUSERSITE",
+    "PYTHONSAFEPATH", "PYTHONUTF8", "PYTHONCOERCECLOCALE", "PYTHONIOENCODING", "PYTHONHASHSEED",
+    "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONOPTIMIZE", "PYTHONMALLOC",
+    "MALLOC_ARENA_MAX", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+})  # fmt: skip
+"""Environment variables that the interpreter and its libraries may need; none holds a secret."""
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _SIGKILL = 1, 4, 9
 _FILE_CHANGE_EVENTS = frozenset({
     "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate",
@@ -27,40 +43,45 @@ _FILE_CHANGE_EVENTS = frozenset({
 })  # fmt: skip
 
 
-def confine(*, memory_bytes: int, no_processes: bool = False) -> None:
-    """Confines this process irrevocably. `no_processes` also forbids starting processes."""
+def confine_before_import(readable: Readable) -> None:
+    """Confines this process irrevocably, except that it may fork and use any memory.
+
+    It must have one thread: the kernel confines threads one by one.
+    """
     os.nice(NICENESS)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
-    _limit(resource.RLIMIT_AS, _address_space() + memory_bytes)
-    forbid_network()
-    forbid_file_changes()
+    sys.dont_write_bytecode = True
+    make_undumpable()
+    if sys.platform == "linux":
+        _require_one_thread()
+        forbid_new_privileges()
+        allow_reading_only(readable.paths, listed=readable.listed)
+        drop_capabilities(readable.needed)
+        forbid_all_but_forking()
+
+
+def confine_child(*, memory_bytes: int, address_space: int) -> None:
+    """Takes the rest from a process that `confine_before_import` has confined."""
+    _limit(resource.RLIMIT_AS, address_space + memory_bytes)
     sys.addaudithook(_refuse)
     if sys.platform == "linux":
-        drop_capabilities()
-        if no_processes:
-            forbid_processes()
+        forbid_processes()
 
 
-def forbid_network() -> None:
-    """Forbids new sockets, by the kernel alone. Open sockets stay usable."""
-    if sys.platform == "linux":
-        forbid_sockets()
+def confine(readable: Readable, *, memory_bytes: int) -> None:
+    """Takes both steps at once. `memory_bytes` are allowed beyond what the process has."""
+    address_space = AddressSpace().size()
+    confine_before_import(readable)
+    confine_child(memory_bytes=memory_bytes, address_space=address_space)
 
 
-def forbid_file_changes() -> None:
-    """Forbids file changes, by the kernel alone. Imports write no bytecode either."""
-    sys.dont_write_bytecode = True
-    if sys.platform == "linux":
-        forbid_changing_files()
-
-
-def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment for a process that imports code of others."""
+def allowed_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment for a process that runs scrapers."""
     return {
         name: value
         for name, value in environment.items()
-        if not any(word in name.upper() for word in _SECRETS)
+        if name in _ENVIRONMENT or name.startswith("LC_")
     }
 
 
@@ -78,16 +99,26 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL)
 
 
+class AddressSpace:
+    """The size of the process that made this. It can be read after the confinement too."""
+
+    def __init__(self) -> None:
+        self._file = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+
+    def size(self) -> int:
+        return int(os.pread(self._file, 256, 0).split()[0]) * resource.getpagesize()
+
+
+def _require_one_thread() -> None:
+    threads = [one.name for one in Path("/proc/self/task").iterdir()]
+    if len(threads) != 1:
+        raise RuntimeError(f"{len(threads)} threads run: the others would not be confined")
+
+
 def _limit(what: int, most: int) -> None:
     _, hard = resource.getrlimit(what)
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(what, (most, most))
-
-
-def _address_space() -> int:
-    """Returns the current size: memory from before the fork does not count against the page."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    return pages * resource.getpagesize()
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
@@ -100,41 +131,3 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
 def _changes(path: Any, _mode: Any, flags: int) -> bool:
     """Files that are already open (`path` is their number) stay usable."""
     return not isinstance(path, int) and bool(flags & CHANGES)
-
-
-_VERSION = 0x20080522
-_DAC_OVERRIDE, _DAC_READ_SEARCH = 1, 2
-_RETAINED = 1 << _DAC_OVERRIDE | 1 << _DAC_READ_SEARCH
-"""Needed by root to import the program from another user's folder."""
-
-
-class _Header(ctypes.Structure):
-    _fields_ = (("version", ctypes.c_uint32), ("process", ctypes.c_int))
-
-
-class _Data(ctypes.Structure):
-    _fields_ = (
-        ("effective", ctypes.c_uint32),
-        ("permitted", ctypes.c_uint32),
-        ("inheritable", ctypes.c_uint32),
-    )
-
-
-def drop_capabilities() -> None:
-    """Drops capabilities, above all the one to read other processes' memory."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    header, data = _Header(_VERSION, 0), (_Data * 2)()
-    if libc.capget(ctypes.byref(header), data):
-        _fail()
-    for number, part in enumerate(data):
-        retained = _RETAINED if number == 0 else 0
-        part.effective &= retained
-        part.permitted &= retained
-        part.inheritable = 0
-    if libc.capset(ctypes.byref(header), data):
-        _fail()
-
-
-def _fail() -> None:
-    error = ctypes.get_errno()
-    raise OSError(error, os.strerror(error), "capabilities")

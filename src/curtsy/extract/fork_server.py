@@ -1,11 +1,12 @@
 """`python -m curtsy.extract.fork_server FD`: loads all built-in scrapers and forks child processes.
 
-With `--own FILE…` it loads the user's own scrapers from these files and from installed packages
-instead.
+With `--own FILE… [--data PATH…]` it loads the user's own scrapers from these files and from
+installed packages instead; scrapers may read the data.
 
-The fork server never handles a page itself, so no page can corrupt it. Its channel carries packets.
-It receives `fork MEMORY` (with the child's end of a channel) and `kill PID`, and sends `forked PID`
-and `exited PID STATUS`. It ends when its channel closes, and its children end with it.
+The fork server is confined before it loads anything of others, and never handles a page itself, so
+no page can corrupt it. Its channel carries packets. It receives `fork MEMORY` (with the child's end
+of a channel), and sends `forked PID` and `exited PID STATUS`. It may not signal its children: the
+parent kills them. It ends when its channel closes, and its children end with it.
 """
 
 import logging
@@ -21,7 +22,8 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from curtsy.extract import child_main
-from curtsy.extract.confinement import die_with_parent, forbid_file_changes, forbid_network
+from curtsy.extract.confinement import AddressSpace, confine_before_import, die_with_parent
+from curtsy.extract.readable_paths import readable, split_arguments
 from curtsy.scrapers import PARSING, Scraper, load, load_links
 from curtsy.scrapers.custom import OwnScraper
 from curtsy.scrapers.custom import run as run_own_scraper
@@ -29,26 +31,29 @@ from curtsy.scrapers.discovery import Unusable, load_own_scrapers
 
 
 class _Serve(Protocol):
-    def __call__(self, channel: socket.socket, *, memory_bytes: int) -> None: ...
+    def __call__(
+        self, channel: socket.socket, *, memory_bytes: int, address_space: int
+    ) -> None: ...
 
 
 _LONGEST_COMMAND = 4_096
 
 
-def run(channel: socket.socket, own: Sequence[str] | None = None) -> None:
+def run(channel: socket.socket, own: Sequence[str] | None = None, data: Sequence[str] = ()) -> None:
     """With `own`, the children know the scrapers of these files and of installed packages."""
     die_with_parent()
+    address_space = AddressSpace()
     # Libraries log what they find on a page: a web page must not be able to fill our log.
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     load_links()
-    serve = _serve_built_in() if own is None else _serve_own(own)
+    serve = _serve_built_in() if own is None else _serve_own(own, data)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which drains
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    server = _ForkServer(channel, serve)
+    server = _ForkServer(channel, serve, address_space)
     poller = select.poll()  # select.select fails for file descriptors above 1023
     poller.register(channel, select.POLLIN)
     poller.register(wake, select.POLLIN)
@@ -64,14 +69,14 @@ def run(channel: socket.socket, own: Sequence[str] | None = None) -> None:
 def _serve_built_in() -> _Serve:
     for name in PARSING:
         load(name)
+    confine_before_import(readable(()))
     return child_main.serve
 
 
-def _serve_own(files: Sequence[str]) -> _Serve:
+def _serve_own(files: Sequence[str], data: Sequence[str]) -> _Serve:
     """A file that can no longer be loaded fails its pages, not the fork server."""
-    forbid_network()
-    forbid_file_changes()
     import_module("curtsy.scrapers.selectors")  # else every child loads it for its only page
+    confine_before_import(readable(files, data))
     found: dict[str, OwnScraper] = {}
     problem = "this scraper no longer exists"
     try:
@@ -84,12 +89,12 @@ def _serve_own(files: Sequence[str]) -> _Serve:
             raise LookupError(problem)
         return partial(run_own_scraper, own, params=params)
 
-    return partial(child_main.serve, load_scraper=load_scraper, no_processes=True)
+    return partial(child_main.serve, load_scraper=load_scraper)
 
 
 class _ForkServer:
-    def __init__(self, channel: socket.socket, serve: _Serve) -> None:
-        self._channel, self._serve = channel, serve
+    def __init__(self, channel: socket.socket, serve: _Serve, address_space: AddressSpace) -> None:
+        self._channel, self._serve, self._address_space = channel, serve, address_space
         self._alive: set[int] = set()
 
     def execute_command(self) -> bool:
@@ -98,8 +103,6 @@ class _ForkServer:
         match message.decode().split():
             case ["fork", memory_bytes]:
                 self._fork(files[0], int(memory_bytes))
-            case ["kill", pid] if int(pid) in self._alive:
-                os.kill(int(pid), signal.SIGKILL)
             case []:
                 return False
         return True
@@ -113,6 +116,7 @@ class _ForkServer:
                 self._report(f"exited {pid} {os.waitstatus_to_exitcode(status)}")
 
     def _fork(self, file: int, memory_bytes: int) -> None:
+        size = self._address_space.size()
         pid = os.fork()
         if pid:
             os.close(file)
@@ -126,7 +130,7 @@ class _ForkServer:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self._channel.close()
             with socket.socket(fileno=file) as channel:
-                self._serve(channel, memory_bytes=memory_bytes)
+                self._serve(channel, memory_bytes=memory_bytes, address_space=size)
             status = 0
         finally:
             os._exit(status)
@@ -137,4 +141,5 @@ class _ForkServer:
 
 if __name__ == "__main__":
     _number, *_rest = sys.argv[1:]
-    run(socket.socket(fileno=int(_number)), _rest[1:] if _rest else None)
+    _own, _data = split_arguments(_rest[1:])
+    run(socket.socket(fileno=int(_number)), _own if _rest else None, _data)

@@ -1,4 +1,4 @@
-"""`python -m curtsy.extract.inspection FILE…`: lists the user's own scrapers.
+"""`python -m curtsy.extract.inspection FILE… [--data PATH…]`: lists the user's own scrapers.
 
 Code of others is imported in this process and in the fork server, and nowhere else. This process
 prints the scrapers or the problem as JSON, and ends.
@@ -14,7 +14,8 @@ from typing import Any
 import orjson
 
 from curtsy.errors import BadSetting
-from curtsy.extract.confinement import confine, die_with_parent, without_secrets
+from curtsy.extract.confinement import allowed_environment, confine, die_with_parent
+from curtsy.extract.readable_paths import as_arguments, readable, split_arguments
 from curtsy.scrapers.discovery import Unusable, installed, load_own_scrapers
 from curtsy.scrapers.registry import OwnScrapers
 
@@ -22,26 +23,30 @@ WITHIN_SECONDS = 20.0
 MEMORY_BYTES = 2 * 2**30
 
 
-def inspect_scrapers(files: Sequence[str], *, seconds: float = WITHIN_SECONDS) -> OwnScrapers:
-    """Returns the scrapers of these files and of installed packages. Raises `BadSetting`.
+def inspect_scrapers(
+    files: Sequence[str], *, data: Sequence[str] = (), seconds: float = WITHIN_SECONDS
+) -> OwnScrapers:
+    """Returns the scrapers of these files and of installed packages, which may read `data`. Raises
+    `BadSetting`.
 
     Blocks while a subprocess imports them: not for an event loop.
     """
     paths = tuple(str(Path(file).absolute()) for file in files)
     if not paths and not installed():
         return OwnScrapers()
-    answer = _run_inspection(paths, seconds)
+    readable_data = tuple(str(Path(one).absolute()) for one in data)
+    answer = _run_inspection(paths, readable_data, seconds)
     if "problem" in answer:
         raise BadSetting(f"SCRAPERS: {answer['problem']}")
-    return OwnScrapers(paths, answer["scrapers"])
+    return OwnScrapers(paths, answer["scrapers"], readable_data)
 
 
-def _run_inspection(paths: Sequence[str], seconds: float) -> dict[str, Any]:
+def _run_inspection(paths: Sequence[str], data: Sequence[str], seconds: float) -> dict[str, Any]:
+    command = [sys.executable, "-m", "curtsy.extract.inspection", *as_arguments(paths, data)]
     try:
         ended = subprocess.run(  # noqa: S603 - our own module, no shell
-            [sys.executable, "-m", "curtsy.extract.inspection", *paths],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=without_secrets(os.environ), timeout=seconds, check=False,
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=allowed_environment(os.environ), timeout=seconds, check=False,
         )  # fmt: skip
         answer: dict[str, Any] = orjson.loads(ended.stdout)
     except subprocess.TimeoutExpired:
@@ -56,12 +61,12 @@ def _named(paths: Sequence[str]) -> str:
     return ", ".join(paths) if paths else "An installed package's scraper"
 
 
-def _inspect(paths: Sequence[str]) -> None:
+def _inspect(paths: Sequence[str], data: Sequence[str]) -> None:
     die_with_parent()
     output = os.dup(1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)  # prints of imported code must not mix with the answer
-    confine(memory_bytes=MEMORY_BYTES, no_processes=True)
+    confine(readable(paths, data), memory_bytes=MEMORY_BYTES)
     try:
         found = {own.name: own.doc for own in load_own_scrapers(paths).values()}
         answer: dict[str, Any] = {"scrapers": found}
@@ -73,4 +78,4 @@ def _inspect(paths: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    _inspect(sys.argv[1:])
+    _inspect(*split_arguments(sys.argv[1:]))

@@ -17,7 +17,8 @@ from typing import Any
 import orjson
 
 from curtsy.errors import OverLimit
-from curtsy.extract.confinement import confine, die_with_parent, without_secrets
+from curtsy.extract.confinement import allowed_environment, confine, die_with_parent
+from curtsy.extract.readable_paths import readable
 from curtsy.offload import offload
 from curtsy.scrapers.recipe import BadPattern, BadRecipe, compile_pattern, parse_recipe, patterns_of
 
@@ -69,7 +70,7 @@ def _compile_apart(patterns: list[str]) -> dict[str, str | None]:
         ended = subprocess.run(
             [sys.executable, "-m", "curtsy.extract.pattern_check"],
             input=orjson.dumps(patterns), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=without_secrets(os.environ), timeout=WITHIN_SECONDS, check=False,
+            env=allowed_environment(os.environ), timeout=WITHIN_SECONDS, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise OverLimit(
@@ -82,7 +83,7 @@ def _compile_apart(patterns: list[str]) -> dict[str, str | None]:
 def _compile_all() -> None:
     die_with_parent()
     patterns = orjson.loads(sys.stdin.buffer.read())
-    confine(memory_bytes=MEMORY_BYTES, no_processes=True)
+    confine(readable(()), memory_bytes=MEMORY_BYTES)
     signal.setitimer(signal.ITIMER_VIRTUAL, COMPILE_SECONDS)  # its signal ends the process
     for pattern in patterns:
         try:

@@ -57,7 +57,7 @@ class Pool:
         self._built_in_group = ChildGroup(start, pages_per_process=limits.pages_per_process,
                                           keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
         # One page per process: a page may change the process, and the next must not notice.
-        self._own_group = ChildGroup(partial(start, own=self._own.files), pages_per_process=1,
+        self._own_group = ChildGroup(partial(start, own=self._own), pages_per_process=1,
                                      keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
         # Slots per group: own scrapers that hang must not block the built-in ones.
         self._slots = {

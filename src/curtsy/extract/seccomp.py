@@ -2,10 +2,10 @@
 
 import ctypes
 import os
-import platform
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from curtsy.extract.system_calls import FIRST_UNKNOWN, Architecture, this_architecture
 
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -15,106 +15,92 @@ _ARGUMENT_BYTES = 8
 _X32_NUMBERS = 0x40000000
 """From this number on, x86-64 repeats all its calls for the x32 ABI."""
 _CLONE_THREAD = 0x10000
+_CLONE_ELSEWHERE = 0x7E020000 | 0x8000 | 0x2000 | 0x800000
+"""Flags of clone that make a namespace, a sibling, or a process beyond tracing."""
 _TMPFILE = 0x400000
 CHANGES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | _TMPFILE
 """Any of these flags opens a file for more than reading."""
-_SET_OWNER = (8, 15)
-"""F_SETOWN, F_SETOWN_EX: choose the process that is signalled when a file becomes readable."""
-_SET_SOCKET_OWNER = (0x8901, 0x8902)
-"""FIOSETOWN, SIOCSPGRP: the same for sockets."""
+_FCNTL_REFUSED = (8, 15, 1024)
+"""F_SETOWN, F_SETOWN_EX choose the process that is signalled when a file becomes readable;
+F_SETLEASE makes others wait for a file."""
+_IOCTL_REFUSED = (0x8901, 0x8902, 0x5412, 0x541C)
+"""FIOSETOWN, SIOCSPGRP as above for sockets; TIOCSTI, TIOCLINUX type on the terminal."""
+_PR_SET_PDEATHSIG, _SIGKILL = 1, 9
+
+_NETWORK = ("socket", "socketpair", "connect", "bind", "listen", "accept", "accept4",
+            "io_uring_setup", "io_uring_enter", "io_uring_register")  # fmt: skip
+_FILE_CHANGES = (
+    "creat", "truncate", "ftruncate", "fallocate", "link", "linkat", "symlink", "symlinkat",
+    "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "rmdir", "mknod",
+    "mknodat", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
+    "utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "fsetxattr",
+    "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat", "file_setattr",
+    "memfd_create", "memfd_secret",
+)  # fmt: skip
+_OTHER_PROCESSES = (
+    "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_open", "pidfd_getfd",
+    "pidfd_send_signal", "process_madvise", "process_mrelease", "migrate_pages", "move_pages",
+    "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "setpriority",
+    "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr", "ioprio_set",
+    "setpgid", "setsid",
+)  # fmt: skip
+_OTHER_PROGRAMS = ("execve", "execveat", "fork", "vfork", "uselib")
+"""The C library forks with clone."""
+_SHARED_OBJECTS = ("shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget",
+                   "semop", "semtimedop", "semctl", "mq_open", "mq_unlink")  # fmt: skip
+_MACHINE = (
+    "unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr",
+    "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "statmount",
+    "listmount", "name_to_handle_at", "open_by_handle_at", "add_key", "request_key", "keyctl",
+    "bpf", "perf_event_open", "userfaultfd", "kexec_load", "kexec_file_load", "init_module",
+    "finit_module", "delete_module", "reboot", "swapon", "swapoff", "acct", "quotactl",
+    "quotactl_fd", "syslog", "sethostname", "setdomainname", "settimeofday", "clock_settime",
+    "adjtimex", "clock_adjtime", "vhangup", "lookup_dcookie", "nfsservctl", "fanotify_init",
+    "fanotify_mark", "personality", "iopl", "ioperm", "modify_ldt",
+)  # fmt: skip
+"""Calls that change or watch the machine, or leave the process's namespaces."""
+REFUSED = (*_NETWORK, *_FILE_CHANGES, *_OTHER_PROCESSES, *_OTHER_PROGRAMS, *_SHARED_OBJECTS,
+           *_MACHINE)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Machine:
-    audit_number: int
-    sockets: tuple[int, ...]
-    """Calls that create sockets or circumvent this filter: socket, socketpair, io_uring_setup,
-    ptrace, process_vm_writev."""
-    processes: tuple[int, ...]
-    """fork, vfork, execve, execveat, tkill, rt_sigqueueinfo, rt_tgsigqueueinfo,
-    pidfd_send_signal."""
-    clone: int
-    signals: tuple[int, ...]
-    """kill, tgkill: allowed to the process itself only."""
-    owning: tuple[int, int]
-    """fcntl, ioctl: allowed, except to set the owner of a file or socket."""
-    limits: int
-    """prlimit64: allowed for the process itself only."""
-    scheduling: tuple[int, ...]
-    """setpriority, sched_setaffinity, sched_setscheduler, sched_setparam, sched_setattr,
-    ioprio_set: they could also change other processes."""
-    lasting: tuple[int, ...]
-    """shmget, msgget, semget, mq_open: they create memory that outlives the process."""
-    opening: tuple[tuple[int, int], ...]
-    """open and openat, each with the position of the flags among its arguments."""
-    files: tuple[int, ...]
-    """Calls that change files, their metadata or mounts, or that reach into other processes:
-    creat, truncate, ftruncate, fallocate, link, symlink, rename, unlink, mkdir, rmdir, mknod,
-    chmod, chown, utime, setxattr and removexattr in all their forms; mount, umount, pivot_root,
-    chroot, swapon, swapoff, acct; open_by_handle_at, process_vm_readv, pidfd_getfd."""
-    clone3: int = 435
-    openat2: int = 437
+def forbid_all_but_forking() -> bool:
+    """Lets this process and its future children compute, read files, use what is open, and fork.
 
-
-_NEW_FILES = (452, 463, 466, 438)
-"""fchmodat2, setxattrat, removexattrat, pidfd_getfd: new calls have the same number on every
-architecture."""
-_MACHINES = {
-    "x86_64": _Machine(
-        0xC000003E, (41, 53, 425, 101, 311), (57, 58, 59, 322, 200, 129, 297, 424), 56, (62, 234),
-        owning=(72, 16), limits=302, scheduling=(141, 203, 144, 142, 314, 251),
-        lasting=(29, 68, 64, 240), opening=((2, 1), (257, 2)),
-        files=(
-            85, 76, 77, 285, 86, 265, 88, 266, 82, 264, 316, 87, 263, 83, 258, 84, 133, 259, 90, 91,
-            268, 92, 93, 94, 260, 132, 235, 261, 280, 188, 189, 190, 197, 198, 199, 165, 166, 155,
-            161, 167, 168, 163, 304, 310, *_NEW_FILES,
-        ),
-    ),
-    "aarch64": _Machine(
-        0xC00000B7, (198, 199, 425, 117, 271), (221, 281, 130, 138, 240, 424), 220, (129, 131),
-        owning=(25, 29), limits=261, scheduling=(140, 122, 119, 118, 274, 30),
-        lasting=(194, 186, 190, 180), opening=((56, 2),),
-        files=(
-            45, 46, 47, 37, 36, 38, 276, 35, 34, 33, 52, 53, 54, 55, 88, 5, 6, 7, 14, 15, 16, 40,
-            39, 41, 51, 224, 225, 89, 265, 270, *_NEW_FILES,
-        ),
-    ),
-}  # fmt: skip
-
-
-def forbid_sockets() -> None:
-    """Applies to this process and its future children."""
-    if (machine := _MACHINES.get(platform.machine())) is not None:
-        _install(machine, _refused(machine.sockets))
-
-
-def forbid_changing_files() -> None:
-    """Forbids creating, writing, renaming, deleting files and changing their metadata. Files that
-    are already open stay usable."""
-    if (machine := _MACHINES.get(platform.machine())) is None:
-        return
-    steps = _refused(machine.files)
-    # openat2 has its flags in memory, where a filter cannot see them; the C library falls back
-    steps += _no_such_call(machine.openat2)
-    for call, place in machine.opening:
-        steps += _decided(call, place, _ANY_BIT, CHANGES, _NOT_PERMITTED, _ALLOW)
+    Returns False on an architecture whose calls are not known: then nothing is forbidden.
+    """
+    if (machine := this_architecture()) is None:
+        return False
+    steps = [_step(_AT_LEAST, 0, 1, FIRST_UNKNOWN), _step(_RETURN, 0, 0, _NO_SUCH_CALL)]
+    steps += _refused(machine.of(REFUSED))
+    # openat2 and clone3 have their flags in memory, where a filter cannot see them; the C library
+    # falls back to the older calls.
+    for call in machine.of(("openat2", "clone3")):
+        steps += _no_such_call(call)
+    for name, place in (("open", 1), ("openat", 2)):
+        for call in machine.of((name,)):
+            steps += _decided(call, place, _ANY_BIT, CHANGES, _NOT_PERMITTED, _ALLOW)
+    steps += _decided(
+        machine.numbers["clone"], 0, _ANY_BIT, _CLONE_ELSEWHERE, _NOT_PERMITTED, _ALLOW
+    )
+    steps += _decided(machine.numbers["prlimit64"], 0, _EQUAL, 0, _ALLOW, _NOT_PERMITTED)
+    steps += _without(machine.numbers["fcntl"], 1, _FCNTL_REFUSED)
+    steps += _without(machine.numbers["ioctl"], 1, _IOCTL_REFUSED)
+    steps += _dies_with_parent(machine.numbers["prctl"])
     _install(machine, steps)
+    return True
 
 
 def forbid_processes() -> None:
-    """Forbids new processes, effects on other processes, and objects that outlive the process.
-    Threads are allowed."""
-    if (machine := _MACHINES.get(platform.machine())) is None:
+    """Forbids new processes too. Threads are allowed."""
+    if (machine := this_architecture()) is None:
         return
-    steps = _refused((*machine.processes, *machine.scheduling, *machine.lasting))
-    steps += _no_such_call(machine.clone3)  # its flags are in memory, as those of openat2
-    steps += _decided(machine.clone, 0, _ANY_BIT, _CLONE_THREAD, _ALLOW, _NOT_PERMITTED)
-    for call in machine.signals:
-        steps += _decided(call, 0, _EQUAL, os.getpid(), _ALLOW, _NOT_PERMITTED)
-    steps += _decided(machine.limits, 0, _EQUAL, 0, _ALLOW, _NOT_PERMITTED)
-    for call, owners in zip(machine.owning, (_SET_OWNER, _SET_SOCKET_OWNER), strict=True):
-        steps += _without(call, 1, owners)
-    _install(machine, steps)
+    clone = machine.numbers["clone"]
+    _install(machine, _decided(clone, 0, _ANY_BIT, _CLONE_THREAD, _ALLOW, _NOT_PERMITTED))
+
+
+def forbid_new_privileges() -> None:
+    """The kernel demands it of a process that installs a filter."""
+    ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def _step(operation: int, if_true: int, if_false: int, value: int) -> bytes:
@@ -138,7 +124,7 @@ def _decided(
     """Allows or refuses a call by a test of one of its arguments."""
     return [
         _step(_EQUAL, 0, 4, call),
-        _step(_LOAD, 0, 0, _FIRST_ARGUMENT + place * _ARGUMENT_BYTES),
+        _load_argument(place),
         _step(test, 0, 1, value),
         _step(_RETURN, 0, 0, if_true),
         _step(_RETURN, 0, 0, if_false),
@@ -147,16 +133,33 @@ def _decided(
 
 def _without(call: int, place: int, values: Sequence[int]) -> list[bytes]:
     """Allows the call unless that argument has one of these values."""
-    steps = [_step(_LOAD, 0, 0, _FIRST_ARGUMENT + place * _ARGUMENT_BYTES), *_refused(values),
-             _step(_RETURN, 0, 0, _ALLOW)]  # fmt: skip
+    steps = [_load_argument(place), *_refused(values), _step(_RETURN, 0, 0, _ALLOW)]
     return [_step(_EQUAL, 0, len(steps), call), *steps]
+
+
+def _dies_with_parent(prctl: int) -> list[bytes]:
+    """Refuses to unset the signal that ends a process together with its parent."""
+    steps = [
+        _load_argument(0),
+        _step(_EQUAL, 1, 0, _PR_SET_PDEATHSIG),
+        _step(_RETURN, 0, 0, _ALLOW),
+        _load_argument(1),
+        _step(_EQUAL, 0, 1, _SIGKILL),
+        _step(_RETURN, 0, 0, _ALLOW),
+        _step(_RETURN, 0, 0, _NOT_PERMITTED),
+    ]
+    return [_step(_EQUAL, 0, len(steps), prctl), *steps]
+
+
+def _load_argument(place: int) -> bytes:
+    return _step(_LOAD, 0, 0, _FIRST_ARGUMENT + place * _ARGUMENT_BYTES)
 
 
 class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
-def _install(machine: _Machine, rules: list[bytes]) -> None:
+def _install(machine: Architecture, rules: list[bytes]) -> None:
     steps = [
         _step(_LOAD, 0, 0, _ARCHITECTURE),  # call numbers differ between architectures
         _step(_EQUAL, 1, 0, machine.audit_number),
@@ -169,7 +172,7 @@ def _install(machine: _Machine, rules: list[bytes]) -> None:
     ]
     program = _Program(len(steps), b"".join(steps))
     libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    forbid_new_privileges()
     if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0):
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error), "seccomp")

@@ -74,12 +74,14 @@ def own_scrapers(settings: Settings) -> OwnScrapers:
     that cannot be used.
 
     Blocks while another process imports the scrapers, so call it before the event loop serves
-    anything. If scrapers are found, they cannot read this process's environment and memory.
+    anything. No process of the same user can read this process's environment and memory.
     """
-    found = inspect_scrapers([file for file in settings.scrapers.split(",") if file])
-    if found.names:
-        make_undumpable()
-    return found
+    make_undumpable()
+    files, data = (
+        [one for one in value.split(",") if one]
+        for value in (settings.scrapers, settings.scraper_data)
+    )
+    return inspect_scrapers(files, data=data)
 
 
 def _allow_many_files() -> None:

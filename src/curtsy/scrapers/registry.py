@@ -12,6 +12,9 @@ class OwnScrapers:
     docs: Mapping[str, str] = field(default_factory=dict)
     """The first line of each scraper's docstring, by name."""
 
+    data: tuple[str, ...] = ()
+    """Files and folders that these scrapers may read besides code."""
+
     @property
     def names(self) -> frozenset[str]:
         return frozenset(self.docs)

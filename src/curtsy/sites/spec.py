@@ -16,6 +16,7 @@ from pydantic import (
 
 from curtsy.errors import BadRequest
 from curtsy.model.options import checked_params
+from curtsy.model.spans import Span
 from curtsy.model.urls import BadUrl, canonical
 from curtsy.scrapers.recipe import BadRecipe, parse_recipe
 from curtsy.timetable import BadRule, Cron, Every, Rule, checked, checked_zone
@@ -85,7 +86,7 @@ def _check_template(template: str) -> str:
 
 
 Template = Annotated[str, Field(min_length=1, max_length=4_000), AfterValidator(_check_template)]
-Seconds = Annotated[float, Field(ge=0, le=3_600)]
+Seconds = Annotated[Span, Field(ge=0, le=3_600)]
 
 
 class Search(BaseModel):

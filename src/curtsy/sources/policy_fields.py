@@ -18,6 +18,7 @@ from curtsy.clock import SECOND
 from curtsy.fetch import parse_proxy
 from curtsy.model.masks import MASK, masked_headers
 from curtsy.model.options import checked_headers
+from curtsy.model.spans import Span
 from curtsy.model.urls import BadUrl, canonical
 from curtsy.politeness.hours import Hours
 from curtsy.politeness.policy import Policy
@@ -31,6 +32,7 @@ from curtsy.references import (
 )
 
 MOST_HOSTS = 1_000
+SHORTEST_TIMEOUT = 0.1
 DAY_MINUTES = 24 * 60
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-5][0-9])")
 _LINE = re.compile(r"[ -~]{1,500}")
@@ -97,7 +99,7 @@ def _one_line(text: str) -> str:
 TimeOfDay = Annotated[
     str, BeforeValidator(_time_of_day, json_schema_input_type=int | str), Field(examples=["09:00"])
 ]
-Seconds = Annotated[float, Field(ge=0, le=86_400)]
+Seconds = Annotated[Span, Field(ge=0, le=86_400)]
 
 
 SLOWDOWN_OF_PAIR = 2.0
@@ -113,7 +115,7 @@ class RespectfulHours(BaseModel):
     end: TimeOfDay
     """If before `start`, the hours last past midnight."""
     timezone: str = Field("UTC", max_length=100)
-    slowdown: float | None = Field(None, gt=1, le=1_000)
+    slowdown: float | None = Field(None, gt=1, le=1_000, allow_inf_nan=False)
     """The factor by which delays grow and the hourly limit shrinks."""
     closed: bool = False
 
@@ -171,7 +173,7 @@ class PolicyFields(BaseModel):
     """Only one worker at a time sends requests to a source."""
     respectful_hours: RespectfulHours | None = None
     max_retries: int | None = Field(None, ge=0, le=100)
-    timeout: float | None = Field(None, gt=0, le=3_600)
+    timeout: Span | None = Field(None, ge=SHORTEST_TIMEOUT, le=3_600)
     """Seconds, for a whole attempt."""
     robots: Literal["obey", "ignore"] | None = None
     crawl_delay_cap_seconds: Seconds | None = None

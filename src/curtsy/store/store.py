@@ -10,15 +10,17 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.engine import make_url
 
-from curtsy.errors import BadSetting, StoreAway
+from curtsy.errors import BadSetting, StoreAway, StoreFull
 from curtsy.logs import logger
 from curtsy.store.database_errors import to_curtsy_error, verdict
+from curtsy.store.disk_space import FLOOR_BYTES, WriteFailures, free_bytes
 from curtsy.store.postgres import PostgresEngine
 from curtsy.store.sqlite import SqliteEngine
 
@@ -57,6 +59,8 @@ class Store:
         self._has_answered = False
         """Until then, whoever opened the store says what is wrong."""
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        self._file = Path(parsed.database or "") if self.is_sqlite else None
+        self._write_failures = WriteFailures()
 
     async def __aenter__(self) -> Self:
         await self._engine.open()
@@ -84,9 +88,24 @@ class Store:
         must not happen twice has to be idempotent. `durable` also waits for the disk on SQLite
         (PostgreSQL always does).
         """
-        return await self._attempt(
-            lambda sent: self._engine.write(work, sent, durable=durable, large=large)
-        )
+        try:
+            result = await self._attempt(
+                lambda sent: self._engine.write(work, sent, durable=durable, large=large)
+            )
+        except StoreFull:
+            self._write_failures.failed(time.monotonic())
+            raise
+        self._write_failures.succeeded()
+        return result
+
+    async def is_full(self) -> bool:
+        """Whether the last write failed for want of space, or, on SQLite, the next would."""
+        if self._write_failures.is_full(time.monotonic()):
+            return True
+        if self._file is None:
+            return False
+        free = await asyncio.to_thread(free_bytes, self._file)
+        return free is not None and free < FLOOR_BYTES
 
     async def _answered(self, work: Awaitable[T]) -> T:
         result = await work

@@ -7,6 +7,9 @@ import pytest
 
 from cli.conftest import Curtsy
 from curtsy import __version__
+from curtsy.cli.views.confinement import confinement_lines
+from curtsy.extract.confinement_check import Confinement, MachineConfinement
+from curtsy.extract.landlock import landlock_version
 from curtsy.store.version import newest
 from support.postgres import Postgres
 
@@ -118,6 +121,28 @@ def test_the_doctor_tells_what_there_is(curtsy: Curtsy, database_url: str) -> No
     assert found["pending_visits"] == {"number": 0, "capped": False}
     page = curtsy("doctor", database_url=database_url).out
     assert "Workers (0)" in page
+
+
+def test_the_doctor_tells_what_holds_scrapers_on_this_machine(curtsy: Curtsy) -> None:
+    curtsy("db", "upgrade")
+    found = curtsy("doctor", "--json").json["confinement"]
+    assert (found["landlock"], found["root"]) == (landlock_version(), os.geteuid() == 0)
+    refused = found["refused"]
+    assert refused.pop("reading") is bool(found["landlock"])
+    assert all(refused.values()), refused
+    page = curtsy("doctor").out
+    assert "A scraper's process cannot signal other processes." in page
+    assert ("This is root." in page) is found["root"]
+
+
+def test_the_doctor_says_what_a_machine_without_landlock_lacks() -> None:
+    refused = Confinement(network=True)
+    lines = "\n".join(confinement_lines(MachineConfinement(refused, landlock=0, root=False)))
+    assert "Landlock: not there" in lines
+    assert "cannot use the network." in lines
+    assert "CAN read files other than code." in lines
+    assert "This kernel offers no Landlock" in lines
+    assert "This is root." not in lines
 
 
 def test_a_database_that_does_not_exist_is_told_in_a_sentence(

@@ -31,6 +31,8 @@ LOCAL = {
     "curtsy keys rotate": "is done where the database is",
     "curtsy keys revoke": "is done where the database is",
     "curtsy keys webhook-secret": "is done where the database is",
+    "curtsy backup": "is done where the database is",
+    "curtsy restore": "is done where the database is",
     "curtsy db upgrade": "is about the database itself",
     "curtsy db check": "is about the database itself",
     "curtsy config check": "is about the settings here",

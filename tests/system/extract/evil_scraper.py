@@ -1,11 +1,14 @@
 """A scraper that does what the page's body tells it to: for the children of the tests' pools."""
 
 import ctypes
+import json
 import os
 import signal
 import socket
 import time
 from pathlib import Path
+
+from hostile_attempts import attempts
 
 from curtsy.model.outcome import Record, Reply
 
@@ -48,6 +51,9 @@ def evil_scraper(reply: Reply) -> Record:
             return Record(f"{made} {ctypes.get_errno()}".encode(), "text/plain", None)
         case "write":
             Path(rest).write_bytes(b"x" * 10)
+        case "attempt":
+            found = json.dumps({"at a page": attempts(json.loads(rest))})
+            return Record(found.encode(), "application/json", None)
         case "recurse":
             return evil_scraper(reply)
     return Record(f"{os.getpid()} {order}".encode(), "text/plain", None)

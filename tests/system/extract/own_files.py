@@ -1,11 +1,10 @@
-"""A scraper that tries to change files, by Python and by the C library, and to read secrets."""
+"""A scraper that tries to change files, by Python and by the C library."""
 
 import ctypes
 import mmap
 import os
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -85,20 +84,3 @@ def needs(page: Page) -> dict[str, object]:
         "pipe": os.read(reading, 5).decode(),
         "listed": [one.name for one in Path(page.params["folder"]).iterdir()],
     }
-
-
-@scraper
-def secrets(page: Page) -> dict[str, object]:
-    """Where the word is found: in this environment, or in that of any process there is."""
-    word = page.params["word"]
-    found = [f"own {name}" for name, value in os.environ.items() if word in value]
-    looked_at = 0
-    for process in Path("/proc").iterdir():
-        with suppress(OSError):
-            looked_at += 1
-            if word.encode() in (process / "environ").read_bytes():
-                found.append(f"environment of {process.name}")
-        with suppress(OSError), (process / "mem").open("rb"):
-            if process.name == str(page.params["worker"]):
-                found.append(f"memory of {process.name}")
-    return {"found": found, "looked_at": looked_at}

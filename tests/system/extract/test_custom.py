@@ -2,7 +2,8 @@
 
 import asyncio
 import socket
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,8 @@ HARM = {
     "slow-reading": (Kind.EXTRACT_FAILED, "PermissionError"),
     "share-memory": (Kind.EXTRACT_FAILED, "PermissionError"),
     "queue-messages": (Kind.EXTRACT_FAILED, "PermissionError"),
-    "abort": (Kind.EXTRACT_FAILED, "SIGABRT"),
-    "real-time": (Kind.EXTRACT_FAILED, "signal 40"),
+    "abort": (Kind.EXTRACT_FAILED, "crashed"),
+    "real-time": (Kind.EXTRACT_FAILED, "PermissionError"),
     "recurse": (Kind.EXTRACT_FAILED, "RecursionError"),
     "patch orjson": (Kind.EXTRACT_FAILED, "crashed"),
     "patch builtins": (Kind.EXTRACT_FAILED, "disturbed"),
@@ -251,6 +252,59 @@ async def test_a_file_that_hangs_when_it_is_imported_is_given_up(
         file.write_text(EVIL.read_text())
         monkeypatch.setattr(pool_module, "FORK_SECONDS", PATIENCE)
         await ok(pool)
+
+
+async def test_processes_that_an_import_starts_end_with_the_pool(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import os, time\nfrom curtsy.scrapers import scraper\n"
+        "child = os.fork()\nif not child:\n    time.sleep(300)\n    os._exit(0)\n"
+        "@scraper\ndef own_fine(page):\n    return {'child': child}\n"
+    )
+    async with new_pool(file) as pool:
+        record = await told(pool, "x", "own_fine")
+        assert isinstance(record, Record), record
+        child = orjson.loads(record.content)["child"]
+        assert psutil.pid_exists(child)
+    async with asyncio.timeout(PATIENCE):
+        while psutil.pid_exists(child):
+            await asyncio.sleep(0.01)
+
+
+FALSE_REPORTS = [
+    "forked 1",
+    "forked VICTIM",
+    "forked x",
+    "forked 99999999999",
+    "\xff",
+    "exited 1 x",
+]
+
+
+@pytest.fixture
+def victim() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "300"]) as started:
+        yield started
+        started.kill()
+
+
+@pytest.mark.parametrize("report", FALSE_REPORTS)
+async def test_a_file_that_speaks_for_the_fork_server_has_nobody_killed(
+    tmp_path: Path, report: str, victim: "subprocess.Popen[bytes]"
+) -> None:
+    """What is imported can change the fork server, so its reports are not believed."""
+    said = report.replace("VICTIM", str(victim.pid)).encode("latin-1")
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import os, sys, __main__\nfrom curtsy.scrapers import scraper\n"
+        f"report = lambda self, message: os.write(int(sys.argv[1]), {said!r})\n"
+        "if hasattr(__main__, '_ForkServer'):\n    __main__._ForkServer._report = report\n"
+        "@scraper\ndef own_fine(page):\n    while True: pass\n"
+    )
+    async with new_pool(file, seconds=1) as pool:
+        assert isinstance(await told(pool, "x", "own_fine"), Failed)
+        assert isinstance(await told(pool, "<li><b>x</b>" * 2, "raw"), Record), "others go on"
+    assert victim.poll() is None
 
 
 async def test_a_child_made_ready_reads_the_first_page() -> None:

@@ -77,7 +77,7 @@ async def test_pages_are_read_side_by_side_by_no_more_processes_than_allowed(
 
 HARM = {
     "eat 100": Kind.EXTRACT_MEMORY,
-    "kill": Kind.EXTRACT_MEMORY,
+    "kill": Kind.EXTRACT_FAILED,
     "crash": Kind.EXTRACT_FAILED,
     "exit 3": Kind.EXTRACT_FAILED,
     "exit 0": Kind.EXTRACT_FAILED,
@@ -97,6 +97,15 @@ async def test_a_page_that_harms_its_child_process_fails_alone() -> None:
             assert kind_of(outcomes[0]) is kind, order
             assert all(isinstance(outcome, Record) for outcome in outcomes[1:]), order
             await ok(pool)
+
+
+async def test_a_child_that_the_kernel_kills_had_too_little_memory() -> None:
+    async with new_pool() as pool:
+        number = await ok(pool)
+        hanging = asyncio.ensure_future(told(pool, "hang"))
+        await asyncio.sleep(0.1)
+        os.kill(number, signal.SIGKILL)
+        assert kind_of(await hanging) is Kind.EXTRACT_MEMORY
 
 
 async def test_so_does_one_that_takes_longer_than_it_may() -> None:

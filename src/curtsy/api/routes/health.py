@@ -1,4 +1,5 @@
-"""Health and version of the server: 503 while the store is away, `degraded` without a worker."""
+"""Health and version of the server: 503 while the store is away or full, `degraded` without a
+worker."""
 
 from operator import attrgetter
 from typing import Literal
@@ -21,7 +22,8 @@ class Version(BaseModel):
 
 
 class HealthFacts(BaseModel):
-    store: Literal["ok", "away"]
+    store: Literal["ok", "away", "full"]
+    """`full`: the database answers, but its disk has no room to store anything."""
     workers: int
     """Live workers."""
     version: str = __version__
@@ -29,12 +31,12 @@ class HealthFacts(BaseModel):
 
 class Health(HealthFacts):
     status: Literal["ok", "degraded"]
-    """`degraded`: the store is away, or no worker is live, so nothing is fetched."""
+    """`degraded`: the store is away or full, or no worker is live, so nothing is fetched."""
     data: HealthFacts
     """The same facts once more, as in the envelope of the runs door."""
 
 
-AWAY = {"model": Health, "description": "The store is away", "headers": RETRY_AFTER}
+AWAY = {"model": Health, "description": "The store is away or full", "headers": RETRY_AFTER}
 
 
 @router.get("/health", responses={503: AWAY})
@@ -43,11 +45,15 @@ async def get_health(backend: TheBackend, response: Response) -> Health:
     """The health of the service in one word, with the number of live workers."""
     try:
         workers = await backend.read(lambda c: live_workers(c, now=backend.clock.now()))
-    except (StoreAway, StoreFull):
+        facts = HealthFacts(store="full" if await backend.is_full() else "ok", workers=workers)
+    except StoreAway:
+        facts = HealthFacts(store="away", workers=0)
+    except StoreFull:
+        facts = HealthFacts(store="full", workers=0)
+    if facts.store != "ok":
         response.status_code = 503
         response.headers["Retry-After"] = str(STORE_AWAY_RETRY_SECONDS)
-        return _health(HealthFacts(store="away", workers=0))
-    return _health(HealthFacts(store="ok", workers=workers))
+    return _health(facts)
 
 
 @router.get("/version")
@@ -57,5 +63,7 @@ async def get_version() -> Version:
 
 
 def _health(facts: HealthFacts) -> Health:
-    status: Literal["ok", "degraded"] = "ok" if facts.workers else "degraded"
+    status: Literal["ok", "degraded"] = (
+        "ok" if facts.workers and facts.store == "ok" else "degraded"
+    )
     return Health(status=status, data=facts, **facts.model_dump())

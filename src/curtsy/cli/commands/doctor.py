@@ -1,5 +1,6 @@
 """`curtsy doctor`: the state of the system, from the database or an API elsewhere."""
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,12 +11,17 @@ from curtsy.cli.console.exit_codes import FAILED
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.table import facts
+from curtsy.cli.views.confinement import confinement_lines
 from curtsy.cli.views.doctor import page, plain
 
 if TYPE_CHECKING:
     from curtsy.config import Settings
     from curtsy.reports.diagnosis import Diagnosis
 
+FULL = (
+    "The database's disk is full: nothing can be stored. What was acknowledged is kept; free some "
+    "space, and the work goes on."
+)
 OPEN = "queued"
 """The API's filter for jobs that have not ended."""
 
@@ -29,35 +35,50 @@ def doctor(
 ) -> None:
     """Show what waits, which workers are up, and what is wrong.
 
-    Reads the database and changes nothing. With --url it reads an API, which shows less: no
-    workers by name, no sources. Exit code 1 if something is wrong: pages wait and no worker is up,
-    schedules are due and no scheduler is up, or the database does not answer.
+    Reads the database and changes nothing, and tries what a scraper's process can do on this
+    machine. With --url it reads an API, which shows less: no workers by name, no sources. Exit
+    code 1 if something is wrong: pages wait and no worker is up, schedules are due and no scheduler
+    is up, the database does not answer, or its disk is full.
     """
     if url:
         _show_remote(url, as_json=as_json)
         return
+    from curtsy.config.exposed_files import exposed_files, missing_secrets
+    from curtsy.extract.confinement_check import check_confinement
+
     settings = settings_for(log_level="WARNING")
     require_file(settings)
-    schema, found = run(_examine(settings, sources), doing="Examining the database")
-    from curtsy.config.exposed_files import exposed_files, missing_secrets
-
+    schema, found, full = run(_examine(settings, sources), doing="Examining the database")
+    machine = check_confinement()
     warnings = [*exposed_files(settings), *missing_secrets(settings)]
     if as_json:
-        echo_json({"schema": schema, **plain(found), "warnings": warnings})
+        echo_json({"schema": schema, **plain(found), "disk_full": full, "warnings": warnings,
+                   "confinement": dataclasses.asdict(machine)})  # fmt: skip
     else:
-        echo("\n".join([page(schema, found), *(f"\n{sentence}" for sentence in warnings)]))
-    if found.problems:
+        shown = [page(schema, found), *confinement_lines(machine)]
+        echo("\n".join([*shown, *(f"\n{sentence}" for sentence in warnings)]))
+    if full:
+        note(f"Problem: {FULL}")
+    if found.problems or full:
         raise typer.Exit(FAILED)
 
 
-async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]":
+async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis, bool]":
+    from curtsy.errors import StoreAway, StoreFull
     from curtsy.processes.startup import opened
     from curtsy.reports.diagnosis import diagnose
     from curtsy.store.version import newest, require_known_schema
 
     async with opened(settings) as store:
-        await require_known_schema(store)
-        return newest(), await store.read(lambda c: diagnose(c, sources=sources))
+        full = await store.is_full()
+        try:
+            await require_known_schema(store)
+            found = await store.read(lambda c: diagnose(c, sources=sources))
+        except StoreAway as away:
+            if full:  # SQLite cannot even be read where its index cannot be made
+                raise StoreFull("no room for its log") from away
+            raise
+        return newest(), found, full
 
 
 def _show_remote(url: str, *, as_json: bool) -> None:
@@ -76,6 +97,8 @@ def _show_remote(url: str, *, as_json: bool) -> None:
 
 
 def _problems(found: dict[str, Any]) -> list[str]:
+    if found["store"] == "full":
+        return [FULL]
     if found["store"] != "ok":
         return ["The API answers, but its database does not: check the API's machine."]
     if found["open_jobs"] and not found["workers"]:

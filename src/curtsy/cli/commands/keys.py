@@ -11,7 +11,7 @@ from curtsy.cli.console.database_file import require_file
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.table import table
-from curtsy.cli.console.text import in_utf8, to_minute
+from curtsy.cli.console.text import finite, in_utf8, to_minute
 from curtsy.clock import HOUR, rfc3339
 from curtsy.model.roles import ROLES
 
@@ -101,7 +101,11 @@ def rotate(
     grace: Annotated[
         float,
         typer.Option(
-            min=0, max=8_760, metavar="HOURS", help="Hours for which the old secret still works."
+            min=0,
+            max=8_760,
+            metavar="HOURS",
+            callback=finite,
+            help="Hours for which the old secret still works.",
         ),
     ] = 0,
     as_json: AsJson = False,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Protocol
 
 import typer
 
-from curtsy.cli.commands.up import Scrapers, join_paths
+from curtsy.cli.commands.processes import Scrapers, join_paths
 from curtsy.cli.console.api_connection import Url, remote_api
 from curtsy.cli.console.exit_codes import INTERRUPTED, exit_code
 from curtsy.cli.console.job_wait import Waited, wait_with_progress, warn_without_worker

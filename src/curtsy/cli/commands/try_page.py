@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from curtsy.cli.commands.up import Scrapers, join_paths
+from curtsy.cli.commands.processes import Scrapers, join_paths
 from curtsy.cli.console.api_connection import AsJson
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.exit_codes import ALL_FAILED

@@ -183,6 +183,13 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "curtsy keys webhook-secret --user ann": "show the secret that signs her webhooks",
         "curtsy keys webhook-secret --user ann --rotate": "replace it; the old one signs for a day",
     },
+    "curtsy backup": {
+        "curtsy backup monday.db": "copy the database while the service runs",
+        "curtsy backup --force latest.db": "replace the last copy when the new one is complete",
+    },
+    "curtsy restore": {
+        "curtsy restore monday.db --force": "replace the database; stop the service before",
+    },
     "curtsy db upgrade": {"curtsy db upgrade": "run it before a new version starts on PostgreSQL"},
     "curtsy db check": {
         "curtsy db check && curtsy worker": "start a worker only if the schema is current"

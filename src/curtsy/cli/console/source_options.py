@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from curtsy.cli.console.error_output import WrongUsage
-from curtsy.cli.console.text import in_utf8
+from curtsy.cli.console.text import finite, in_utf8
 
 Hosts = Annotated[
     str | None,
@@ -23,11 +23,17 @@ Burst = Annotated[
 ]
 MinDelay = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="Minimum time between the starts of two requests."),
+    typer.Option(
+        callback=finite, metavar="SECONDS", help="Minimum time between the starts of two requests."
+    ),
 ]
 MaxDelay = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="Each delay is random between --min-delay and this."),
+    typer.Option(
+        callback=finite,
+        metavar="SECONDS",
+        help="Each delay is random between --min-delay and this.",
+    ),
 ]
 Concurrency = Annotated[int | None, typer.Option(metavar="N", help="Maximum of open requests.")]
 HoursOption = Annotated[
@@ -42,14 +48,17 @@ Timezone = Annotated[
 ]
 Slowdown = Annotated[
     float | None,
-    typer.Option(metavar="TIMES", help="Multiply every delay by this during --hours."),
+    typer.Option(
+        callback=finite, metavar="TIMES", help="Multiply every delay by this during --hours."
+    ),
 ]
 Closed = Annotated[bool, typer.Option("--closed", help="Send no requests during --hours.")]
 Retries = Annotated[
     int | None, typer.Option("--max-retries", metavar="N", help="Retries of a failed page.")
 ]
 Timeout = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Time limit of one attempt.")
+    float | None,
+    typer.Option(callback=finite, metavar="SECONDS", help="Time limit of one attempt."),
 ]
 Robots = Annotated[
     Literal["obey", "ignore"] | None,

@@ -1,5 +1,6 @@
 """Formats numbers, times and foreign text for sentences and tables; parses spans of time."""
 
+import math
 import re
 import shutil
 import sys
@@ -55,6 +56,13 @@ def minutes_of(text: str, option: str) -> int:
         raise WrongUsage(f"{option} is {text!r}: give a span such as 90m, 2h, 1d or 1d12h.")
     days, hours, minutes = (int(part or 0) for part in span.groups())
     return (days * 24 + hours) * 60 + minutes
+
+
+def finite(value: float | None) -> float | None:
+    """A callback for options: `nan` passes every comparison with a limit."""
+    if value is not None and not math.isfinite(value):
+        raise WrongUsage("nan and inf are no numbers that a limit can have.")
+    return value
 
 
 _SECONDS = re.compile(r"(\d{1,6})(s|m|min|h)?")
