@@ -1,7 +1,7 @@
 """The client for programs with an event loop."""
 
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
@@ -46,19 +46,19 @@ class AsyncClient:
         await self._http.aclose()
 
     async def submit(
-        self, pages: Iterable[Page], *, idempotency_key: str | None = None, **job: Any
+        self, pages: Page | Iterable[Page], *, idempotency_key: str | None = None, **job: Any
     ) -> AsyncJob:
         """Submits a batch of articles. `job` takes the other fields of `POST /jobs/submit`."""
         created = await self._create("/jobs/submit", articles(pages, job), idempotency_key)
         return self.job(created["job_id"])
 
-    async def plan(self, pages: Iterable[Page], **job: Any) -> dict[str, Any]:
+    async def plan(self, pages: Page | Iterable[Page], **job: Any) -> dict[str, Any]:
         """Previews the same job without submitting it."""
         return await self._plan("/jobs/submit", articles(pages, job))
 
     async def crawl(
         self,
-        start_urls: Sequence[str],
+        start_urls: str | Iterable[str],
         *,
         spider: str = "article",
         depth: int = 0,
@@ -75,7 +75,7 @@ class AsyncClient:
         return self.job((await self._create("/crawl", body, idempotency_key))["job_id"])
 
     async def plan_crawl(
-        self, start_urls: Sequence[str], *, spider: str = "article", **more: Any
+        self, start_urls: str | Iterable[str], *, spider: str = "article", **more: Any
     ) -> dict[str, Any]:
         """Previews the start pages of a crawl without submitting it."""
         depth = more.pop("depth", 0)

@@ -1,7 +1,7 @@
 """The same client for programs without an event loop: each call blocks until its result."""
 
 import atexit
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import closing
 from types import TracebackType
 from typing import Any, Self
@@ -95,19 +95,19 @@ class Client:
             self._loop.run(self._client.close())
             self._loop.close()
 
-    def submit(self, pages: Iterable[Page], **job: Any) -> Job:
+    def submit(self, pages: Page | Iterable[Page], **job: Any) -> Job:
         """Submits a batch of articles. `job` takes the other fields of `POST /jobs/submit`."""
         return self._handle(self._client.submit(pages, **job))
 
-    def plan(self, pages: Iterable[Page], **job: Any) -> dict[str, Any]:
+    def plan(self, pages: Page | Iterable[Page], **job: Any) -> dict[str, Any]:
         """Previews the same job without submitting it."""
         return self._loop.run(self._client.plan(pages, **job))
 
-    def crawl(self, start_urls: Sequence[str], **options: Any) -> Job:
+    def crawl(self, start_urls: str | Iterable[str], **options: Any) -> Job:
         """Submits a crawl that follows links; takes the options of `AsyncClient.crawl`."""
         return self._handle(self._client.crawl(start_urls, **options))
 
-    def plan_crawl(self, start_urls: Sequence[str], **options: Any) -> dict[str, Any]:
+    def plan_crawl(self, start_urls: str | Iterable[str], **options: Any) -> dict[str, Any]:
         """Previews the start pages of a crawl without submitting it."""
         return self._loop.run(self._client.plan_crawl(start_urls, **options))
 
