@@ -7,6 +7,7 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.requests import HTTPConnection
@@ -29,13 +30,19 @@ from curtsy.api.schemas.jobs import (
     Job,
     JobList,
     RunJob,
+    WholeArticlesJob,
+    WholeCrawlJob,
+    WholeRunJob,
+    listed,
     summary,
+    whole,
 )
 from curtsy.api.schemas.results import as_document, as_lines
 from curtsy.errors import BadRequest, NotFound, WrongState
+from curtsy.jobs.asked import read_asked
 from curtsy.jobs.job import read_job_and_result
 from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, Place
-from curtsy.jobs.listing import list_jobs as listed
+from curtsy.jobs.listing import list_jobs as read_list
 from curtsy.jobs.results import AT_ONCE, ended_items
 from curtsy.model.job_states import JobState
 from curtsy.model.status_words import DOORS, EVERY_STATE, FILTERS, StatusFilter, word
@@ -82,8 +89,8 @@ Door = Annotated[
 Cursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")]
 
 
-@router.get("/jobs", responses=problems(), response_model_exclude_none=True)
-@router.get("/jobs/", include_in_schema=False, response_model_exclude_none=True)
+@router.get("/jobs", response_model=JobList, responses=problems())
+@router.get("/jobs/", include_in_schema=False)
 async def list_jobs(
     backend: TheBackend,
     caller: TheCaller,
@@ -94,33 +101,42 @@ async def list_jobs(
     tag: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
     q: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
     door: Door = None,
-) -> JobList:
+) -> Response:
     """Jobs, newest first. `q` searches for a part of the name. With several filters, or with `q`, a
     request searches 10,000 jobs: a page may have few jobs or none, and still a `next_cursor`."""
     wanted = JobFilter(caller.confined_to, _states(status_filter, door), tag, q)
     after = _place(cursor)
     rows, total, onward = await backend.read(
-        lambda c: listed(c, wanted, after=after, limit=limit, skip=skip)
+        lambda c: read_list(c, wanted, after=after, limit=limit, skip=skip)
     )
-    return JobList(
-        jobs=[summary(row) for row in rows],
-        total=min(total, TOTAL_CAP), total_is_capped=total > TOTAL_CAP, limit=limit, skip=skip,
-        next_cursor=f"{onward[0]}-{onward[1]}" if onward else None,
-    )  # fmt: skip
+    body: dict[str, Any] = {
+        "jobs": [listed(row) for row in rows], "total": min(total, TOTAL_CAP),
+        "total_is_capped": total > TOTAL_CAP, "limit": limit, "skip": skip,
+    }  # fmt: skip
+    if onward is not None:
+        body["next_cursor"] = f"{onward[0]}-{onward[1]}"
+    return Response(orjson.dumps(body), media_type="application/json")
 
 
 @router.get(
     "/jobs/{job_id}",
-    response_model=FetchJob | ArticlesJob | CrawlJob | RunJob,
+    response_model=FetchJob | WholeArticlesJob | WholeCrawlJob | WholeRunJob,
     responses=problems(404),
 )
-async def get_job(job: JobId, backend: TheBackend) -> Response:
-    """A job; for a completed job of the fetch door with its content."""
+async def get_job(
+    job: JobId,
+    backend: TheBackend,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}$")] = None,
+) -> Response:
+    """A job and what it was asked for; for a completed job of the fetch door its content. `limit`
+    and `cursor` page through `start_urls` and `article_ids`."""
     row, result = await backend.read(lambda c: read_job_and_result(c, job))
-    job_shown = summary(row)
     if result is None:
-        return _json(job_shown)
-    body = await asyncio.to_thread(with_content, job_shown, result)
+        after = int(cursor) if cursor is not None else -1
+        asked = await backend.read(lambda c: read_asked(c, row, after=after, most=limit))
+        return Response(orjson.dumps(whole(row, asked)), media_type="application/json")
+    body = await asyncio.to_thread(with_content, summary(row), result)
     return Response(body, media_type="application/json")
 
 

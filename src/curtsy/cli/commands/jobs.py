@@ -239,8 +239,8 @@ def jobs(
         echo("No job matches." if status or tag else
             "There are no jobs yet: `curtsy submit URL` creates one.")  # fmt: skip
         return
-    lines = table(("job", "status", "pages", "failed", "created", "name"),
-                  [_row(job) for job in found["jobs"]], cut=("name",))  # fmt: skip
+    lines = table(("job", "status", "pages", "failed", "created", "what"),
+                  [_row(job) for job in found["jobs"]], cut=("what",))  # fmt: skip
     if len(found["jobs"]) < found["total"]:
         more = "+" if found["total_is_capped"] else ""
         lines.append(f"  {len(found['jobs'])} of {found['total']}{more}: --limit shows more")
@@ -248,11 +248,18 @@ def jobs(
 
 
 def _row(job: dict[str, Any]) -> tuple[str, ...]:
-    created = to_minute(job["created_at"])
-    if job["door"] == "fetch":
-        return job["id"], job["status"], "1", "", created, job["url"]
-    status = Status(job["state"], job)
-    name = job.get("job_id") or job["run_id"]
-    done = f"{status.completed} of {status.total}"
-    title = job.get("name") or job.get("site_name") or ""
-    return name, job["status"], done, str(status.failed or ""), created, title
+    state = "paused" if job.get("paused") else job["state"]
+    done = f"{job['completed']} of {job['total']}"
+    failed = str(job["failed"] or "")
+    return job["id"], state, done, failed, to_minute(job["created_at"]), _what(job)
+
+
+def _what(job: dict[str, Any]) -> str:
+    """The job's name, or else its first page, or else what kind of job it is; never empty."""
+    if job["name"]:
+        return str(job["name"])
+    if first := job.get("url"):
+        more = f" and {job['total'] - 1} more" if job["total"] > 1 else ""
+        return f"{first}{more}"
+    of = f" of {job['schedule_name']}" if job.get("schedule_name") else ""
+    return f"{job['door']}{of}"

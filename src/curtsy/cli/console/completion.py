@@ -53,5 +53,5 @@ def job_ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         found = run(list_jobs(url, {"limit": JOBS_OFFERED}))
     except CurtsyError:
         return []
-    rows = [(job.get("job_id") or job["id"], job["status"]) for job in found["jobs"]]
+    rows = [(job["id"], job["state"]) for job in found["jobs"]]
     return [row for row in rows if row[0].startswith(incomplete)]
