@@ -12,6 +12,7 @@ from curtsy.client.http import ApiConnection
 from curtsy.client.job_handle import AsyncJob
 from curtsy.client.request_bodies import Page, articles, crawl
 from curtsy.client.retries import Patience
+from curtsy.model.priorities import from_celery
 from curtsy.model.scope import Reach
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -98,10 +99,24 @@ class AsyncClient:
         plan: dict[str, Any] = await self._api.request("POST", path, body={**body, "dry_run": True})
         return plan
 
-    async def scrape_source(self, name: str, **search: Any) -> AsyncJob:
-        """Starts a run of the declared site `name`."""
-        run = await self._api.request("POST", "/jobs/scrape", body={"site_name": name} | search)
+    async def scrape_source(
+        self, name: str, *, priority: int | None = None, **search: Any
+    ) -> AsyncJob:
+        """Starts a run of the declared site `name`.
+
+        `priority` is Celery's, as in the operations document: 9 is the most urgent, 0 the last.
+        """
+        body = {"site_name": name} | search
+        if priority is not None:
+            body["priority"] = from_celery(priority)
+        run = await self._api.request("POST", "/jobs/scrape", body=body)
         return self.job(run["data"]["run_id"])
+
+    async def scrape_country(
+        self, name: str, country: str, *, priority: int | None = None, **search: Any
+    ) -> AsyncJob:
+        """Scrapes one country's page of the declared site `name`; `priority` is Celery's."""
+        return await self.scrape_source(name, country=country, priority=priority, **search)
 
     def job(self, job_id: str) -> AsyncJob:
         return AsyncJob(self._api, job_id)

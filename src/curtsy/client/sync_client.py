@@ -116,8 +116,12 @@ class Client:
         return self._handle(self._client.fetch(url, **job))
 
     def scrape_source(self, name: str, **search: Any) -> Job:
-        """Starts a run of the declared site `name`."""
+        """Starts a run of the declared site `name`; `priority` is Celery's (9 is urgent)."""
         return self._handle(self._client.scrape_source(name, **search))
+
+    def scrape_country(self, name: str, country: str, **search: Any) -> Job:
+        """Scrapes one country's page of the site `name`; `priority` is Celery's (9 is urgent)."""
+        return self._handle(self._client.scrape_country(name, country, **search))
 
     def job(self, job_id: str) -> Job:
         return Job(self._loop, self._client.job(job_id))

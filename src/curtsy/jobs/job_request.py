@@ -1,7 +1,7 @@
 """Job requests as all doors build them, and the check that finds all their problems at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from curtsy.errors import BadRequest
@@ -83,6 +83,12 @@ class JobRequest:
     """Identifies a repeated request by its content, without a key of the client."""
     origin: "JobOrigin | None" = None
     """None: a client requested the job directly."""
+
+    def at_priority(self, priority: int) -> "JobRequest":
+        """The same request, with this priority for all its pages."""
+        pages = [replace(page, priority=priority) for page in self.pages]
+        crawl = replace(self.crawl, priority=priority) if self.crawl is not None else None
+        return replace(self, pages=pages, crawl=crawl)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,14 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from operator import attrgetter
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import AfterValidator
 from starlette.requests import HTTPConnection
 
 from curtsy.api.auth.middleware import TheCaller
@@ -18,6 +20,7 @@ from curtsy.api.backend import Backend, TheBackend
 from curtsy.api.eta_cache import EtaCache
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import BadState, problems
+from curtsy.api.query_words import as_enum, one_of
 from curtsy.api.schemas.articles import ArticleResults
 from curtsy.api.schemas.fetch import with_content
 from curtsy.api.schemas.jobs import (
@@ -41,12 +44,14 @@ from curtsy.api.schemas.results import as_document, as_lines
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.jobs.asked import read_asked
 from curtsy.jobs.job import read_job_and_result
-from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, Place
+from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, JobPage, Place
 from curtsy.jobs.listing import list_jobs as read_list
+from curtsy.jobs.page_filters import PAGE_WORDS, find_source
 from curtsy.jobs.results import AT_ONCE, ended_items
 from curtsy.model.job_states import JobState
 from curtsy.model.status_words import DOORS, EVERY_STATE, FILTERS, StatusFilter, word
 from curtsy.schedules.schedule import remove
+from curtsy.store import Connection
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
@@ -76,20 +81,21 @@ def require_job_id(job_id: str) -> None:
 
 
 JobId = Annotated[str, Depends(_job)]
+STATUS_WORDS = (*FILTERS, *PAGE_WORDS)
 StatusQuery = Annotated[
     str | None,
+    AfterValidator(one_of(STATUS_WORDS)),
     Query(
-        pattern=f"^({'|'.join(FILTERS)})$",
-        description=f"A `status` of any door or a `state`: {', '.join(FILTERS)}.",
+        json_schema_extra=as_enum(STATUS_WORDS),
+        description="A `status` of any door, or a `state`; `retry` and `dead_letter` are jobs with "
+        "pages that wait for another try, or that were given up.",
     ),
 ]
-Door = Annotated[
-    str | None, Query(pattern=f"^({'|'.join(DOORS)})$", description=f"{', '.join(DOORS)}.")
-]
+Door = Annotated[str | None, AfterValidator(one_of(DOORS)), Query(json_schema_extra=as_enum(DOORS))]
 Cursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")]
 
 
-@router.get("/jobs", response_model=JobList, responses=problems())
+@router.get("/jobs", response_model=JobList, responses=problems(404))
 @router.get("/jobs/", include_in_schema=False)
 async def list_jobs(
     backend: TheBackend,
@@ -101,14 +107,22 @@ async def list_jobs(
     tag: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
     q: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
     door: Door = None,
+    source: Annotated[str | None, Query(min_length=1, max_length=300)] = None,
 ) -> Response:
-    """Jobs, newest first. `q` searches for a part of the name. With several filters, or with `q`, a
-    request searches 10,000 jobs: a page may have few jobs or none, and still a `next_cursor`."""
-    wanted = JobFilter(caller.confined_to, _states(status_filter, door), tag, q)
-    after = _place(cursor)
-    rows, total, onward = await backend.read(
-        lambda c: read_list(c, wanted, after=after, limit=limit, skip=skip)
-    )
+    """Jobs, newest first. `q` searches for a part of the name; `source` for runs of a site of that
+    name, and for jobs with a page of that source among their first 100. With several filters, or
+    with `q`, a request searches 10,000 jobs, with `source` 1,000: a page may have few jobs or none,
+    and still a `next_cursor`."""
+    pages = status_filter if status_filter in PAGE_WORDS else None
+    states = _states(None if pages else status_filter, door)
+    wanted, after = JobFilter(caller.confined_to, states, tag, q, pages), _place(cursor)
+
+    def read(connection: Connection) -> JobPage:
+        of = find_source(connection, source) if source is not None else None
+        chosen = replace(wanted, source=of)
+        return read_list(connection, chosen, after=after, limit=limit, skip=skip)
+
+    rows, total, onward = await backend.read(read)
     body: dict[str, Any] = {
         "jobs": [listed(row) for row in rows], "total": min(total, TOTAL_CAP),
         "total_is_capped": total > TOTAL_CAP, "limit": limit, "skip": skip,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from curtsy.cli.console.api_connection import AsJson, Url, list_jobs, open_api
-from curtsy.cli.console.completion import job_ids
+from curtsy.cli.console.completion import job_ids, source_names
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.exit_codes import exit_code
 from curtsy.cli.console.job_wait import warn_without_worker, watch_job
@@ -206,7 +206,8 @@ def show_status(status: Status, *, as_json: bool) -> None:
 StateWord = Literal[
     "scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled",
     "PENDING", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED",
-    "completed", "error", "pending", "finished", "started", "success", "failure",
+    "completed", "error", "pending", "finished", "started", "success", "failure", "retry",
+    "dead_letter",
 ]  # fmt: skip
 """Names of a job's state: the engine's, the articles door's, the other doors'."""
 
@@ -220,7 +221,13 @@ def jobs(
         typer.Option(
             metavar="WORD",
             help="Only jobs in this state: queued, running, succeeded, partial, failed, cancelled, "
-            "or a status as the list shows it.",
+            "or a door's word for it; or with pages in retry or dead_letter.",
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Only jobs of this source or site.", autocompletion=source_names
         ),
     ] = None,
     tag: Annotated[
@@ -230,13 +237,14 @@ def jobs(
     url: Url = None,
 ) -> None:
     """List jobs, newest first."""
-    query = {"limit": limit, "status_filter": status, "tag": tag}
+    named = in_utf8(source) if source is not None else None
+    query = {"limit": limit, "status_filter": status, "tag": tag, "source": named}
     found = run(list_jobs(url, query), doing="Reading jobs")
     if as_json:
         echo_json(found)
         return
     if not found["jobs"]:
-        echo("No job matches." if status or tag else
+        echo("No job matches." if status or tag or source else
             "There are no jobs yet: `curtsy submit URL` creates one.")  # fmt: skip
         return
     lines = table(("job", "status", "pages", "failed", "created", "what"),
