@@ -16,6 +16,7 @@ from curtsy.cli.console.runner import run
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8, to_minute, to_second
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
+from curtsy.cli.console.webhook_option import Webhook, webhook_field
 from curtsy.cli.views.results import (
     AsLines,
     Format,
@@ -64,6 +65,7 @@ def submit(
     ignore_cache: Annotated[
         bool, typer.Option("--ignore-cache", help="Also fetch pages that are in the store already.")
     ] = False,
+    webhook: Webhook = None,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
@@ -77,7 +79,7 @@ def submit(
     body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache,
                             "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
     named = {"name": in_utf8(name)} if name else {}
-    run(_submit(url, body | named, wait=wait, as_json=as_json))
+    run(_submit(url, body | named | webhook_field(webhook), wait=wait, as_json=as_json))
 
 
 async def _submit(url: str | None, body: Any, *, wait: bool, as_json: bool) -> None:

@@ -9,11 +9,13 @@ import typer
 from curtsy.cli.commands.schedules import LIST_COMMAND, path_of
 from curtsy.cli.console.api_connection import ApiNotFound, AsJson, Url, open_api
 from curtsy.cli.console.completion import schedule_names
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.exit_codes import FAILED
 from curtsy.cli.console.job_wait import warn_without_worker
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.runner import run
 from curtsy.cli.console.text import in_utf8, one_line
+from curtsy.cli.console.webhook_option import Webhook, webhook_field
 from curtsy.client import ApiConnection, Declined
 from curtsy.model.priorities import CELERY_PRIORITIES, from_celery
 
@@ -50,19 +52,25 @@ def schedule(
     source: Source = None,
     country: Country = None,
     priority: Priority = None,
+    webhook: Webhook = None,
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
     """Run schedules now: all that are on, or those of one source.
 
     Skips curtsy's own maintenance tasks (duties). Slots stay as they are. Exit code 1 if a schedule
-    could not run, for example because its last run still goes on.
+    could not run, for example because its last run still goes on. --webhook is for --country; a
+    schedule has its own (`curtsy schedules edit NAME --webhook URL`).
     """
+    if webhook is not None and country is None:
+        raise WrongUsage("--webhook needs --country; a schedule has its own webhook: see "
+                         "`curtsy schedules edit --help`.")  # fmt: skip
     named = in_utf8(source) if source else ""
     ours = None if priority is None else from_celery(priority)
     if country is not None:
         running = _run_each(url, partial(_sites, source=named),
-                            partial(_scrape, country=country, priority=ours))  # fmt: skip
+                            partial(_scrape, country=country, priority=ours,
+                                    more=webhook_field(webhook)))  # fmt: skip
     else:
         running = _run_each(url, partial(_enabled, source=named), partial(_run_one, priority=ours))
     found = run(running, doing="Running schedules")
@@ -108,10 +116,11 @@ async def _run_one(api: ApiConnection, one: dict[str, Any], *, priority: int | N
 
 
 async def _scrape(
-    api: ApiConnection, one: dict[str, Any], *, country: str, priority: int | None
-) -> str:
+    api: ApiConnection, one: dict[str, Any], *, country: str, priority: int | None,
+    more: dict[str, Any],
+) -> str:  # fmt: skip
     """Scrapes one country's page of a site and returns the run's id."""
-    body = {"site_name": one["name"], "country": in_utf8(country)}
+    body = {"site_name": one["name"], "country": in_utf8(country)} | more
     body |= {"priority": priority} if priority is not None else {}
     return str((await api.request("POST", "/jobs/scrape", body=body))["data"]["run_id"])
 

@@ -1,4 +1,4 @@
-"""Completes job ids and the names of sources and schedules on the Tab key."""
+"""Completes job ids and the names of sources, sites and schedules on the Tab key."""
 
 import os
 from typing import Any
@@ -44,6 +44,21 @@ async def _schedules(url: str | None) -> list[dict[str, Any]]:
         found = await api.request("GET", "/schedules", query={"limit": SCHEDULES_READ})
         schedules: list[dict[str, Any]] = found["schedules"]
         return schedules
+
+
+def site_names(context: typer.Context, incomplete: str) -> list[str]:
+    url = context.params.get("url") or os.environ.get("CURTSY_URL")
+    try:
+        found = run(_sites(url))
+    except CurtsyError:
+        return []
+    return [name for name in found if name.startswith(incomplete)]
+
+
+async def _sites(url: str | None) -> list[str]:
+    async with open_api(url) as api:
+        found = await api.request("GET", "/jobs/sites")
+        return [one["site_name"] for one in found["data"]["sites"]]
 
 
 def job_ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
