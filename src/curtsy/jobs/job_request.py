@@ -8,6 +8,7 @@ from curtsy.errors import BadRequest
 from curtsy.fetch.guard import Network, refusal_by_name
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls import Crawl
+from curtsy.model.counts import counted
 from curtsy.model.options import BadParams, Way, checked_params, options_for
 from curtsy.model.urls import BadUrl, as_given, canonical, fingerprint
 from curtsy.scrapers import NAMES, check_params
@@ -126,7 +127,9 @@ def check(
         raise BadRequest([f"There is no scraper {request.scraper[:100]!r}: there are {known}."])
     _check_params(request)
     if len(request.pages) > limits.urls:
-        raise BadRequest([f"The job has {len(request.pages)} URLs; at most {limits.urls} may be."])
+        raise BadRequest(
+            [f"The job has {counted(len(request.pages), 'URL')}; at most {limits.urls} may be."]
+        )
     wanted: list[Wanted] = []
     problems: list[str] = []
     first_seen: dict[str, int] = {}
@@ -151,7 +154,8 @@ def check(
     if problems:
         more = len(problems) - PROBLEMS_SHOWN
         raise BadRequest(
-            problems[:PROBLEMS_SHOWN] + ([f"And {more} more problems."] if more > 0 else [])
+            problems[:PROBLEMS_SHOWN]
+            + ([f"And {counted(more, 'more problem')}."] if more > 0 else [])
         )
     return wanted
 

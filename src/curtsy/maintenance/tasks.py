@@ -9,6 +9,7 @@ from curtsy.errors import NotFound
 from curtsy.jobs import LetterSelection, Settled, idempotency, purge_some, retry_letters
 from curtsy.jobs.purge import BATCH as PURGE_BATCH
 from curtsy.jobs.purge import old_jobs
+from curtsy.model.counts import are, counted
 from curtsy.model.failure_kinds import RULES
 from curtsy.schedules.firings import delete_old
 from curtsy.sites.retention import (
@@ -72,7 +73,7 @@ class MaintenanceTasks:
             now = self._clock.now()
             settled = await self._store.write(lambda c: _retry(c, ids, now=now))  # noqa: B023
             letters, after = letters + settled.pages, ids[-1]
-        return f"{letters} failed pages are retried."
+        return f"{counted(letters, 'failed page')} {are(letters)} retried."
 
     async def _cleanup(self) -> str:
         """Deletes expired keys and sessions, old firings and jobs, and records and sightings of
@@ -89,8 +90,8 @@ class MaintenanceTasks:
         # Sightings of runs that only the next cleanup deletes make this query slow.
         records = await self._delete_records(keep) if len(old) < MOST_JOBS else 0
         return (
-            f"{len(old)} jobs older than {self._keep_days} days were deleted, and {records} "
-            "records that their sites have not had for as long."
+            f"Deleted {counted(len(old), 'job')} older than {counted(self._keep_days, 'day')}, and "
+            f"{counted(records, 'record')} that no site has had for as long."
         )
 
     async def _delete_sightings(self) -> None:

@@ -34,7 +34,7 @@ async def a_run_with_a_failure(board: Board) -> str:
 
 async def test_failures_of_a_sites_last_run_are_retried(board: Board, bench: Bench) -> None:
     run = await a_run_with_a_failure(board)
-    assert await dead_letters(bench) == "1 failed pages are retried."
+    assert await dead_letters(bench) == "1 failed page is retried."
     assert (await board.told(run)).finished_at is None
 
 

@@ -107,7 +107,7 @@ def test_a_job_from_its_submit_to_its_end(
             in quick("dead-letters", "--retry", "--yes", "--kind", "gone", **at).out
         )
         quick("status", job, "--wait", **at)
-        assert quick("retry", job, **at).out == "Job retried. 1 failed pages are queued again.\n"
+        assert quick("retry", job, **at).out == "Job retried. 1 failed page is queued again.\n"
         assert quick("status", job, "--wait", **at).exit_code == 0
         assert "Job purged." in quick("cancel", job, "--purge", **at).out
         assert "There is no job" in quick("status", job, **at).sentence()
@@ -115,10 +115,10 @@ def test_a_job_from_its_submit_to_its_end(
 
 def test_a_job_that_nobody_works_on_can_be_paused_and_cancelled(quick: Curtsy) -> None:
     job = quick("submit", "http://a.example/", "--json").json["job_id"]
-    assert quick("pause", job).out == "Job paused. 1 pages are on hold.\n"
+    assert quick("pause", job).out == "Job paused. 1 page is on hold.\n"
     assert quick("status", job).out.endswith("1 pending, paused\n")
-    assert quick("resume", job).out == "Job resumed. 1 pages are queued again.\n"
-    assert "Removed 1 pending tasks" in quick("cancel", job).out
+    assert quick("resume", job).out == "Job resumed. 1 page is queued again.\n"
+    assert "Removed 1 pending task" in quick("cancel", job).out
     assert "it cannot be cancelled" in quick("cancel", job).sentence()
 
 

@@ -77,9 +77,9 @@ def test_a_cleanup_forgets_what_is_older_than_it_is_told(
         database.execute(f"UPDATE jobs SET finished_at = {a_while_ago}")
     database.close()
     kept = quick("cleanup", "--days", "11", "--json").json["message"]
-    assert kept.startswith("0 jobs older than 11 days were deleted")
-    assert quick("cleanup").out.startswith("0 jobs older than 30 days")
-    assert quick("cleanup", "--days", "9").out.startswith("1 jobs older than 9 days were deleted")
+    assert kept.startswith("Deleted 0 jobs older than 11 days")
+    assert quick("cleanup").out.startswith("Deleted 0 jobs older than 30 days")
+    assert quick("cleanup", "--days", "9").out.startswith("Deleted 1 job older than 9 days")
     assert quick("jobs", "--json").json["jobs"] == []
 
 
@@ -89,7 +89,7 @@ def test_what_was_given_up_for_a_passing_reason_is_tried_again(
     assert quick("scrape", pages.url(0, "/flaky/1/1"), "-q").exit_code == 4
     [job] = quick("jobs", "--json").json["jobs"]
     told = quick("process-dlq", "--json")
-    assert told.json == {"message": "1 failed pages are retried."}
+    assert told.json == {"message": "1 failed page is retried."}
     assert quick("process-dlq").out == "0 failed pages are retried.\n"
     status = quick("status", job["job_id"], "--json").json
     assert (status["failed"], status["status"]) == (0, "IN_PROGRESS")

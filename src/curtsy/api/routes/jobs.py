@@ -48,6 +48,7 @@ from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, JobPage, Place
 from curtsy.jobs.listing import list_jobs as read_list
 from curtsy.jobs.page_filters import PAGE_WORDS, find_source
 from curtsy.jobs.results import AT_ONCE, ended_items
+from curtsy.model.counts import are, counted
 from curtsy.model.job_states import JobState
 from curtsy.model.status_words import DOORS, EVERY_STATE, FILTERS, StatusFilter, word
 from curtsy.schedules.schedule import remove
@@ -198,7 +199,7 @@ async def cancel_job(
         removed = await backend.cancel(job)
     except WrongState as error:
         raise BadState(error) from None
-    message = f"Job cancelled. Removed {removed} pending tasks."
+    message = f"Job cancelled. Removed {counted(removed, 'pending task')}."
     return Cancelled(job_id=job, status=await _status(backend, job), message=message)
 
 
@@ -206,7 +207,7 @@ async def cancel_job(
 async def retry_job(job: JobId, backend: TheBackend, caller: TheCaller) -> Changed:
     """Retry the failed pages of a job; 409 if none failed."""
     pages = await backend.retry(job, caller)
-    message = f"Job retried. {pages} failed pages are queued again."
+    message = f"Job retried. {counted(pages, 'failed page')} {are(pages)} queued again."
     return Changed(job_id=job, status=await _status(backend, job), message=message, pages=pages)
 
 
@@ -214,7 +215,7 @@ async def retry_job(job: JobId, backend: TheBackend, caller: TheCaller) -> Chang
 async def pause_job(job: JobId, backend: TheBackend) -> Changed:
     """Start no pages of a job until it is resumed, except pages that other jobs wait for too."""
     pages = await backend.pause(job)
-    message = f"Job paused. {pages} pages are on hold."
+    message = f"Job paused. {counted(pages, 'page')} {are(pages)} on hold."
     return Changed(job_id=job, status=await _status(backend, job), message=message, pages=pages)
 
 
@@ -222,7 +223,7 @@ async def pause_job(job: JobId, backend: TheBackend) -> Changed:
 async def resume_job(job: JobId, backend: TheBackend) -> Changed:
     """Resume a paused job."""
     pages = await backend.resume(job)
-    message = f"Job resumed. {pages} pages are queued again."
+    message = f"Job resumed. {counted(pages, 'page')} {are(pages)} queued again."
     return Changed(job_id=job, status=await _status(backend, job), message=message, pages=pages)
 
 
@@ -241,7 +242,7 @@ async def _unschedule(backend: Backend, job: str) -> Cancelled:
     removed = 0
     with suppress(WrongState):
         removed = await backend.cancel(job)
-    message = f"Schedule {schedule} removed. Removed {removed} pending tasks."
+    message = f"Schedule {schedule} removed. Removed {counted(removed, 'pending task')}."
     return Cancelled(job_id=job, status=await _status(backend, job), message=message)
 
 

@@ -19,6 +19,7 @@ from rich.progress import (
 )
 
 from curtsy.cli.console.output import note
+from curtsy.model.counts import counted
 
 LINE_EVERY_SECONDS = 5.0
 SPINNER_AFTER_SECONDS = 1.0
@@ -92,6 +93,6 @@ def _lines(first_total: int) -> ProgressUpdate:
         nonlocal printed_at
         if time.monotonic() - printed_at >= LINE_EVERY_SECONDS:
             printed_at = time.monotonic()
-            note(f"{done + failed} of {total or first_total} pages, {failed} failed")
+            note(f"{done + failed} of {counted(total or first_total, 'page')}, {failed} failed")
 
     return update
