@@ -41,6 +41,7 @@ from curtsy.jobs.dead_letters import BATCH
 from curtsy.jobs.job import Job, read_jobs
 from curtsy.jobs.purge import BATCH as PURGE_BATCH
 from curtsy.model.roles import Caller
+from curtsy.offload import MANY_PAGES, offload
 from curtsy.politeness.policy import Policy
 from curtsy.schedules.scheduler import Scheduler
 from curtsy.store import Connection, Store
@@ -112,13 +113,14 @@ class Backend:
     async def plan(self, request: JobRequest) -> Plan:
         """Predicts what the request would lead to; writes nothing."""
         guarded: list[str] = []
-        pages = self._submitter.check(request, guarded)
+        pages = await self._submitter.check(request, guarded)
         more, now = len(request.pages) * SECONDS_FOR_A_URL, self.clock.now()
         read = self._store.read(
-            lambda c: read_plan_facts(c, pages, request.max_age, self.policy, now=now)
+            lambda c: read_plan_facts(c, pages, request.max_age, self.policy, now=now),
+            large=len(pages) > MANY_PAGES,
         )
         found = await self.timed.in_time(read, more)
-        return await asyncio.to_thread(
+        return await offload(
             build_plan, pages, found, self.policy, user_agent=self.settings.user_agent, now=now,
             finish_by=request.finish_by, guarded=guarded,
         )  # fmt: skip
@@ -206,7 +208,8 @@ class Backend:
                 connection, PolicyContext(self.policy, self.settings.lease_ttl, self.clock.now())
             )
 
-        changed = await self.write(change, SECONDS_FOR_A_MOVE)
+        # large: a source may name a thousand hosts
+        changed = await self.timed.write(change, SECONDS_FOR_A_MOVE, large=True)
         self._on_work()
         return changed
 

@@ -19,35 +19,52 @@ WAIT_SECONDS = 0.1
 MOST_JOBS = 10_000
 READS_AT_ONCE = 8
 
+_Round = tuple[int, int]
+"""A job's id and its round: a job that is retried begins another."""
+
 
 class EtaCache:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._cached: dict[int, tuple[int | None, int]] = {}
-        """By job: the prediction, and until when it is fresh."""
-        self._reads: dict[int, asyncio.Task[None]] = {}
+        self._cached: dict[_Round, tuple[int | None, int]] = {}
+        """By job and round: the prediction, and until when it is fresh."""
+        self._reads: dict[_Round, asyncio.Task[None]] = {}
 
     async def of(self, row: Job) -> int | None:
-        """`row`: a row of `jobs`."""
+        """`row`: a row of `jobs`. The prediction is never before now: a fresh one that has just
+        passed is now, and an old one that has passed is not used."""
         if row.state not in OPEN_STATES or row.paused_at:
             return None
-        cached, until = self._cached.get(row.id, (None, 0))
-        if self._backend.clock.monotonic() < until:
-            return cached
-        read = self._reads.get(row.id)
-        if read is None and len(self._reads) < READS_AT_ONCE:
-            read = self._reads[row.id] = asyncio.create_task(self._refresh(row.id))
-            read.add_done_callback(lambda _task: self._reads.pop(row.id, None))
-        if read is not None and cached is None:
-            await asyncio.wait([read], timeout=WAIT_SECONDS)
-        return self._cached.get(row.id, (None, 0))[0]
+        wanted, now = (row.id, row.round), self._backend.clock.now()
+        known, fresh = self._known(wanted)
+        if not fresh:
+            read = self._read(wanted)
+            if read is not None and (known is None or known < now):
+                await asyncio.wait([read], timeout=WAIT_SECONDS)
+            known, fresh = self._known(wanted)
+        if known is None or known >= now:
+            return known
+        return now if fresh else None
 
-    async def _refresh(self, job_id: int) -> None:
+    def _known(self, wanted: _Round) -> tuple[int | None, bool]:
+        """The cached prediction, and whether it is fresh."""
+        predicted, until = self._cached.get(wanted, (None, 0))
+        return predicted, self._backend.clock.monotonic() < until
+
+    def _read(self, wanted: _Round) -> asyncio.Task[None] | None:
+        """The task that reads a new prediction; None: too many are read at once."""
+        read = self._reads.get(wanted)
+        if read is None and len(self._reads) < READS_AT_ONCE:
+            read = self._reads[wanted] = asyncio.create_task(self._refresh(wanted))
+            read.add_done_callback(lambda _task: self._reads.pop(wanted, None))
+        return read
+
+    async def _refresh(self, wanted: _Round) -> None:
         started = self._backend.clock.monotonic()
         now = self._backend.clock.now()
         try:
             predicted = await self._backend.read(
-                lambda c: eta(c, job_id, self._backend.policy, now=now)
+                lambda c: eta(c, wanted[0], self._backend.policy, now=now)
             )
         except CurtsyError:
             predicted = None
@@ -55,4 +72,4 @@ class EtaCache:
         if len(self._cached) >= MOST_JOBS:
             self._cached.clear()
         fresh_for = max(REFRESH_EVERY, REST_PER_COST * (ended - started))
-        self._cached[job_id] = predicted, ended + fresh_for
+        self._cached[wanted] = predicted, ended + fresh_for

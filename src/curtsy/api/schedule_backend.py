@@ -13,6 +13,7 @@ from curtsy.frontier.clock_sync import synchronise
 from curtsy.frontier.fence import TimeShifted
 from curtsy.jobs import JobRequest, Submitter
 from curtsy.model.roles import Caller
+from curtsy.offload import offload
 from curtsy.requests.runs import Mode, ScrapeRequest
 from curtsy.schedules.firer import Fired
 from curtsy.schedules.first_job import ScheduledJob, create_with_job
@@ -49,14 +50,14 @@ class ScheduleBackend:
 
     async def change(self, work: Callable[[Connection], T]) -> T:
         """Writes, and wakes the scheduler of this process; those of others poll once a second."""
-        changed = await self._store.write(work)
+        changed = await self._store.write(work, large=True)  # payloads have up to 100,000 URLs
         self.ticker.wake()
         return changed
 
     async def create(self, request: JobRequest, spec: ScheduleSpec) -> ScheduledJob:
         """Creates a schedule and the job of its first slot, or returns those that an equal
         request created before."""
-        self._submitter.check(request)
+        await self._submitter.check(request)
         limits, now = self._submitter.limits, self._clock.now()
 
         def work(connection: Connection) -> ScheduledJob:
@@ -98,13 +99,13 @@ class ScheduleBackend:
 
         for _ in range(REPLACE_ATTEMPTS):
             try:
-                return await self._store.write(start)
+                return await self._store.write(start, large=True)
             except WrongState:
                 if not await self._store.write(
                     lambda c: replace_manually(c, name, self._firer, now=now)
                 ):
                     raise
-        return await self._store.write(start)
+        return await self._store.write(start, large=True)
 
     async def start_run(self, request: ScrapeRequest, caller: Caller, mode: Mode) -> str:
         """Returns the run's id. Raises `WrongState` during another run of the site."""
@@ -113,7 +114,8 @@ class ScheduleBackend:
         submitted = await self._store.write(
             lambda c: start_run(c, request.site_name, request.search(), priority=request.priority,
                                 mode=mode, limits=submitter.limits, delay_ms=submitter.delay_ms,
-                                clock=self._clock, pending=submitter.pending, by=caller)
+                                clock=self._clock, pending=submitter.pending, by=caller),
+            large=True,
         )  # fmt: skip
         self._on_work()
         log_run("run_queued", request.site_name, submitted.job, "queued")
@@ -142,7 +144,7 @@ class ScheduleBackend:
         """Compares the records of the site's runs that have ended, in the order of the runs."""
         now = self._clock.now()
         while ended := await self._store.write(
-            lambda c: gather_next(c, site, now=now), SECONDS_FOR_A_DUTY
+            lambda c: gather_next(c, site, now=now), SECONDS_FOR_A_DUTY, large=True
         ):
             log_run("run_ended", site, *ended)
 
@@ -165,10 +167,9 @@ class ScheduleBackend:
             survey = await self._store.read(
                 lambda c: self._scheduler.surveyor.survey(c, user=user, now=now),
                 SECONDS_FOR_A_PREVIEW,
+                large=True,
             )
-            found = await asyncio.to_thread(
-                preview, survey.schedules, survey.sources, now=now, until=until
-            )
+            found = await offload(preview, survey.schedules, survey.sources, now=now, until=until)
         return survey, found
 
 

@@ -27,12 +27,16 @@ class TimedStore:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=CLOSE_WITHIN_SECONDS)
 
-    async def read(self, work: Callable[[Connection], T], more: float = 0.0) -> T:
+    async def read(
+        self, work: Callable[[Connection], T], more: float = 0.0, *, large: bool = False
+    ) -> T:
         """`more`: seconds beyond the usual deadline."""
-        return await self.in_time(self.store.read(work), more)
+        return await self.in_time(self.store.read(work, large=large), more)
 
-    async def write(self, work: Callable[[Connection], T], more: float = 0.0) -> T:
-        return await self.in_time(self.store.write(work, durable=True), more)
+    async def write(
+        self, work: Callable[[Connection], T], more: float = 0.0, *, large: bool = False
+    ) -> T:
+        return await self.in_time(self.store.write(work, durable=True, large=large), more)
 
     async def in_time(self, work: Coroutine[Any, Any, T], more: float = 0.0) -> T:
         """Raises `StoreAway` when the work misses its deadline."""

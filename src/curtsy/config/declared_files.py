@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +12,9 @@ from pydantic import BaseModel, ValidationError
 from curtsy.config.settings import Settings
 from curtsy.config.toml_file import read_toml
 from curtsy.errors import BadRequest, BadSetting
+from curtsy.extract.pattern_check import problems_of, raise_problems
 from curtsy.requests.schedules import ScheduleRequest, rule_of
+from curtsy.scrapers.recipe import BadRecipe, patterns_of
 from curtsy.sites.site import NAME
 from curtsy.sites.spec import SiteSpec
 
@@ -25,6 +28,8 @@ def read_sites(settings: Settings) -> Mapping[str, SiteSpec] | None:
         if not NAME.fullmatch(name):
             raise BadSetting(f"In {settings.sites_file}, {name[:100]!r} is not a valid site name: "
                              "use a-z, 0-9, '.', '_', '-'.")  # fmt: skip
+    of_sites = {name: {"recipe": spec.recipe} for name, spec in (found or {}).items()}
+    _check_patterns(settings.sites_file, of_sites)
     return found
 
 
@@ -35,7 +40,22 @@ def read_schedules(settings: Settings) -> Mapping[str, ScheduleRequest] | None:
             rule_of(section)
         except BadRequest as wrong:
             raise BadSetting(f"In {settings.schedules_file}, [{name}]: {wrong}") from None
+    params = {name: section.payload.scraper_params() for name, section in (found or {}).items()}
+    _check_patterns(settings.schedules_file, params)
     return found
+
+
+def _check_patterns(file: str, params: Mapping[str, Mapping[str, Any]]) -> None:
+    """Compiles the patterns of all sections in one process; blocks."""
+    patterns = {name: found for name, one in params.items() if (found := patterns_of(one))}
+    if not patterns:
+        return
+    problems = problems_of(chain.from_iterable(found.values() for found in patterns.values()))
+    for name, found in patterns.items():
+        try:
+            raise_problems(found, problems)
+        except BadRecipe as bad:
+            raise BadSetting(f"In {file}, [{name}]: {bad}") from None
 
 
 def _sections(settings: Settings, setting: str, what: str, model: type[M]) -> dict[str, M] | None:

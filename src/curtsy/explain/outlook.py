@@ -196,7 +196,8 @@ def source_snapshots(
     unknown = _unknown_robots(connection, wanted, now)
     rows = [SourceRow._make(row)._replace(paused=bool(row.paused), unreported=bool(row.unreported))
             for row in _SOURCES(connection, wanted=wanted)]  # fmt: skip
-    return {row.id: _snapshot(row, defaults, unknown.get(row.id, frozenset())) for row in rows}
+    return {row.id: _snapshot(row, defaults, unknown.get(row.id, frozenset()), now)
+            for row in rows}  # fmt: skip
 
 
 def visits_up_to(
@@ -253,13 +254,16 @@ def _unknown_robots(
     return unknown
 
 
-def _snapshot(row: SourceRow, defaults: Policy, unknown_robots: frozenset[str]) -> SourceSnapshot:
+def _snapshot(
+    row: SourceRow, defaults: Policy, unknown_robots: frozenset[str], now: int
+) -> SourceSnapshot:
     policy = defaults.with_overrides(orjson.loads(row.policy))
     stored = orjson.loads(row.pace) if row.pace else {}
     pace = as_stored(policy, stored, paced_at=row.paced_at, next_fetch_at=row.next_fetch_at)
     pace.resting = row.fail_streak > 0
     next_fetch_at = row.next_fetch_at or 0
-    handed_over = row.unreported and next_fetch_at > pace.next_at
+    opens_at = policy.hours.opens_at(now) if policy.hours is not None else now
+    handed_over = row.unreported and next_fetch_at > max(pace.next_at, opens_at)
     if handed_over:
         pace.rest(next_fetch_at)
     open_pages = frozenset(stored.get("open", ()) if row.owner is not None else ())

@@ -102,6 +102,8 @@ class Plan:
     """Blockers that a person would have to remove first."""
     finish_at: int | None
     """The expected end if workers are running; None: a source is paused, so nobody can tell."""
+    has_worker: bool
+    """False: no worker accepts work, so the times count from the start of one."""
     advice: Advice | None
 
 
@@ -151,7 +153,8 @@ class _Span:
 
     def move_up(self) -> int:
         """The number of joined visits that now wait behind the job's last page: they move up."""
-        return sum(waits > max(self.at) for waits in self.joined)
+        last = max(self.at)
+        return sum(waits > last for waits in self.joined)
 
 
 def read_plan_facts(
@@ -196,6 +199,7 @@ def build_plan(
         sources=sources,
         blockers=[*pauses, *(facts.workers.manual_blockers() if sources else ())],
         finish_at=finish_at if not pauses else None,
+        has_worker=facts.workers.accept_work,
         advice=advise(_late(sources[0], finish_by or 0, now)) if late else None,
     )
 

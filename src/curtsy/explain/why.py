@@ -81,6 +81,12 @@ class JobRow(NamedTuple):
     fetching_ms: int
 
     @property
+    def state_shown(self) -> str:
+        """`paused` for an open job that somebody paused; otherwise its state."""
+        held = self.paused_at is not None and self.state in OPEN_STATES
+        return "paused" if held else self.state
+
+    @property
     def ledger(self) -> dict[str, int]:
         spent = (self.capacity_ms, self.politeness_ms, self.closed_ms, self.backoff_ms,
                  self.fetching_ms)  # fmt: skip
@@ -216,7 +222,7 @@ def why_job(
     return WhyJob(
         row, [*_whole_job(row), *reasons.workers.blockers()],
         [reasons.of_job(o) for o in shown], len(outlook.sources) - len(shown),
-        _expected_end(outlook, reasons.workers), row.ledger,
+        _expected_end(outlook, reasons.workers) if row.paused_at is None else None, row.ledger,
     )  # fmt: skip
 
 

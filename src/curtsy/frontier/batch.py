@@ -46,6 +46,13 @@ class Result:
     """The robots.txt was checked and allowed the request."""
     no_request: bool = False
     """Given up without a request: the host is dead or forbids it, or the page crashes workers."""
+    of_robots: bool = False
+    """The request was for the robots.txt of the host, which failed: the page was not requested."""
+
+    @property
+    def requested(self) -> bool:
+        """The page itself was requested."""
+        return not (self.no_request or self.of_robots)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,9 +117,9 @@ def _record(
     if not counted:
         return []
     versions = store_documents(connection, counted, pages)
-    update_pages(connection, counted, versions, now=now)
-    record_attempts(connection, counted, worker=worker)
-    insert_dead_letters(connection, counted, now=now)
+    update_pages(connection, counted, pages, versions, now=now)
+    record_attempts(connection, counted, pages, worker=worker)
+    insert_dead_letters(connection, counted, pages, now=now)
     return [(r, versions[r.visit.page_id]) for r in counted]
 
 

@@ -18,7 +18,7 @@ _TURN = {"page_id": "bigint", "turn": "bigint"}
 
 _LOCK_PAGES = Statement(
     """
-    SELECT id, document_version, document_hash FROM pages
+    SELECT id, document_version, document_hash, retry_count FROM pages
     WHERE id IN (SELECT page_id FROM {wanted}) ORDER BY host, fingerprint {lock}
     """,
     wanted={"page_id": "bigint"},
@@ -97,6 +97,13 @@ class LockedPage(NamedTuple):
     id: int
     document_version: int
     document_hash: str | None
+    retry_count: int
+    """Requests of the waiting visit that failed; without a visit, the retries of the last one."""
+
+    def failed_before(self, result: Result) -> int:
+        """Requests of the result's visit that failed before. A visit at its first turn, which was
+        never postponed, has none."""
+        return self.retry_count if result.visit.due_at is not None else 0
 
 
 def lock_pages(connection: Connection, page_ids: Sequence[int]) -> dict[int, LockedPage]:
@@ -188,8 +195,9 @@ def store_documents(
 
 
 def update_pages(
-    connection: Connection, results: Sequence[Result], versions: Mapping[int, int], *, now: int
-) -> None:
+    connection: Connection, results: Sequence[Result], pages: Mapping[int, LockedPage],
+    versions: Mapping[int, int], *, now: int,
+) -> None:  # fmt: skip
     rows = []
     for r in results:
         kind, error = _kind_and_error(r)
@@ -198,7 +206,7 @@ def update_pages(
         rows.append((
             r.visit.page_id, r.visit.turn,
             outcome_name(r.outcome) if known or isinstance(r.outcome, Failed) else None,
-            kind, error, r.visit.attempt + r.spends_attempt, r.ended_at if known else None,
+            kind, error, _retry_count(r, pages[r.visit.page_id]), r.ended_at if known else None,
             fetched and fetched.etag, fetched and fetched.last_modified,
             fetched and fetched.wire_bytes, versions[r.visit.page_id],
             r.document and r.document.hash,
@@ -206,7 +214,18 @@ def update_pages(
     _UPDATE_PAGES(connection, results=rows, now=now)
 
 
-def record_attempts(connection: Connection, results: Sequence[Result], *, worker: str) -> None:
+def _retry_count(result: Result, page: LockedPage) -> int:
+    """The retries of the visit: while it waits, with the one that it waits for."""
+    failed = page.failed_before(result)
+    if result.again_at is None:
+        return max(0, failed + result.requested - 1)
+    return failed + (result.requested and isinstance(result.outcome, Failed))
+
+
+def record_attempts(
+    connection: Connection, results: Sequence[Result], pages: Mapping[int, LockedPage], *,
+    worker: str,
+) -> None:  # fmt: skip
     rows = []
     for r in results:
         if r.no_request:
@@ -214,7 +233,8 @@ def record_attempts(connection: Connection, results: Sequence[Result], *, worker
         kind, error = _kind_and_error(r)
         fetched = r.outcome if isinstance(r.outcome, Fetched) else None
         rows.append((
-            r.visit.page_id, r.visit.turn, r.visit.source_id, r.visit.attempt + 1, r.visit.url,
+            r.visit.page_id, r.visit.turn, r.visit.source_id,
+            pages[r.visit.page_id].failed_before(r) + 1, r.visit.url,
             outcome_name(r.outcome), kind, getattr(r.outcome, "status", None),
             fetched and fetched.wire_bytes, getattr(r.outcome, "memory", None), error,
             getattr(r.outcome, "traceback", None), r.started_at, r.ended_at,

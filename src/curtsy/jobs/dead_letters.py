@@ -5,7 +5,7 @@ Each call of `retry_letters` or `resolve_letters` settles one batch, in the call
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier.batch import NEVER
@@ -46,7 +46,7 @@ _FAILED_ITEMS = Statement(
 )
 _LETTER = """
     SELECT d.id, d.page_id, p.url, s.name AS source, d.kind, d.family, d.error, d.attempts,
-           d.retries, d.state, d.created_at{more}
+           d.retries, d.state, d.created_at, d.final, d.times, d.last_failed_at{more}
     FROM dead_letters d JOIN pages p ON p.id = d.page_id JOIN sources s ON s.id = d.source_id
     """
 _LETTERS = _LETTER.format(more="")
@@ -72,16 +72,18 @@ _COUNT_OPEN = Statement(
 )
 _GROUPS = Lookup(
     """
-    SELECT {each_kind} AS kind, count(*) AS number, max(id) AS newest FROM (
-        SELECT d.id FROM dead_letters d WHERE d.state = 'open' AND d.kind = {each_kind}
+    SELECT {each_kind} AS kind, count(*) AS number, max(id) AS newest,
+           coalesce(sum(CASE WHEN final THEN 1 ELSE 0 END), 0) AS final FROM (
+        SELECT d.id, d.final FROM dead_letters d WHERE d.state = 'open' AND d.kind = {each_kind}
         ORDER BY d.id DESC LIMIT :most) AS newest_of_kind
     """,
     each={"kind": "text"},
 )
 _GROUPS_OF_SOURCE = Statement(
     """
-    SELECT kind, count(*) AS number, max(id) AS newest FROM (
-        SELECT d.id, d.kind FROM dead_letters d WHERE d.state = 'open'
+    SELECT kind, count(*) AS number, max(id) AS newest,
+           sum(CASE WHEN final THEN 1 ELSE 0 END) AS final FROM (
+        SELECT d.id, d.kind, d.final FROM dead_letters d WHERE d.state = 'open'
           AND d.source_id = (SELECT id FROM sources WHERE name = :source)
         ORDER BY d.id DESC LIMIT :most) AS newest_of_source
     GROUP BY kind
@@ -107,10 +109,12 @@ class Settled:
     """Pages that are queued again."""
     jobs: int = 0
     """Jobs that were reopened."""
+    resolved: int = 0
+    """Letters that were resolved: in a retry, those whose pages no job wants any more."""
 
     def __add__(self, other: "Settled") -> "Settled":
         return Settled(self.letters + other.letters, self.pages + other.pages,
-                       self.jobs + other.jobs)  # fmt: skip
+                       self.jobs + other.jobs, self.resolved + other.resolved)  # fmt: skip
 
 
 class Letter(NamedTuple):
@@ -127,6 +131,13 @@ class Letter(NamedTuple):
     retries: int
     state: str
     created_at: int
+    """The first failure."""
+    final: bool
+    """A retry cannot help, although failures of the kind are usually retried."""
+    times: int
+    """How often the page was given up since the letter was opened."""
+    last_failed_at: int
+    """`kind`, `error`, `attempts` and `traceback` are of this failure."""
     traceback: str | None = None
     """Only `letter` reads it."""
 
@@ -137,6 +148,8 @@ class Group:
 
     kind: Kind
     count: Count
+    final: int
+    """Letters that no automatic retry takes up, of those counted."""
     newest: Letter
 
 
@@ -150,25 +163,25 @@ class _GroupRow(NamedTuple):
     number: int
     newest: int
     """The id of a letter."""
+    final: int
 
 
 def retry_letters(connection: Connection, which: LetterSelection, *, now: int) -> Settled:
     """Retries the next batch. A letter whose jobs were all purged or cancelled is resolved, since
-    no job wants its page."""
+    no job wants its page; `Settled.resolved` counts those."""
     letters = _next_open(connection, which)
     if not letters:
         return Settled()
     rows = _FAILED_ITEMS(connection, wanted=[(letter.page_id,) for letter in letters])
     reopened = reopen(connection, [OldItem._make(row) for row in rows], now=now)
-    resolve(connection, [letter.id for letter in letters])
-    return Settled(len(letters), reopened.pages, reopened.jobs)
+    unwanted = resolve(connection, [letter.id for letter in letters])
+    return Settled(len(letters), reopened.pages, reopened.jobs, unwanted)
 
 
 def resolve_letters(connection: Connection, which: LetterSelection) -> Settled:
     """Resolves the next batch; the items stay failed."""
     letters = _next_open(connection, which)
-    resolve(connection, [letter.id for letter in letters])
-    return Settled(len(letters))
+    return Settled(len(letters), resolved=resolve(connection, [one.id for one in letters]))
 
 
 def retry_letter(connection: Connection, letter: int, *, now: int) -> Settled:
@@ -189,20 +202,25 @@ def letters(
     statement = _LIST[kind is not None, source is not None]
     rows = statement(connection, state=state, before=before or NEVER, most=most,
                      **bound(kind=kind, source=source))  # fmt: skip
-    return [Letter(*row) for row in rows]
+    return [_letter(row) for row in rows]
 
 
 def letter(connection: Connection, number: int) -> Letter:
     row = _ONE(connection, id=number).one_or_none()
     if row is None:
         raise NotFound("dead letter", str(number))
-    return Letter(*row)
+    return _letter(row)
+
+
+def _letter(row: Any) -> Letter:
+    """SQLite returns integers for booleans."""
+    return Letter(*row)._replace(final=bool(row.final))
 
 
 def letters_of(connection: Connection, ids: Sequence[int]) -> dict[int, Letter]:
     """Returns the letters by their ids."""
     rows = _OF_IDS(connection, wanted=[(number,) for number in ids]) if ids else ()
-    return {row.id: Letter(*row) for row in rows}
+    return {row.id: _letter(row) for row in rows}
 
 
 def count_open(connection: Connection, ids: Sequence[int]) -> int:
@@ -222,8 +240,8 @@ def groups(connection: Connection, *, kind: str | None, source: str | None) -> l
     if not found:
         return []
     newest = letters_of(connection, [group.newest for group in found])
-    built = [Group(Kind(group.kind), Count.up_to(COUNT_CAP, group.number), newest[group.newest])
-             for group in found]  # fmt: skip
+    built = [Group(Kind(group.kind), Count.up_to(COUNT_CAP, group.number), int(group.final),
+                   newest[group.newest]) for group in found]  # fmt: skip
     return sorted(built, key=lambda group: (-group.count.number, group.kind))
 
 

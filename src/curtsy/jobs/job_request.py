@@ -131,7 +131,7 @@ def check(
             [f"The job has {counted(len(request.pages), 'URL')}; at most {limits.urls} may be."]
         )
     wanted: list[Wanted] = []
-    problems: list[str] = []
+    problems = _Problems()
     first_seen: dict[str, int] = {}
     for position, page in enumerate(request.pages):
         problem = None
@@ -148,16 +148,31 @@ def check(
             if earlier != position:
                 problem = f"is the same page as URL {earlier + 1}"
         if problem is not None:
-            problems.append(f"URL {position + 1} ({page.url[:200]}) {problem}.")
+            problems.add(f"URL {position + 1} ({page.url[:200]}) {problem}.")
     if request.webhook_url is not None:
-        problems += _webhook_problems(request.webhook_url, limits)
-    if problems:
-        more = len(problems) - PROBLEMS_SHOWN
-        raise BadRequest(
-            problems[:PROBLEMS_SHOWN]
-            + ([f"And {counted(more, 'more problem')}."] if more > 0 else [])
-        )
+        for problem in _webhook_problems(request.webhook_url, limits):
+            problems.add(problem)
+    problems.raise_if_any()
     return wanted
+
+
+class _Problems:
+    """Counts the problems of a request and keeps the first ones."""
+
+    def __init__(self) -> None:
+        self._first: list[str] = []
+        self._more = 0
+
+    def add(self, sentence: str) -> None:
+        if len(self._first) < PROBLEMS_SHOWN:
+            self._first.append(sentence)
+        else:
+            self._more += 1
+
+    def raise_if_any(self) -> None:
+        if self._first:
+            more = [f"And {counted(self._more, 'more problem')}."] if self._more else []
+            raise BadRequest(self._first + more)
 
 
 def _check_params(request: JobRequest) -> None:

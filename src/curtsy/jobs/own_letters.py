@@ -1,6 +1,6 @@
 """Dead letters for a user who sees only own jobs: those of pages that failed in these jobs.
 
-A letter belongs to the user if it came after a job of the user had asked for its page. No index
+A letter belongs to the user if its page failed after a job of the user had asked for it. No index
 leads from a user to letters, so each list searches a bounded number of them.
 """
 
@@ -28,11 +28,11 @@ _IDS = {
 _WANTED_BY_USER = """
     EXISTS (SELECT 1 FROM items i JOIN jobs j ON j.id = i.job_id
             WHERE i.page_id = d.page_id AND i.state = {state} AND j.user_id = :user
-              AND j.created_at <= d.created_at)
+              AND j.created_at <= d.last_failed_at)
 """
 _OWN = Statement(
     f"""
-    SELECT d.id, d.kind FROM {{wanted}} JOIN dead_letters d ON d.id = wanted.id
+    SELECT d.id, d.kind, d.final FROM {{wanted}} JOIN dead_letters d ON d.id = wanted.id
     WHERE {_WANTED_BY_USER.format(state=2)} OR {_WANTED_BY_USER.format(state=0)}
     ORDER BY d.id DESC
     """,  # noqa: S608
@@ -46,9 +46,15 @@ class OwnLetters(NamedTuple):
     """The letter before which the next page begins; None: this is the last page."""
 
 
+class _Own(NamedTuple):
+    id: int
+    kind: str
+    final: bool
+
+
 class _Found(NamedTuple):
-    own: list[tuple[int, str]]
-    """Letters of the user, each with its kind, newest first."""
+    own: list[_Own]
+    """Letters of the user, newest first."""
     last: int | None
     """The last letter that was searched; None: all were."""
 
@@ -59,7 +65,7 @@ def own_letters(
 ) -> OwnLetters:  # fmt: skip
     """The newest first."""
     found = _search(connection, user, state, kind, source, before)
-    ids = [number for number, _kind in found.own[:most]]
+    ids = [one.id for one in found.own[:most]]
     by_id = letters_of(connection, ids)
     onward = ids[-1] if len(found.own) > most else found.last
     return OwnLetters([by_id[number] for number in ids], onward)
@@ -70,13 +76,14 @@ def own_groups(
 ) -> list[Group]:
     """Groups of the user's open letters, the largest first."""
     found = _search(connection, user, "open", kind, source, None)
-    numbers: dict[str, list[int]] = {}
-    for number, of_kind in found.own:
-        numbers.setdefault(of_kind, []).append(number)
-    newest = letters_of(connection, [ids[0] for ids in numbers.values()])
+    by_kind: dict[str, list[_Own]] = {}
+    for one in found.own:
+        by_kind.setdefault(one.kind, []).append(one)
+    newest = letters_of(connection, [ones[0].id for ones in by_kind.values()])
     capped = found.last is not None
-    built = [Group(Kind(one), Count(len(ids), capped=capped), newest[ids[0]])
-             for one, ids in numbers.items()]  # fmt: skip
+    built = [Group(Kind(of_kind), Count(len(ones), capped=capped),
+                   sum(one.final for one in ones), newest[ones[0].id])
+             for of_kind, ones in by_kind.items()]  # fmt: skip
     return sorted(built, key=lambda group: (-group.count.number, group.kind))
 
 
@@ -91,4 +98,4 @@ def _search(
     )  # fmt: skip
     rows = _OWN(connection, wanted=[(number,) for number in ids], user=user) if ids else ()
     last = ids[-1] if len(ids) == SEARCHED else None
-    return _Found([(row.id, row.kind) for row in rows], last)
+    return _Found([_Own(row.id, row.kind, bool(row.final)) for row in rows], last)

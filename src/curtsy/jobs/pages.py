@@ -14,7 +14,7 @@ _PAGE = Statement(
     """
     SELECT p.id, p.url, p.host, s.name AS source, p.scraper, p.reference_count, p.turn, p.outcome,
            p.kind, p.error, p.retry_count, p.checked_at, p.fetched_at, p.etag, p.last_modified,
-           p.document_version, p.created_at, v.page_id IS NOT NULL AS waits, v.due_at, v.attempt,
+           p.document_version, p.created_at, v.page_id IS NOT NULL AS waits, v.due_at,
            v.priority, v.current_url, v.hops
     FROM pages p JOIN hosts h ON h.host = p.host
     LEFT JOIN visits v ON v.page_id = p.id
@@ -55,7 +55,6 @@ class Page(NamedTuple):
     waits: bool
     """The page has a visit; if not, the fields below are None."""
     due_at: int | None
-    attempt: int | None
     priority: int | None
     current_url: str | None
     hops: int | None

@@ -11,6 +11,7 @@ from curtsy.jobs.backlog import Backlog
 from curtsy.jobs.idempotency import Submitted, existing, keys_of
 from curtsy.jobs.job_request import JobRequest, SubmitLimits, check
 from curtsy.model.job_states import new_job_id
+from curtsy.offload import MANY_PAGES, offload_many
 from curtsy.store import Connection, Store
 
 TOGETHER = 64
@@ -36,12 +37,13 @@ class Submitter:
         self.pending = Backlog(clock)
         self._together = Batcher(self._admit, most=TOGETHER, at_once=TRANSACTIONS_AT_ONCE)
 
-    def check(self, request: JobRequest, guarded: list[str] | None = None) -> list[Wanted]:
+    async def check(self, request: JobRequest, guarded: list[str] | None = None) -> list[Wanted]:
         """Returns the pages of the request; raises with every problem found."""
-        return check(request, self.limits, guarded=guarded)
+        pages = len(request.pages)
+        return await offload_many(pages, check, request, self.limits, guarded=guarded)
 
     async def submit(self, request: JobRequest) -> Submitted:
-        wanted = self.check(request)
+        wanted = await self.check(request)
         await self.pending.count(self._store)
         self.pending.add(request.user_id, len(wanted), self.limits)
         submission = Submission(request, wanted, new_job_id())
@@ -69,6 +71,7 @@ class Submitter:
         """Tries twice. After a commit whose answer was lost, the second try reads the jobs that
         exist instead of admitting them again."""
         is_retry = False
+        large = sum(len(submission.wanted) for submission in submissions) > MANY_PAGES
 
         def work(connection: Connection) -> Answers:
             nonlocal is_retry
@@ -79,9 +82,9 @@ class Submitter:
                                   clock=self._clock)  # fmt: skip
 
         try:
-            return await self._store.write(work, durable=True)
+            return await self._store.write(work, durable=True, large=large)
         except StoreAway:
-            return await self._store.write(work, durable=True)
+            return await self._store.write(work, durable=True, large=large)
 
 
 async def _own_error(submission: Submission, error: Exception) -> Answers:

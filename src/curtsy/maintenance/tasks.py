@@ -32,7 +32,8 @@ MOST_JOBS = 1_000
 _RECOVERED = Statement(
     """
     SELECT d.id FROM dead_letters d JOIN sources s ON s.id = d.source_id
-    WHERE d.state = 'open' AND d.kind IN (SELECT kind FROM {retried}) AND d.id > :after
+    WHERE d.state = 'open' AND NOT d.final AND d.kind IN (SELECT kind FROM {retried})
+      AND d.id > :after
       AND s.failing_since IS NULL AND s.fail_streak = 0 AND NOT s.paused
       AND (SELECT count(*) FROM dead_letters e
            WHERE e.page_id = d.page_id AND e.state = 'retried') < :most_retries
@@ -68,12 +69,17 @@ class MaintenanceTasks:
     async def _dead_letters(self) -> str:
         """Retries pages that failed for a temporary reason, once their source works again. Never
         reopens a run of a site while another run is open, or after a newer one."""
-        letters, after = 0, 0
+        settled, after = Settled(), 0
         while ids := await self._store.read(lambda c: _recovered(c, after)):  # noqa: B023
             now = self._clock.now()
-            settled = await self._store.write(lambda c: _retry(c, ids, now=now))  # noqa: B023
-            letters, after = letters + settled.pages, ids[-1]
-        return f"{counted(letters, 'failed page')} {are(letters)} retried."
+            settled += await self._store.write(lambda c: _retry(c, ids, now=now))  # noqa: B023
+            after = ids[-1]
+        retried = f"{counted(settled.pages, 'failed page')} {are(settled.pages)}"
+        if not settled.resolved:
+            return f"{retried} retried."
+        resolved = f"{counted(settled.resolved, 'dead letter')} {are(settled.resolved)}"
+        pages = "the page" if settled.resolved == 1 else "their pages"
+        return f"{retried} retried; {resolved} resolved, since no job wants {pages} any more."
 
     async def _cleanup(self) -> str:
         """Deletes expired keys and sessions, old firings and jobs, and records and sightings of

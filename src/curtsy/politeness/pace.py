@@ -77,9 +77,13 @@ class Pace:
                 found["hourly_limit"] = self._allowance_at()
         if self.policy.hours is not None:
             at = max(now, *found.values())
-            opens_at = self.policy.hours.opens_at(at + self.offset) - self.offset
-            found["closed_hours"] = opens_at if opens_at > at else now
+            opens_at = self._opens_at(at)
+            found["closed_hours"] = opens_at if opens_at > at else self._opens_at(now)
         return {rule: until for rule, until in found.items() if until > now}
+
+    def _opens_at(self, at: int) -> int:
+        hours = self.policy.hours
+        return at if hours is None else hours.opens_at(at + self.offset) - self.offset
 
     def started(self) -> None:
         self.in_flight += 1
@@ -249,6 +253,8 @@ def resumed(
 def as_stored(
     policy: Policy, stored: Mapping[str, Any], *, paced_at: int | None, next_fetch_at: int | None
 ) -> Pace:
-    """The stored pace for readers that do not own the source: times are instants."""
+    """The stored pace for readers that do not own the source: times are instants. Before the first
+    request only the policy makes a source wait, whatever `next_fetch_at` an owner left."""
     with_crawl_delay = policy.with_crawl_delay(stored.get("crawl", 0))
-    return resumed(with_crawl_delay, stored, last=paced_at, next_at=next_fetch_at or 0, offset=0)
+    next_at = next_fetch_at or 0 if paced_at is not None else 0
+    return resumed(with_crawl_delay, stored, last=paced_at, next_at=next_at, offset=0)

@@ -95,7 +95,7 @@ class SchedulerLoops:
 
     async def _gather(self, site: str) -> None:
         while ended := await self._store.write(
-            lambda c: gather_next(c, site, now=self._clock.now())
+            lambda c: gather_next(c, site, now=self._clock.now()), large=True
         ):
             log_run("run_ended", site, *ended)
 

@@ -1,14 +1,17 @@
 """The report behind `curtsy doctor`: workers, sources and bounded counts, read at one moment."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import orjson
 
+from curtsy.clock import MINUTE
 from curtsy.model.counts import Count
 from curtsy.model.job_states import OPEN_STATES
 from curtsy.store import Connection, Lookup, Statement
 
 COUNT_CAP = 100_000
+SCHEDULER_ALIVE = MINUTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,32 @@ class Diagnosis:
     open_jobs: dict[str, Count]
     pending_visits: Count
     dead_letters: Count
+    late_schedules: Count
+    """Schedules whose slot was due a minute ago and that nobody fired."""
+    schedulers: int
+    """Schedulers that are alive."""
+
+    @property
+    def problems(self) -> list[str]:
+        """What somebody must mend, each as a sentence with the command that does."""
+        return [*self._without_worker(), *self._without_scheduler()]
+
+    def _without_worker(self) -> Iterator[str]:
+        waiting = self.pending_visits.number
+        open_jobs = sum(self.open_jobs[state].number for state in ("queued", "running"))
+        if not (waiting or open_jobs):
+            return
+        what = "Pages wait" if waiting else "Jobs wait"
+        alive = [worker for worker in self.workers if worker.alive]
+        if not alive:
+            yield f"{what} and no worker is up: `curtsy up` or `curtsy worker` starts one."
+        elif all(worker.draining for worker in alive):
+            yield f"{what} and every worker is shutting down: `curtsy worker` starts another."
+
+    def _without_scheduler(self) -> Iterator[str]:
+        if self.late_schedules.number and not self.schedulers:
+            yield ("Schedules are due and no scheduler is up: `curtsy up` or `curtsy scheduler` "
+                   "starts one.")  # fmt: skip
 
 
 _NOW = Statement("SELECT {clock} AS now")
@@ -85,6 +114,13 @@ _COUNT_LETTERS = Statement(
     """
 )
 
+_COUNT_LATE = Statement(
+    """
+    SELECT count(*) FROM (SELECT 1 FROM schedules WHERE look_at < :before LIMIT :most) AS counted
+    """
+)
+_COUNT_SCHEDULERS = Statement("SELECT count(*) FROM schedulers WHERE ticked_at > :since")
+
 
 def diagnose(connection: Connection, *, sources: int) -> Diagnosis:
     """Reads the report, with at most this many sources."""
@@ -100,6 +136,8 @@ def diagnose(connection: Connection, *, sources: int) -> Diagnosis:
         open_jobs={row.state: Count.up_to(COUNT_CAP, row.number) for row in open_jobs},
         pending_visits=_count(connection, _COUNT_VISITS),
         dead_letters=_count(connection, _COUNT_LETTERS),
+        late_schedules=_count(connection, _COUNT_LATE, before=now - MINUTE),
+        schedulers=_COUNT_SCHEDULERS(connection, since=now - SCHEDULER_ALIVE).scalar_one(),
     )
 
 
@@ -107,8 +145,9 @@ def waiting_visits(connection: Connection) -> Count:
     return _count(connection, _COUNT_VISITS)
 
 
-def _count(connection: Connection, statement: Statement) -> Count:
-    return Count.up_to(COUNT_CAP, statement(connection, most=COUNT_CAP + 1).scalar_one())
+def _count(connection: Connection, statement: Statement, **values: int) -> Count:
+    number = statement(connection, most=COUNT_CAP + 1, **values).scalar_one()
+    return Count.up_to(COUNT_CAP, number)
 
 
 def _workers(connection: Connection, now: int) -> list[Worker]:

@@ -11,7 +11,7 @@ from curtsy.errors import BadRequest
 from curtsy.frontier.crawls import Crawl
 from curtsy.jobs import Claim, JobRequest, PageRequest
 from curtsy.jobs.job_request import MAX_URLS
-from curtsy.model.options import checked_headers
+from curtsy.model.options import checked_headers, checked_params
 from curtsy.model.roles import Caller
 from curtsy.model.scope import Reach, scope_around
 from curtsy.model.urls import BadUrl, Url, canonical
@@ -48,9 +48,11 @@ class CrawlParams(BaseModel):
     headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = Field(
         default_factory=dict, max_length=MOST_HEADERS
     )
-    recipe: dict[str, Any] | None = None
+    recipe: Annotated[dict[str, Any], AfterValidator(checked_params)] | None = None
     """For the spider `listing`: how to parse its pages."""
-    args: dict[str, Any] = Field(default_factory=dict, max_length=100)
+    args: Annotated[dict[str, Any], AfterValidator(checked_params)] = Field(
+        default_factory=dict, max_length=100
+    )
     """For a custom spider: passed to it as its page's `params`."""
 
     def scraper_params(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Bodies that create or change a schedule, and the payloads that schedules store."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -40,6 +40,10 @@ class Payload(BaseModel):
             if getattr(inner, name, None):
                 raise ValueError(f"{given[0]}.{name} cannot be used in a schedule")
         return self
+
+    def scraper_params(self) -> dict[str, Any]:
+        """The scraper's parameters that the payload itself has; a site has its own."""
+        return self.crawl.params.scraper_params() if self.crawl is not None else {}
 
 
 class _ScheduleFields(BaseModel):

@@ -93,7 +93,7 @@ class Ticker:
             with suppress(StoreAway):  # an old count is better than no firing
                 await self._firer.pending.count(self._store)
             result = await self._store.write(
-                lambda c: self._firer.fire_due(c, now=now), durable=True
+                lambda c: self._firer.fire_due(c, now=now), durable=True, large=True
             )
             self._failures = 0
         except (StoreFull, TimeShifted):
@@ -120,7 +120,7 @@ class Ticker:
 
         async def fire(ids: Sequence[int]) -> FireResult:
             work = partial(self._firer.fire_due, now=now, only=ids)
-            return await self._store.write(work, durable=True)
+            return await self._store.write(work, durable=True, large=True)
 
         async def skip(schedule_id: int, error: Exception) -> FireResult:
             if isinstance(error, StoreAway):

@@ -8,7 +8,7 @@ from typing import Any
 from selectolax.lexbor import LexborNode
 
 from curtsy.scrapers.links import absolute
-from curtsy.scrapers.recipe import Field
+from curtsy.scrapers.recipe import Field, compile_pattern
 
 LONGEST_VALUE = 20_000
 MOST_VALUES = 200
@@ -76,11 +76,11 @@ def number_in(text: str) -> int | float | None:
 
 
 class Values:
-    """Reads the values of one field from the records of one page."""
+    """Reads the values of one field from the records of one page. Raises `BadPattern`."""
 
     def __init__(self, field: Field, base: str) -> None:
         self._field, self._base = field, base
-        self._pattern = re.compile(field.pattern) if field.pattern is not None else None
+        self._pattern = compile_pattern(field.pattern) if field.pattern is not None else None
         converters: dict[str, Callable[[str], Any]] = {"number": number_in, "url": self._url}
         self._convert = converters.get(field.kind, str)
 

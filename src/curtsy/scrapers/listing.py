@@ -12,7 +12,7 @@ from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.charset import text_of
 from curtsy.scrapers.field_values import Values, distinct_nodes, each_once
 from curtsy.scrapers.links import PAGES, absolute, base_of
-from curtsy.scrapers.recipe import BadRecipe, Recipe, parse_recipe
+from curtsy.scrapers.recipe import BadPattern, BadRecipe, Recipe, parse_recipe
 from curtsy.scrapers.record_keys import NOTHING, distinct, key_of, pack_listing
 
 MOST_RECORDS = 1_000
@@ -24,11 +24,12 @@ Fields = dict[str, Any]
 
 def listing(reply: Reply, params: Mapping[str, Any]) -> Record | Failed:
     try:
-        recipe = parse_recipe(params.get("recipe") or {})
+        return scrape_listing(reply, parse_recipe(params.get("recipe") or {}))
     except BadRecipe as bad:
         sentence = f"The scraper listing has no usable recipe: {' '.join(bad.problems)}"
-        return Failed(Kind.NOT_SUPPORTED, sentence[:2_000], reply.status)
-    return scrape_listing(reply, recipe)
+    except BadPattern as bad:
+        sentence = f"The scraper listing has no usable recipe: a pattern {bad}."
+    return Failed(Kind.NOT_SUPPORTED, sentence[:2_000], reply.status)
 
 
 def scrape_listing(reply: Reply, recipe: Recipe) -> Record | Failed:

@@ -27,6 +27,10 @@ class BadRecipe(BadRequest):
     code = "bad_recipe"
 
 
+class BadPattern(ValueError):
+    """A pattern that cannot be used; the text is a predicate that says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     css: str | None = None
@@ -57,7 +61,8 @@ FIELD_OPTIONS = tuple(field.name for field in fields(Field))
 
 
 def parse_recipe(spec: Mapping[str, Any]) -> Recipe:
-    """Raises `BadRecipe` with all problems."""
+    """Raises `BadRecipe` with all problems, except those of patterns: they are compiled only where
+    a slow one does no harm (`extract/pattern_check.py`)."""
     if not isinstance(spec, Mapping):
         raise BadRecipe(["The recipe is not an object with options."])
     parser = _RecipeParser()
@@ -85,6 +90,29 @@ def recipe_to_json(recipe: Recipe) -> dict[str, Any]:
         for name, field in recipe.fields.items()
     }  # fmt: skip
     return spec
+
+
+def patterns_of(params: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the patterns in the recipe of a scraper's parameters, by their place. They are not
+    checked."""
+    recipe = params.get("recipe")
+    fields = recipe.get("fields") if isinstance(recipe, Mapping) else None
+    return {
+        f"fields.{name}.pattern": pattern
+        for name, field in (fields.items() if isinstance(fields, Mapping) else ())
+        if isinstance(field, Mapping) and isinstance(pattern := field.get("pattern"), str)
+    }
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Raises `BadPattern`. May take long: only for confined processes."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # FutureWarning: syntax that may change its meaning
+            return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError, MemoryError) as error:
+        reason = str(error) or "it nests too deep"
+        raise BadPattern(f"is not a regular expression: {reason}") from None
 
 
 def _fields(spec: Any, parser: "_RecipeParser") -> dict[str, Field]:
@@ -172,8 +200,9 @@ class _RecipeParser:
 
     def _pattern(self, spec: Mapping[str, Any], whose: str) -> str | None:
         pattern = self.text(spec, "pattern", f"{whose}.pattern")
-        if pattern is not None and (problem := _problem_of_pattern(pattern)) is not None:
-            self.problems.append(f"{whose}.pattern {problem}.")
+        if pattern is not None and not 1 <= len(pattern) <= LONGEST_PATTERN:
+            self.problems.append(f"{whose}.pattern has {len(pattern)} characters; it must be "
+                                 f"from 1 to {LONGEST_PATTERN}.")  # fmt: skip
         return pattern
 
     def _kind(self, spec: Mapping[str, Any], whose: str) -> Kind:
@@ -189,18 +218,6 @@ class _RecipeParser:
         if not isinstance(value, bool):
             self.problems.append(f"{whose}.{option} is neither true nor false: {_short(value)}.")
         return value is True
-
-
-def _problem_of_pattern(pattern: str) -> str | None:
-    if not pattern or len(pattern) > LONGEST_PATTERN:
-        return f"has {len(pattern)} characters; it must be from 1 to {LONGEST_PATTERN}"
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # FutureWarning: syntax that may change its meaning
-            re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        return f"is not a regular expression: {error or 'it nests too deep'}"
-    return None
 
 
 def _short(value: object) -> str:

@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from curtsy.errors import BadRequest
+from curtsy.model.options import checked_params
 from curtsy.model.urls import BadUrl, canonical
 from curtsy.scrapers.recipe import BadRecipe, parse_recipe
 from curtsy.timetable import BadRule, Cron, Every, Rule, checked, checked_zone
@@ -112,9 +113,11 @@ class SiteSpec(BaseModel):
     """URL of the page of one country, which is parsed as an article."""
     scraper: str = Field("listing", min_length=1, max_length=60)
     """`listing`, or a custom scraper that returns records."""
-    recipe: dict[str, Any] | None = None
+    recipe: Annotated[dict[str, Any], AfterValidator(checked_params)] | None = None
     """For `listing`: how to parse a page; see the reference of scrapers."""
-    args: dict[str, Any] = Field(default_factory=dict, max_length=100)
+    args: Annotated[dict[str, Any], AfterValidator(checked_params)] = Field(
+        default_factory=dict, max_length=100
+    )
     """For a custom scraper: passed to it as its page's `params`."""
     results_per_page: int = Field(25, ge=1, le=1_000)
     max_pages: int = Field(10, ge=1, le=MOST_PAGES)

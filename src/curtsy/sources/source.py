@@ -21,6 +21,7 @@ from curtsy.frontier.source_policy import (
     source_named,
 )
 from curtsy.politeness.last_hour import LastHour
+from curtsy.politeness.pace import Rule, as_stored
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.receipt import Receipt
 from curtsy.sources.policy_fields import PolicyFields, host_key
@@ -146,6 +147,18 @@ class Source:
         if self.policy.hours is not None:
             at = self.policy.hours.opens_at(at)
         return at if at > now else None
+
+    def waits_for(self, now: int) -> Rule | None:
+        """The rule that lets no request start before `next_start_at`; None: a request may start, or
+        the source is paused."""
+        if self.next_start_at(now) is None:
+            return None
+        row = self.row
+        pace = as_stored(self.policy, self.stored_pace, paced_at=row.paced_at,
+                         next_fetch_at=row.next_fetch_at)  # fmt: skip
+        waits = pace.waits(now)
+        longest: Rule = max(waits, key=waits.__getitem__) if waits else "rest"
+        return longest
 
 
 def list_sources(

@@ -40,8 +40,10 @@ def _flag(name: str) -> Column[bool]:
     return Column(name, Boolean, nullable=False, server_default=text("false"))
 
 
-def _partial(name: str, *columns: str, where: str) -> Index:
-    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    return Index(
+        name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where)
+    )
 
 
 clock = Table(
@@ -341,8 +343,12 @@ dead_letters = Table(
     Column("state", Text, nullable=False, server_default="open"),  # open, retried, resolved
     Column("retries", SmallInteger, nullable=False, server_default="0"),
     Column("created_at", BigInteger, nullable=False),
+    Column("final", Boolean, nullable=False, server_default=text("false")),  # a retry cannot help
+    Column("times", Integer, nullable=False, server_default="1"),  # how often it was given up
+    Column("last_failed_at", BigInteger, nullable=False, server_default="0"),
     UniqueConstraint("page_id", "turn"),
     Index("dead_letters_in_state", "state", "id"),
+    _partial("dead_letters_open", "page_id", where="state = 'open'", unique=True),
     _partial("dead_letters_of_kind", "kind", "id", where="state = 'open'"),
     _partial("dead_letters_of_source", "source_id", "id", where="state = 'open'"),
     sqlite_autoincrement=True,

@@ -64,8 +64,9 @@ class SqliteEngine:
             if engine is not None:
                 engine.dispose()
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], *, large: bool) -> T:
         """Runs waiting reads together: switching to a thread costs more than most reads."""
+        del large  # every transaction runs in a thread
         result: T = await self._read_batcher.submit(work)
         return result
 
@@ -79,7 +80,11 @@ class SqliteEngine:
         with self._reader.connect() as connection:
             return [_result_or_error(work, connection) for work in works]
 
-    async def write(self, work: Work[T], sending_commit: Callable[[], None], durable: bool) -> T:
+    async def write(
+        self, work: Work[T], sending_commit: Callable[[], None], *, durable: bool, large: bool
+    ) -> T:
+        del large
+
         def run() -> T:
             assert self._writer is not None, "the store is used inside `async with`"
             with self._writer.connect() as connection:

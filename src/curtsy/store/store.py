@@ -1,8 +1,9 @@
 """The database: runs transactions, which are functions of a connection, on either engine.
 
 A transaction is a plain function, so it can be repeated: after a deadlock, and after a lost
-connection as long as its commit was not sent. On PostgreSQL it runs on asyncpg; on SQLite in one
-writer thread, as BEGIN IMMEDIATE, or in one of a few reader threads.
+connection as long as its commit was not sent. On PostgreSQL it runs on asyncpg, a large one in a
+thread with its own event loop; on SQLite in one writer thread, as BEGIN IMMEDIATE, or in one of a
+few reader threads.
 """
 
 import asyncio
@@ -33,9 +34,9 @@ class Engine(Protocol):
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...
-    async def read(self, work: Work[T]) -> T: ...
+    async def read(self, work: Work[T], *, large: bool) -> T: ...
     async def write(
-        self, work: Work[T], sending_commit: Callable[[], None], durable: bool
+        self, work: Work[T], sending_commit: Callable[[], None], *, durable: bool, large: bool
     ) -> T: ...
 
 
@@ -64,18 +65,23 @@ class Store:
     ) -> None:
         await self._engine.close()
 
-    async def read(self, work: Work[T]) -> T:
-        """Runs the work on a connection for reading; repeats it once if the connection broke."""
-        return await self._attempt(lambda _sent: self._engine.read(work))
+    async def read(self, work: Work[T], *, large: bool = False) -> T:
+        """Runs the work on a connection for reading; repeats it once if the connection broke.
 
-    async def write(self, work: Work[T], *, durable: bool = False) -> T:
+        `large` is for work that computes on many rows: it stays off the event loop.
+        """
+        return await self._attempt(lambda _sent: self._engine.read(work, large=large))
+
+    async def write(self, work: Work[T], *, durable: bool = False, large: bool = False) -> T:
         """Runs the work as one transaction and commits it.
 
         `StoreAway` after the commit was sent leaves open whether the commit succeeded: work that
         must not happen twice has to be idempotent. `durable` also waits for the disk on SQLite
         (PostgreSQL always does).
         """
-        return await self._attempt(lambda sent: self._engine.write(work, sent, durable))
+        return await self._attempt(
+            lambda sent: self._engine.write(work, sent, durable=durable, large=large)
+        )
 
     async def _attempt(self, run: Callable[[Callable[[], None]], Awaitable[T]]) -> T:
         broke = False

@@ -251,7 +251,7 @@ class Lane:
         result = Result(
             visit, outcome, started_at, self._context.clock.now(), document=done.document,
             links=done.links, lines=done.lines, no_request=no_request, waited=waited,
-            robots_allowed=self._pace.policy.robots,
+            robots_allowed=self._pace.policy.robots, of_robots=done.asked_robots,
         )  # fmt: skip
         self._report_result(result if no_request else self._source_state.judge(result, began))
 

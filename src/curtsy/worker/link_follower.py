@@ -1,6 +1,5 @@
 """Admits the links of crawled pages as pages of their crawls. Any worker may do it."""
 
-import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from curtsy.frontier.crawls import MOST_LEADS, Lead, admit_links, waiting_leads
 from curtsy.model.options import options_for
 from curtsy.model.scope import Scope
 from curtsy.model.urls import BadUrl, canonical, fingerprint
+from curtsy.offload import MANY_PAGES, offload
 from curtsy.store import Store
 
 POLL_SECONDS = 2.0
@@ -48,11 +48,12 @@ class LinkFollower:
 
     async def _follow(self, job_id: int, leads: Sequence[Lead]) -> None:
         terms = orjson.loads(leads[0].scope)
-        found = await asyncio.to_thread(self._pages_in_scope, leads, terms)
+        found = await offload(self._pages_in_scope, leads, terms)
         now = self._clock.now()
         await self._store.write(
             lambda c: admit_links(c, job_id, found, max_age=terms["max_age"],
-                                  delay_ms=self._delay_ms, now=now)
+                                  delay_ms=self._delay_ms, now=now),
+            large=sum(map(len, found.values())) > MANY_PAGES,
         )  # fmt: skip
 
     def _pages_in_scope(

@@ -9,7 +9,7 @@ import pytest
 from curtsy.clock import HOUR, MINUTE, SECOND
 from curtsy.errors import NotFound
 from curtsy.explain.why import Why, WhyJob, why_job, why_page, why_source
-from curtsy.frontier.batch import Release
+from curtsy.frontier.batch import Batch, Release
 from curtsy.frontier.source_policy import Description, PolicyContext, describe, pause
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.waits import Waited
@@ -147,6 +147,48 @@ async def test_closed_hours_and_an_hourly_limit(bench: Bench) -> None:
     why = await of_source(bench)
     assert "hourly_limit" in codes(why)
     assert why.predicted_start_at == bench.time() + 10 * MINUTE + 1
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["released", "owner lost"])
+async def test_a_source_never_visited_waits_for_its_closed_hours(bench: Bench, lost: bool) -> None:
+    """Also after a worker has leased the source and found it closed."""
+    job = await bench.job(f"{SITE}/1")
+    worker = await bench.worker()
+    opens = (bench.time() // HOUR + 2) * HOUR
+    hours = {"start": bench.time() // HOUR % 24 * 60, "end": opens // HOUR % 24 * 60,
+             "closed": True}  # fmt: skip
+    await described(bench, hours=hours)
+    [leased] = await worker.lease()
+    release = Release(more=True, band=2, known_band=2, looks=0, control_version=99)
+    sent = worker.report(leased.source_id, None if lost else release, next_fetch_at=opens)
+    await worker.flush_batch(Batch([], {leased.source_id: sent}, []))
+    if lost:
+        await bench.bury("w1")
+        await worker.register()
+    assert (await bench.source("site.com")).next_fetch_at == opens
+    for why in (await of_source(bench), await of_page(bench, f"{SITE}/1")):
+        assert (why.state, codes(why)) == ("waiting", ["closed_hours"])
+        assert why.blockers[0].until == why.predicted_start_at == opens
+        assert why.blockers[0].frees == "Other respectful_hours in the policy."
+    [at_source] = (await of_job(bench, job)).sources
+    assert [blocker.code for blocker in at_source.blockers] == ["closed_hours"]
+
+
+async def test_a_paused_job_is_called_paused_and_has_no_end(bench: Bench) -> None:
+    """Also where another job waits for one of its pages."""
+    job = await bench.job(f"{SITE}/1", f"{SITE}/2")
+    await bench.job(f"{SITE}/1")
+    worker = await bench.worker()
+    [visit, *_others] = await worker.lease_and_take()
+    await worker.flush(started=[visit.page_id])
+    assert (await of_job(bench, job)).row.state_shown == "running"
+    await bench.pause(job)
+    why = await of_job(bench, job)
+    assert (why.row.state_shown, why.finish_at, codes(why)) == ("paused", None, ["job_paused"])
+    await bench.resume(job)
+    why = await of_job(bench, job)
+    assert why.row.state_shown == "running"
+    assert why.finish_at is not None
 
 
 async def test_paused_and_disabled(bench: Bench) -> None:

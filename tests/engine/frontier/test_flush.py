@@ -266,3 +266,21 @@ async def test_a_batch_of_a_thousand_pages_is_counted_exactly(bench: Bench) -> N
     assert flushed.recorded == 1_000
     assert (await bench.counts(job)).done == 1_000
     assert await bench.violations() == []
+
+
+async def test_a_page_that_fails_at_every_run_has_one_letter_with_a_count(bench: Bench) -> None:
+    worker = await bench.worker()
+    for n in range(12):
+        await bench.submit("http://site.com/1", max_age=0)
+        [visit] = await worker.lease_and_take() if not n else await worker.take()
+        await worker.flush(failed(visit, Kind.GONE if n % 2 else Kind.TIMEOUT))
+        bench.time.moves(1_000)
+    letter = await bench.row("SELECT * FROM dead_letters")
+    assert (letter.times, letter.kind, letter.state) == (12, "gone", "open")
+    assert letter.last_failed_at - letter.created_at == 11_000
+    assert len(await bench.rows("SELECT 1 FROM attempts")) == 12, "the history has all of them"
+    assert await bench.retry_letters() == 1
+    [visit] = await worker.take()
+    await worker.flush(failed(visit))
+    counts = await bench.rows("SELECT state, times FROM dead_letters ORDER BY id")
+    assert [tuple(row) for row in counts] == [("retried", 12), ("open", 1)], "it counts anew"

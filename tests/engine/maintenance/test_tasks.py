@@ -1,14 +1,18 @@
 """Maintenance tasks: which dead letters are retried, and that no task is lost."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from curtsy.api.schemas.dead_letters import group_of
 from curtsy.clock import MINUTE
 from curtsy.errors import StoreAway
+from curtsy.jobs.dead_letters import groups
 from curtsy.maintenance.tasks import MaintenanceTasks
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.outcome import Failed
 from curtsy.schedules.task_queue import TaskQueue
 from curtsy.store import Store
 from curtsy.timetable import Cron
@@ -51,6 +55,39 @@ async def test_only_the_newest_run_of_a_site_is_retried(
     assert (await board.told(run)).state == "failed"
     [letter] = await bench.rows("SELECT state FROM dead_letters")
     assert letter.state == "open", "somebody may still ask for it"
+
+
+async def test_a_name_that_does_not_exist_is_not_retried_by_itself(bench: Bench) -> None:
+    job = await bench.job("http://nosuch.example/", "http://slow.example/")
+    worker = await bench.worker()
+    nowhere, slow = await worker.lease_and_take()
+    no_host = Failed(Kind.DNS, "There is no host named nosuch.example.", final=True)
+    passing = Failed(Kind.DNS, "slow.example cannot be looked up.")
+    await worker.flush(replace(failed(nowhere), outcome=no_host))
+    await worker.flush(replace(failed(slow), outcome=passing))
+    found = await bench.store.read(lambda c: groups(c, kind=None, source=None))
+    assert [(group.kind, group.count.number, group.final) for group in found] == [("dns", 2, 1)]
+    assert group_of(found[0]).retried, "one of them is"
+    assert await dead_letters(bench) == "1 failed page is retried."
+    [left] = await bench.rows("SELECT error FROM dead_letters WHERE state = 'open'")
+    assert left.error == no_host.error
+    [group] = await bench.store.read(lambda c: groups(c, kind=None, source=None))
+    assert not group_of(group).retried
+    assert await bench.retry(job) == 1, "somebody may still ask for it"
+
+
+async def test_letters_that_no_job_wants_any_more_are_resolved_with_a_word(bench: Bench) -> None:
+    job = await bench.job("http://site.com/1", "http://site.com/2")
+    worker = await bench.worker()
+    [first, _second] = await worker.lease_and_take()
+    await worker.flush(failed(first, Kind.TIMEOUT))
+    await bench.cancel(job)
+    said = await dead_letters(bench)
+    assert said == ("0 failed pages are retried; 1 dead letter is resolved, since no job wants "
+                    "the page any more.")  # fmt: skip
+    [letter] = await bench.rows("SELECT state FROM dead_letters")
+    assert letter.state == "resolved"
+    assert await dead_letters(bench) == "0 failed pages are retried."
 
 
 async def test_a_run_that_starts_at_the_same_time_is_not_overlooked(

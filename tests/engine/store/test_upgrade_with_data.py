@@ -64,3 +64,36 @@ def test_schedules_of_sites_are_known_as_such_and_no_others(empty_url: str) -> N
     assert [bool(waited) for waited in firings] == [False]
     assert orjson.loads(schedules[-1].payload) == {"crawl": CRAWL}, "a zone that meant nothing"
     assert wrong == []
+
+
+LETTER = text("""
+    INSERT INTO dead_letters (id, page_id, turn, source_id, kind, family, error, attempts, state,
+                              created_at)
+    VALUES (:id, :page, :id, 1, 'dns', 'network', :error, 1, :state, :id)""")
+LETTERS = text("SELECT id, state, times, created_at, last_failed_at, final FROM dead_letters "
+               "ORDER BY id")  # fmt: skip
+
+
+def test_open_dead_letters_of_one_page_become_one_with_a_count(empty_url: str) -> None:
+    def as_of_0011(connection: Connection) -> None:
+        command.upgrade(_config(connection), "0011")
+        for number, (page, state) in enumerate(
+            [(1, "open"), (2, "open"), (1, "retried"), (1, "open"), (1, "open")], 1
+        ):
+            error = "There is no host named a.example." if page == 2 else "No answer."
+            said = {"id": number, "page": page, "state": state, "error": error}
+            connection.execute(LETTER, said)
+
+    async def upgraded() -> tuple[list[Any], list[str]]:
+        async with Store(empty_url) as store:
+            await store.write(as_of_0011)
+            await upgrade(store)
+            return await store.read(lambda c: list(c.execute(LETTERS))), await differences(store)
+
+    letters, different = asyncio.run(upgraded())
+    assert different == []
+    assert [(r.id, r.state, r.times, r.created_at, r.last_failed_at) for r in letters] == [
+        (1, "resolved", 1, 1, 1), (2, "open", 1, 2, 2), (3, "retried", 1, 3, 3),
+        (4, "resolved", 1, 4, 4), (5, "open", 3, 1, 5),
+    ]  # fmt: skip
+    assert [row.id for row in letters if row.final] == [2]

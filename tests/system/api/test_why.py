@@ -12,11 +12,15 @@ import pytest
 
 from api.conftest import Site
 from api.front import Front, assert_problem, front
-from api.visitors import visitor
-from curtsy.clock import HOUR, Clock, rfc3339
+from api.visitors import MovableClock, visitor
+from curtsy.cli.views.sources import state_text
+from curtsy.clock import HOUR, SECOND, Clock, rfc3339
+from curtsy.maintenance.tasks import MaintenanceTasks
+from curtsy.model.failure_kinds import Kind
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store
 from support.engine import engine, settings, until
+from support.frontier import ScriptedWorker, failed, fetched
 
 REASONS = Path("docs/reference/reasons.md").read_text()
 UNHURRIED = Policy(min_delay=250)
@@ -61,6 +65,7 @@ async def test_a_dry_run_submits_nothing(plain_door: Front) -> None:
     assert (plan["total"], plan["new"], plan["in_time"]) == (9, 9, True)
     assert [(s["source"], s["pages"]) for s in plan["sources"]] == [("one.com", 9)]
     assert [reason["code"] for reason in plan["reasons"]] == ["no_worker"]
+    assert plan["assumes_worker"], "nobody would fetch it before"
     asked["articles"].append({"url": "http://10.1.2.3/"})
     plan = (await plain_door.ask("POST", "/jobs/submit", json=asked | {"dry_run": True})).json
     assert (plan["total"], plan["new"], plan["refused_by_guard"]) == (10, 9, 1)
@@ -144,6 +149,50 @@ async def test_nobody_learns_what_others_ask_for(plain_door: Front) -> None:
     assert {"source_paused", "retry_after"} <= {reason["code"] for reason in source["reasons"]}
     assert "secret-of-ann" not in str(why.json)
     assert "carol" not in str(why.json)
+
+
+async def test_a_predicted_end_never_lies_in_the_past(
+    guarded: Front, movable: MovableClock, store: Store
+) -> None:
+    """Whenever the last status was asked for, and whatever was retried since."""
+    job = await submitted(guarded, ["http://one.com/1"])
+    worker = ScriptedWorker(store, movable.now, "w1")
+    for _ in range(3):
+        await worker.register()
+        status = (await guarded.get(f"/jobs/{job}/status")).json
+        assert status["eta"] >= rfc3339(movable.now() - 10 * SECOND), "a busy machine takes longer"
+        movable.advance(HOUR)
+    [visit] = await worker.lease_and_take()
+    await worker.flush(failed(visit, Kind.TIMEOUT, at=movable.now()))
+    movable.advance(HOUR)
+    await worker.register()
+    duties = MaintenanceTasks(store=store, clock=movable, keep_days=30).by_name()
+    await duties["dead_letters"]()
+    status = (await guarded.get(f"/jobs/{job}/status")).json
+    assert status["eta"] >= rfc3339(movable.now() - 10 * SECOND)
+
+
+async def test_a_source_that_may_not_start_says_what_it_waits_for(
+    guarded: Front, movable: MovableClock, store: Store
+) -> None:
+    await submitted(guarded, ["http://one.com/1", "http://one.com/2"])
+    worker = await ScriptedWorker(store, movable.now, "w1").register()
+    [visit, *_others] = await worker.lease_and_take()
+    now = movable.now()
+    batch = worker.batch(fetched(visit, at=now))
+    [source_id] = batch.reports
+    batch.reports[source_id] = worker.report(
+        source_id, paced_at=now, next_fetch_at=now + HOUR, pace='{"rest":0}'
+    )
+    await worker.flush_batch(batch)
+    guarded.backend.policy = replace(UNHURRIED, min_delay=HOUR)
+    found = (await guarded.get("/sources/one.com")).json
+    assert (found["next_start_at"], found["waits_for"]) == (rfc3339(now + HOUR), "delay")
+    assert state_text(found) == "waits for its delay"
+    movable.advance(2 * HOUR)
+    found = (await guarded.get("/sources/one.com")).json
+    assert (found["next_start_at"], found["waits_for"]) == (None, None)
+    assert state_text(found) == "ready"
 
 
 def test_every_reason_is_explained() -> None:

@@ -90,8 +90,8 @@ def test_a_job_from_its_submit_to_its_end(
         at = {"url": up.url} if remote else {}
         made = quick("submit", good, bad, "--name", "mine", "--tag", "a", "--json", **at).json
         job = made["job_id"]
-        ended = quick("status", job, "--wait", "--json", **at).json
-        assert (ended["completed"], ended["failed"]) == (1, 1)
+        ended = quick("status", job, "--wait", "--json", **at)
+        assert (ended.json["completed"], ended.json["failed"], ended.exit_code) == (1, 1, 3)
         assert "COMPLETED, 1 of 2 pages, 1 failed" in quick("status", job, **at).out
         results = quick("results", job, "--format", "json", **at)
         found = [json.loads(line) for line in results.out.splitlines()]
@@ -108,7 +108,7 @@ def test_a_job_from_its_submit_to_its_end(
         )
         quick("status", job, "--wait", **at)
         assert quick("retry", job, **at).out == "Job retried. 1 failed page is queued again.\n"
-        assert quick("status", job, "--wait", **at).exit_code == 0
+        assert quick("status", job, "--wait", **at).exit_code == 3
         assert "Job purged." in quick("cancel", job, "--purge", **at).out
         assert "There is no job" in quick("status", job, **at).sentence()
 
@@ -140,6 +140,17 @@ def test_who_submits_where_nobody_fetches_is_told(quick: Curtsy, tmp_path: Path)
     with running(tmp_path, "up") as up:
         up.said("worker_started")
         assert complaints(quick("submit", "http://a.example/2").err) == []
+
+
+def test_a_plan_without_a_worker_says_what_its_prediction_needs(
+    quick: Curtsy, tmp_path: Path
+) -> None:
+    out = quick("plan", "http://a.example/1").out
+    assert "No worker is running, so nothing is fetched." in out
+    assert ", if a worker is started now and nothing else is submitted." in out
+    with running(tmp_path, "up") as service:
+        out = quick("plan", "http://a.example/1", "--url", service.url).out
+        assert ", if nothing else is submitted." in out
 
 
 def test_results_of_a_job_that_goes_on_say_so(quick: Curtsy) -> None:

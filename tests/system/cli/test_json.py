@@ -64,12 +64,12 @@ def test_commands_about_jobs_print_json_and_nothing_else(
         assert [one["url"] for one in said("scrape", good, bad, "-q", code=3)] == [good, bad]
         [made] = said("submit", good, bad, "--ignore-cache")
         job = str(made["job_id"])
-        [status] = said("status", job, "--wait")
+        [status] = said("status", job, "--wait", code=3)
         assert (status["completed"], status["failed"]) == (1, 1)
         assert ["error" in one for one in said("results", job)] == [False, True]
         assert len(said("jobs")[0]["jobs"]) == 2  # type: ignore[arg-type]
         assert said("retry", job)[0]["job_id"] == job
-        said("status", job, "--wait")
+        said("status", job, "--wait", code=3)
         assert said("dead-letters")[0]["groups"]
         assert said("dead-letters", "--resolve", "--yes")[0]["letters"]
         [ended] = said("submit", bad, "--ignore-cache", "--wait", code=4)

@@ -59,7 +59,7 @@ def test_health_is_a_word_and_an_exit_code(
         assert {"high", "medium", "low"} <= {line.split()[0] for line in shown.out.split("\n")[:4]
                                              if line}  # fmt: skip
         assert "of the last 24 hours is not built yet" in shown.err
-        assert shown.exit_code == 0
+        assert shown.exit_code == 5
 
 
 def test_where_no_worker_lives_health_is_an_error(curtsy: Curtsy) -> None:

@@ -268,7 +268,10 @@ def test_plan_tells_what_is_scheduled(curtsy: Curtsy, tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text("".join(f"https://a.example/{n}\n" for n in range(90)))
     for name, more in (("one", ("--overlap", "allow")), ("other", ())):
         curtsy("schedules", "add", name, "--cron", "* * * * *", "--articles", "urls.txt", *more)
-    out = curtsy("plan", "--next", "90m").out
+    said = curtsy("plan", "--next", "90m")
+    assert "No scheduler is up" in said.err
+    assert "No worker is up" in said.err
+    out = said.out
     head, _, table, headings, *rows = out.splitlines()
     assert ": 180 slots of 2 schedules, " in head
     assert table == "The busiest hours"

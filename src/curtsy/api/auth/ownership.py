@@ -41,11 +41,11 @@ async def letter_visible_since(
     connection: HTTPConnection, backend: Backend, letter: Letter
 ) -> int | None:
     """Returns when the caller first requested the letter's page; None: the caller sees everything.
-    A letter that came before that is another user's."""
+    A page that failed only before that is another user's letter."""
     user_id = caller_of(connection).confined_to
     if user_id is None:
         return None
     since = await backend.read(lambda c: first_requested(c, user_id, letter.page_id))
-    if since is None or since > letter.created_at:
+    if since is None or since > letter.last_failed_at:
         raise NotFound("dead letter", str(letter.id))
     return since

@@ -11,6 +11,7 @@ from curtsy.api.problems import problems
 from curtsy.api.schemas.articles import ArticlesCreated, created
 from curtsy.api.schemas.idempotency import Key
 from curtsy.api.schemas.plan import IF_DRY, planned
+from curtsy.offload import offload_many
 from curtsy.requests.articles import ArticlesRequest, job_request
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
@@ -23,8 +24,10 @@ async def submit_articles(
 ) -> Response:
     """Submit a batch of articles. Articles with a stored copy that is fresh enough are not fetched
     again."""
-    request = job_request(body, key=idempotency_key, page_max_age=backend.settings.page_max_age,
-                          caller=caller, now=backend.clock.now())  # fmt: skip
+    request = await offload_many(
+        len(body.articles), job_request, body, key=idempotency_key, caller=caller,
+        page_max_age=backend.settings.page_max_age, now=backend.clock.now(),
+    )  # fmt: skip
     if body.dry_run:
         return planned(await backend.plan(request), request.finish_by)
     return created(await backend.submit(request))

@@ -14,6 +14,8 @@ from curtsy.api.schemas.crawl import CrawlCreated, CrawlScheduled, created, sche
 from curtsy.api.schemas.idempotency import Key
 from curtsy.api.schemas.plan import PlannedJob, planned
 from curtsy.errors import BadRequest
+from curtsy.extract.pattern_check import check_patterns
+from curtsy.offload import offload_many
 from curtsy.requests.crawl import CrawlRequest, job_request, schedule_spec
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
@@ -37,13 +39,17 @@ async def submit_crawl(
     has none; 409 if the job has another one."""
     if (refusal := _checked(body)) is not None:
         return refusal
+    await check_patterns(body.params.scraper_params())
     fresh, now = body.ignore_cache or ignore_cache, backend.clock.now()
-    request = job_request(body, key=idempotency_key, caller=caller, fresh=fresh, now=now,
-                          cache_ttl=backend.settings.crawl_cache_ttl)  # fmt: skip
+    pages = len(body.start_urls)
+    request = await offload_many(
+        pages, job_request, body, key=idempotency_key, caller=caller, fresh=fresh, now=now,
+        cache_ttl=backend.settings.crawl_cache_ttl,
+    )  # fmt: skip
     if body.dry_run:
         return planned(await backend.plan(request), request.finish_by)
     if _is_scheduled(body):
-        spec = schedule_spec(body, caller, fresh=fresh, now=now)
+        spec = await offload_many(pages, schedule_spec, body, caller, fresh=fresh, now=now)
         return scheduled(await backend.schedules.create(request, spec))
     return created(await backend.submit(request))
 

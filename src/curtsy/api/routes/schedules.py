@@ -22,6 +22,7 @@ from curtsy.api.schemas.schedules import (
 )
 from curtsy.clock import rfc3339
 from curtsy.errors import WrongState
+from curtsy.extract.pattern_check import check_patterns
 from curtsy.requests.schedule_specs import changed_spec, new_spec
 from curtsy.requests.schedules import ScheduleChanges, ScheduleRequest
 from curtsy.schedules import listing, lookup
@@ -69,6 +70,7 @@ async def create_schedule(
     body: ScheduleRequest, backend: TheBackend, caller: TheCaller
 ) -> ScheduleShown:
     """Create a schedule. Its payload is validated as if it were submitted now."""
+    await check_patterns(body.payload.scraper_params())
     now = backend.clock.now()
 
     def create(connection: Connection) -> lookup.Schedule:
@@ -91,6 +93,7 @@ async def update_schedule(
     schedule: TheSchedule, body: ScheduleChanges, backend: TheBackend, caller: TheCaller
 ) -> ScheduleShown:
     """Change only the given fields of a schedule. A new rule restarts its slots."""
+    await check_patterns(body.payload.scraper_params() if body.payload is not None else {})
     now = backend.clock.now()
 
     def change(connection: Connection) -> lookup.Schedule:

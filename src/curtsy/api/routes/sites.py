@@ -11,6 +11,7 @@ from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
 from curtsy.clock import rfc3339
+from curtsy.extract.pattern_check import check_patterns
 from curtsy.frontier.source_policy import PolicyContext
 from curtsy.requests import examples
 from curtsy.schedules.site_schedules import declare, remove_with_schedule
@@ -73,6 +74,7 @@ async def put_site(
     site_name: str, body: SiteDeclared, backend: TheBackend, response: Response
 ) -> SiteSaid:
     """Declare a site with its schedule; replaces an earlier declaration."""
+    await check_patterns({"recipe": body.recipe})
 
     def put(connection: Connection, context: PolicyContext) -> tuple[bool, SiteSaid]:
         is_new = site.known_site(connection, site_name) is None

@@ -30,11 +30,19 @@ class Letter(BaseModel):
     family: Family
     error: str
     attempts: int
-    """How often the page was tried before it became a dead letter."""
+    """How often the page was requested before it was given up, robots.txt not counted. 0: its host
+    was given up first."""
     retries: int
     """How often the dead letter was retried since."""
+    final: bool
+    """A retry cannot help, although failures of this kind usually pass: the host's name does not
+    exist. The duty `dead_letters` leaves the letter alone."""
+    times: int
+    """How often the page was given up since the letter was opened, as by each run of a schedule."""
     state: State
     created_at: str
+    last_failed_at: str
+    """When the page was given up last; kind, error, attempts and traceback are of that time."""
 
 
 class LetterStory(Letter):
@@ -52,7 +60,10 @@ class LetterGroup(BaseModel):
     family: Family
     means: str
     retried: bool
-    """Whether failures of this kind are retried automatically before the page is given up."""
+    """Whether failures of this kind are retried automatically; false also if all these are final.
+    """
+    final: int
+    """How many of them are final."""
     count: int
     count_is_capped: bool
     newest: Letter
@@ -103,6 +114,8 @@ class SettledLetters(BaseModel):
     """Pages that were queued again."""
     jobs: int = 0
     """Jobs that were reopened."""
+    resolved: int = 0
+    """Letters that were resolved; of a retry, those whose pages no job wants any more."""
     left: int = 0
     """Letters still to be changed: send the request again. Counted up to 10,000."""
     groups: list[LetterGroup] = Field(default_factory=list)
@@ -116,7 +129,7 @@ def selection_of(body: Which) -> LetterSelection:
 
 def settled(done: Settled, left: int = 0) -> SettledLetters:
     return SettledLetters(preview=False, letters=done.letters, pages=done.pages, jobs=done.jobs,
-                          left=left)  # fmt: skip
+                          resolved=done.resolved, left=left)  # fmt: skip
 
 
 def letter_of(row: StoredLetter) -> Letter:
@@ -140,7 +153,8 @@ def own_story_of(row: StoredLetter, attempts: list[StoredAttempt], since: int) -
 def group_of(group: Group) -> LetterGroup:
     rule = RULES[group.kind]
     return LetterGroup(
-        kind=group.kind, family=rule.family, means=rule.means, retried=rule.retried,
+        kind=group.kind, family=rule.family, means=rule.means,
+        retried=rule.retried and group.final < group.count.number, final=group.final,
         count=group.count.number, count_is_capped=group.count.capped,
         newest=letter_of(group.newest),
     )  # fmt: skip
@@ -150,5 +164,6 @@ def _fields(row: StoredLetter) -> dict[str, Any]:
     return {
         "id": row.id, "page_id": page_name(row.page_id), "url": row.url, "source": row.source,
         "kind": row.kind, "family": row.family, "error": row.error, "attempts": row.attempts,
-        "retries": row.retries, "state": row.state, "created_at": rfc3339(row.created_at),
+        "retries": row.retries, "final": row.final, "times": row.times, "state": row.state,
+        "created_at": rfc3339(row.created_at), "last_failed_at": rfc3339(row.last_failed_at),
     }  # fmt: skip

@@ -57,6 +57,8 @@ class Page(BaseModel):
     error_message: str | None = None
     error_kind: Kind | None = None
     retry_count: int
+    """How often the last visit requested the page again after a failure; while the page waits for
+    a retry, with that one."""
     reference_count: int | None = None
     """How many items of jobs requested the page; hidden like `worker`."""
     etag: str | None = None
@@ -111,7 +113,7 @@ def _state(found: PageHistory) -> PageState:
     if page.waits:
         if found.in_flight:
             return "started"
-        return "retry" if page.attempt else "pending"
+        return "retry" if page.due_at is not None and page.retry_count else "pending"
     if page.outcome is None:
         return "cancelled"  # cancelled before any attempt ended
     return "dead_letter" if page.outcome == "failed" else "success"

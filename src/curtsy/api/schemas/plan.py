@@ -60,7 +60,9 @@ class PlannedJob(BaseModel):
     reasons: list[Reason]
     """What blocks the job until a person acts: pauses, or a lack of workers."""
     predicted_finish_at: str | None = None
-    """Assumes that workers run; left out if a source is paused, since no prediction is possible."""
+    """Left out if a source is paused, since no prediction is possible."""
+    assumes_worker: bool = False
+    """True: no worker is running, so every predicted time holds only if one is started now."""
     finish_by: str | None = None
     in_time: bool | None = None
     suggestion: Suggestion | None = None
@@ -101,6 +103,7 @@ def _planned(plan: Plan, finish_by: int | None) -> PlannedJob:
         ],
         reasons=reasons(plan.blockers),
         predicted_finish_at=rfc3339_or_none(plan.finish_at),
+        assumes_worker=bool(plan.sources) and not plan.has_worker,
         finish_by=rfc3339_or_none(finish_by),
         in_time=plan.advice is None if finish_by is not None and plan.finish_at else None,
         suggestion=_suggestion(plan.advice) if plan.advice is not None else None,

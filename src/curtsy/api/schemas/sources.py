@@ -68,6 +68,8 @@ class SourceShown(BaseModel):
     list up to a smaller number."""
     next_start_at: str | None = None
     """Null: at once, or never while the source is paused."""
+    waits_for: str | None = None
+    """The rule behind `next_start_at`: `delay`, `hourly_limit`, `closed_hours` or `rest`."""
     in_respectful_hours: bool
     crawl_delay_seconds: float | None = None
     """The crawl delay of its robots.txt."""
@@ -102,6 +104,7 @@ def source_of(source: Source, now: int) -> SourceShown:
         paused=row.paused, paused_by=row.paused_by,
         waiting=source.waiting, waiting_is_capped=source.waiting_is_capped,
         next_start_at=None if next_at is None else rfc3339(next_at),
+        waits_for=source.waits_for(now),
         in_respectful_hours=hours is not None and hours.within(now),
         crawl_delay_seconds=source.crawl_delay / SECOND if source.crawl_delay else None,
         resting=_resting(source, now), used_this_hour=source.used,

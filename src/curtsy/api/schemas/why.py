@@ -67,7 +67,8 @@ class JobWaiting(BaseModel):
     """Why a job waits."""
 
     job_id: str
-    state: str
+    state: str = Field(examples=["running"])
+    """The state in the engine's terms, or `paused`."""
     reasons: list[Reason]
     """Reasons that hold the whole job."""
     sources: list[SourceOfJob]
@@ -96,7 +97,7 @@ def job_waiting(why: WhyJob, now: int) -> JobWaiting:
     row = why.row
     return JobWaiting(
         job_id=row.public_id,
-        state=row.state,
+        state=row.state_shown,
         reasons=reasons(why.blockers),
         sources=[_source(source) for source in why.sources],
         more_sources=why.more_sources,

@@ -5,9 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from curtsy.cli.commands.jobs import Wait, show_status
+from curtsy.cli.commands.jobs import Wait, end_wait
 from curtsy.cli.console.api_connection import AsJson, Url, open_api
-from curtsy.cli.console.exit_codes import exit_code
 from curtsy.cli.console.job_wait import warn_without_worker, watch_job
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.progress import spinner
@@ -79,6 +78,5 @@ async def _crawl(url: str | None, body: dict[str, Any], *, wait: bool, as_json: 
             echo_json(created)
         if wait:
             ended = await watch_job(api, created["job_id"], len(body["start_urls"]))
-            show_status(ended, as_json=as_json)
-            raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
+            await end_wait(api, created["job_id"], ended, as_json=as_json)
         await warn_without_worker(api)

@@ -113,12 +113,12 @@ def _page(found: dict[str, Any]) -> str:
         (g["kind"], f"{g['count']}{'+' if g['count_is_capped'] else ''}", g["means"])
         for g in found["groups"]
     ]
-    rows = [(str(x["id"]), x["kind"], to_minute(x["created_at"]), x["url"], x["error"])
-            for x in found["letters"]]  # fmt: skip
+    rows = [(str(x["id"]), x["kind"], str(x["times"]), to_minute(x["last_failed_at"]), x["url"],
+             x["error"]) for x in found["letters"]]  # fmt: skip
     return "\n".join([
         "By cause", *table(("kind", "pages", "meaning"), groups, cut=("meaning",)),
         "", "The newest",
-        *table(("id", "kind", "given up", "url", "reason"), rows, cut=("url", "reason")),
+        *table(("id", "kind", "times", "given up", "url", "reason"), rows, cut=("url", "reason")),
     ])  # fmt: skip
 
 
@@ -134,6 +134,8 @@ def _settle(url: str | None, what: str, which: dict[str, Any], *, yes: bool, as_
     else:
         again = f", {counted(done['pages'], 'page')} to fetch again" if what == "retry" else ""
         echo(f"{counted(done['letters'], 'dead letter')} {PAST[what]}{again}.")
+        if what == "retry" and done["resolved"]:
+            echo(f"{done['resolved']} of them only resolved: no job wants these pages any more.")
 
 
 async def _preview(url: str | None, path: str, which: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +146,7 @@ async def _preview(url: str | None, path: str, which: dict[str, Any]) -> dict[st
 
 async def _do(url: str | None, path: str, which: dict[str, Any]) -> dict[str, int]:
     """Repeats the request until nothing is left: the API handles a limited number per request."""
-    done = {"letters": 0, "pages": 0}
+    done = {"letters": 0, "pages": 0, "resolved": 0}
     async with open_api(url) as api:
         left = 1
         while left:

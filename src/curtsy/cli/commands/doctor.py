@@ -30,7 +30,8 @@ def doctor(
     """Show what waits, which workers are up, and what is wrong.
 
     Reads the database and changes nothing. With --url it reads an API, which shows less: no
-    workers by name, no sources. Exit code 1 if the database does not answer.
+    workers by name, no sources. Exit code 1 if something is wrong: pages wait and no worker is up,
+    schedules are due and no scheduler is up, or the database does not answer.
     """
     if url:
         _show_remote(url, as_json=as_json)
@@ -42,6 +43,8 @@ def doctor(
         echo_json({"schema": schema, **plain(found)})
     else:
         echo(page(schema, found))
+    if found.problems:
+        raise typer.Exit(FAILED)
 
 
 async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]":
@@ -56,15 +59,25 @@ async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis]
 
 def _show_remote(url: str, *, as_json: bool) -> None:
     found = run(_read_remote(url), doing="Reading the API")
+    problems = _problems(found)
     if as_json:
-        echo_json(found)
+        echo_json(found | {"problems": problems})
     else:
         echo("\n".join(facts(found)))
-    if found["store"] != "ok":
-        note("The API answers, but its database does not: check the API's machine.")
+    for problem in problems:
+        note(f"Problem: {problem}")
+    if problems:
         raise typer.Exit(FAILED)
     if not found["workers"]:
-        note("No worker is up, so nothing is fetched: `curtsy worker` starts one.")
+        note("No worker is up, so nothing would be fetched: `curtsy worker` starts one.")
+
+
+def _problems(found: dict[str, Any]) -> list[str]:
+    if found["store"] != "ok":
+        return ["The API answers, but its database does not: check the API's machine."]
+    if found["open_jobs"] and not found["workers"]:
+        return ["Jobs wait and no worker is up: `curtsy up` or `curtsy worker` starts one."]
+    return []
 
 
 async def _read_remote(url: str) -> dict[str, Any]:

@@ -6,8 +6,9 @@ import typer
 
 from curtsy.cli.commands.not_built import MONITORING, not_built
 from curtsy.cli.console.api_connection import AsJson, Url, open_api
+from curtsy.cli.console.error_output import NotBuilt
 from curtsy.cli.console.exit_codes import FAILED
-from curtsy.cli.console.output import echo, echo_json, note
+from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.runner import run
 from curtsy.cli.console.table import facts, table
 from curtsy.cli.console.text import span
@@ -45,14 +46,17 @@ def metrics(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Show the queue in figures: waiting pages by band, workers, pages per minute, latency."""
+    """Show the queue in figures: waiting pages by band, workers, pages per minute, latency.
+
+    Exit code 5 with --hours, which is not built yet.
+    """
     found = run(_queue(url), doing="Counting")
     if as_json:
         echo_json(found)
     else:
         echo("\n".join(_page(found)))
     if hours is not None:
-        note(not_built(f"A summary of the last {hours} hours", MONITORING))
+        raise NotBuilt(not_built(f"A summary of the last {hours} hours", MONITORING))
 
 
 async def _queue(url: str | None) -> dict[str, Any]:

@@ -1,15 +1,15 @@
 """Commands about jobs: submit, status, results, cancel, retry, pause, resume and the list."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
 from curtsy.cli.console.api_connection import AsJson, Url, list_jobs, open_api
 from curtsy.cli.console.completion import job_ids, source_names
 from curtsy.cli.console.error_output import WrongUsage
-from curtsy.cli.console.exit_codes import exit_code
-from curtsy.cli.console.job_wait import warn_without_worker, watch_job
+from curtsy.cli.console.exit_codes import code_of_job
+from curtsy.cli.console.job_wait import note_failures, warn_without_worker, watch_job
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.runner import run
@@ -26,7 +26,7 @@ from curtsy.cli.views.results import (
     open_output,
     write_all,
 )
-from curtsy.client import AsyncJob, Status
+from curtsy.client import ApiConnection, AsyncJob, Status
 
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -93,23 +93,39 @@ async def _submit(url: str | None, body: Any, *, wait: bool, as_json: bool) -> N
             echo_json(created)
         if wait:
             ended = await watch_job(api, created["job_id"], created["total_articles"])
-            show_status(ended, as_json=as_json)
-            raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
+            await end_wait(api, created["job_id"], ended, as_json=as_json)
         if created["new_articles"]:
             await warn_without_worker(api)
 
 
 def status(job: JobArgument, wait: Wait = False, as_json: AsJson = False, url: Url = None) -> None:
-    """Show the progress of a job."""
-    show_status(run(_status(url, job, wait=wait)), as_json=as_json)
+    """Show the progress of a job.
+
+    With --wait the exit code shows the outcome: 0 if all pages were scraped, 3 if some failed, 4 if
+    all failed.
+    """
+    run(_status(url, job, wait=wait, as_json=as_json))
 
 
-async def _status(url: str | None, job: str, *, wait: bool) -> Status:
+async def _status(url: str | None, job: str, *, wait: bool, as_json: bool) -> None:
     async with open_api(url) as api:
-        found = await AsyncJob(api, job).status()
-        if wait and not found.is_over:
-            found = await watch_job(api, job, found.total)
-        return found
+        if wait:
+            await wait_for_end(api, job, as_json=as_json)
+        show_status(await AsyncJob(api, job).status(), as_json=as_json)
+
+
+async def wait_for_end(api: ApiConnection, job: str, *, as_json: bool) -> NoReturn:
+    """Waits for a job, which may have ended already, and ends the command as the job ended."""
+    found = await AsyncJob(api, job).status()
+    ended = found if found.is_over else await watch_job(api, job, found.total)
+    await end_wait(api, job, ended, as_json=as_json)
+
+
+async def end_wait(api: ApiConnection, job: str, ended: Status, *, as_json: bool) -> NoReturn:
+    """Shows how the job ended, on stderr why pages of it failed, and ends the command."""
+    show_status(ended, as_json=as_json)
+    await note_failures(api, job, ended)
+    raise typer.Exit(code_of_job(ended))
 
 
 def results(
@@ -159,9 +175,20 @@ def cancel(
     _act(url, "DELETE", f"/jobs/{job}", as_json=as_json, query=query)
 
 
-def retry(job: JobArgument, as_json: AsJson = False, url: Url = None) -> None:
+def retry(job: JobArgument, wait: Wait = False, as_json: AsJson = False, url: Url = None) -> None:
     """Retry a job's failed pages, and only those."""
-    _act(url, "POST", f"/jobs/{job}/retry", as_json=as_json)
+    if wait:
+        run(_retry(url, job, as_json=as_json))
+    else:
+        _act(url, "POST", f"/jobs/{job}/retry", as_json=as_json)
+
+
+async def _retry(url: str | None, job: str, *, as_json: bool) -> None:
+    async with open_api(url) as api:
+        answer = await api.request("POST", f"/jobs/{job}/retry")
+        if not as_json:
+            echo(answer["message"])
+        await wait_for_end(api, job, as_json=as_json)
 
 
 def pause(job: JobArgument, as_json: AsJson = False, url: Url = None) -> None:

@@ -94,7 +94,8 @@ def _page(found: dict[str, Any]) -> Iterator[str]:
         yield "So the end cannot be predicted."
     elif found["sources"]:
         end = to_second(found["predicted_finish_at"])
-        yield f"It would end at {end}, if nothing else is submitted."
+        started = "a worker is started now and " if found["assumes_worker"] else ""
+        yield f"It would end at {end}, if {started}nothing else is submitted."
     if found.get("in_time") is not None:
         yield "That is in time." if found["in_time"] else "That is too late."
     if found.get("suggestion"):

@@ -13,7 +13,7 @@ from curtsy.cli.console.table import table
 from curtsy.cli.views.sources import delay_now, limit, next_start, state_text
 
 SHOWN = ("used_this_hour", "utilisation", "crawl_delay_seconds", "in_respectful_hours",
-         "next_start_at", "paused", "resting")  # fmt: skip
+         "next_start_at", "waits_for", "paused", "resting")  # fmt: skip
 
 
 def rate_limits(

@@ -6,19 +6,18 @@ from urllib.parse import quote
 
 import typer
 
-from curtsy.cli.commands.jobs import Wait, show_status
+from curtsy.cli.commands.jobs import Wait, wait_for_end
 from curtsy.cli.console import schedule_options as options
 from curtsy.cli.console.api_connection import AsJson, Url, open_api
 from curtsy.cli.console.completion import schedule_names
 from curtsy.cli.console.error_output import WrongUsage
-from curtsy.cli.console.exit_codes import exit_code
-from curtsy.cli.console.job_wait import warn_without_scheduler, warn_without_worker, watch_job
+from curtsy.cli.console.job_wait import warn_without_scheduler, warn_without_worker
 from curtsy.cli.console.output import echo, echo_json, require_yes
 from curtsy.cli.console.runner import run as run_loop
 from curtsy.cli.console.text import in_utf8, one_line
 from curtsy.cli.console.webhook_option import Webhook
 from curtsy.cli.views.schedules import listed, page
-from curtsy.client import ApiConnection, AsyncJob
+from curtsy.client import ApiConnection
 
 NameArgument = Annotated[
     str,
@@ -249,13 +248,9 @@ async def _run(url: str | None, path: str, *, wait: bool, as_json: bool) -> None
 
 
 async def _follow(api: ApiConnection, job: str, *, wait: bool, as_json: bool) -> None:
-    found = await AsyncJob(api, job).status() if wait else None
-    if found is None:
-        await warn_without_worker(api)
-        return
-    ended = found if found.is_over else await watch_job(api, job, found.total)
-    show_status(ended, as_json=as_json)
-    raise typer.Exit(exit_code(ended.completed, ended.failed + ended.cancelled))
+    if wait:
+        await wait_for_end(api, job, as_json=as_json)
+    await warn_without_worker(api)
 
 
 def _require_crawl(more: dict[str, Any], crawl: object) -> None:

@@ -1,11 +1,18 @@
 """Exit codes of the commands. 0 is success; also a service that stopped on a signal."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from curtsy.client import Status
+
 FAILED = 1
 WRONG_USAGE = 2
 SOME_FAILED = 3
 ALL_FAILED = 4
 NOT_BUILT = 5
 """The command is not built yet."""
+UNSUCCESSFUL = ("failed", "cancelled")
+"""States of a job."""
 INTERRUPTED = 130
 OUTPUT_CLOSED = 141
 """The reader of the output, such as `head`, closed it; shells show the same for SIGPIPE."""
@@ -16,3 +23,10 @@ def exit_code(done: int, failed: int) -> int:
     if not failed:
         return 0
     return SOME_FAILED if done else ALL_FAILED
+
+
+def code_of_job(ended: "Status") -> int:
+    """The exit code of every command that waited for a job. A job that failed or was cancelled as a
+    whole, such as a run that took too long, is no success although no page of it failed."""
+    failed = ended.failed + ended.cancelled
+    return exit_code(ended.completed, failed or ended.state in UNSUCCESSFUL)

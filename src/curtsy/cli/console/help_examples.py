@@ -10,6 +10,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "curtsy scrape https://example.com/": "print an article",
         "curtsy scrape -f urls.txt --out articles.jsonl": "write many, one JSON line each",
         "grep -o 'https://[^ ]*' notes.txt | curtsy scrape -f -": "URLs from another program",
+        "curtsy scrape -f urls.txt --give-up 5m": "wait longer for hosts that do not answer",
     },
     "curtsy try": {
         "curtsy try https://example.com/ --scrapers my_site.py": "run your own scraper on a page",
@@ -54,7 +55,10 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "curtsy cancel job_0d45a0376e21": "fetch no more of its pages",
         "curtsy cancel job_0d45a0376e21 --purge": "also delete the job and its data",
     },
-    "curtsy retry": {"curtsy retry job_0d45a0376e21": "fetch its failed pages again"},
+    "curtsy retry": {
+        "curtsy retry job_0d45a0376e21": "fetch its failed pages again",
+        "curtsy retry job_0d45a0376e21 --wait": "show progress until they have ended",
+    },
     "curtsy pause": {"curtsy pause job_0d45a0376e21": "start no page until `curtsy resume`"},
     "curtsy resume": {"curtsy resume job_0d45a0376e21": "continue where it was paused"},
     "curtsy jobs": {

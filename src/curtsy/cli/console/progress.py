@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -17,6 +17,7 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.text import Text
 
 from curtsy.cli.console.output import note
 from curtsy.model.counts import counted
@@ -26,15 +27,18 @@ SPINNER_AFTER_SECONDS = 1.0
 
 
 class ProgressUpdate(Protocol):
-    def __call__(self, done: int, failed: int, total: int | None = None) -> None:
-        """`total` replaces the first total: a crawl finds more pages as it goes."""
+    def __call__(
+        self, done: int, failed: int, total: int | None = None, waits: str | None = None
+    ) -> None:
+        """`total` replaces the first total: a crawl finds more pages as it goes. `waits` is a
+        sentence about what the pages wait for."""
 
 
 @contextmanager
 def progress(total: int, *, quiet: bool = False) -> Iterator[ProgressUpdate]:
     """Yields a function that shows how many of `total` pages have ended."""
     if quiet:
-        yield lambda *_: None
+        yield lambda *_, **__: None
     elif sys.stderr.isatty():
         with _bar(total) as update:
             yield update
@@ -71,28 +75,46 @@ def _bar(total: int) -> Iterator[ProgressUpdate]:
     ) as bar:
         task = bar.add_task("pages", total=total)
 
-        def update(done: int, failed: int, total: int | None = None) -> None:
+        def update(
+            done: int, failed: int, total: int | None = None, waits: str | None = None
+        ) -> None:
             text = f"pages ({failed} failed)" if failed else "pages"
+            bar.waits = waits
             bar.update(task, completed=done + failed, description=text, total=total)
 
         yield update
 
 
-def _transient(*columns: ProgressColumn) -> Progress:
+class _Display(Progress):
+    """A progress display with a sentence below it."""
+
+    waits: str | None = None
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        yield from super().get_renderables()
+        if self.waits:
+            yield Text(self.waits)
+
+
+def _transient(*columns: ProgressColumn) -> _Display:
     """A progress display that vanishes at its end and leaves standard output alone."""
-    return Progress(
+    return _Display(
         *columns, console=Console(stderr=True), transient=True, redirect_stdout=False,
         redirect_stderr=False,
     )  # fmt: skip
 
 
 def _lines(first_total: int) -> ProgressUpdate:
-    printed_at = time.monotonic()
+    """Prints a line now and then, and none twice."""
+    printed_at, printed = time.monotonic(), set[str]()
 
-    def update(done: int, failed: int, total: int | None = None) -> None:
+    def update(done: int, failed: int, total: int | None = None, waits: str | None = None) -> None:
         nonlocal printed_at
-        if time.monotonic() - printed_at >= LINE_EVERY_SECONDS:
+        line = f"{done + failed} of {counted(total or first_total, 'page')}, {failed} failed"
+        line += f". {waits}" if waits else ""
+        if time.monotonic() - printed_at >= LINE_EVERY_SECONDS and line not in printed:
             printed_at = time.monotonic()
-            note(f"{done + failed} of {counted(total or first_total, 'page')}, {failed} failed")
+            printed.add(line)
+            note(line)
 
     return update

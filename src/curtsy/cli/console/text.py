@@ -54,6 +54,21 @@ def minutes_of(text: str, option: str) -> int:
     return (days * 24 + hours) * 60 + minutes
 
 
+_SECONDS = re.compile(r"(\d{1,6})(s|m|min|h)?")
+
+
+def seconds_of(text: str, option: str) -> int | None:
+    """Parses `60s`, `5m`, `2h` or a number of seconds; None for `never`."""
+    typed = "".join(text.lower().split())
+    if typed == "never":
+        return None
+    found = _SECONDS.fullmatch(typed) if typed.isascii() else None
+    if found is None or not int(found[1]):
+        raise WrongUsage(f"{option} is {text!r}: give a span such as 60s, 5m or 2h, or never.")
+    unit = {None: 1, "s": 1, "h": HOUR}.get(found[2], MINUTE)
+    return int(found[1]) * unit
+
+
 def span(seconds: float) -> str:
     """Formats a duration roughly, in one unit."""
     if seconds < 2 * MINUTE:

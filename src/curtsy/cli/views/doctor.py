@@ -21,7 +21,7 @@ def plain(found: "Diagnosis") -> dict[str, Any]:
         for name in INSTANTS:
             if row.get(name) is not None:
                 row[name] = rfc3339(row[name])
-    return rows
+    return rows | {"problems": found.problems}
 
 
 def page(schema: str, found: "Diagnosis") -> str:
@@ -51,9 +51,7 @@ def page(schema: str, found: "Diagnosis") -> str:
 
 def _advice(found: "Diagnosis") -> list[str]:
     """Commands that help, where something is wrong."""
-    advice = []
-    if found.pending_visits.number and not any(worker.alive for worker in found.workers):
-        advice.append("Pages wait and no worker is up: `curtsy up` or `curtsy worker` starts one.")
+    advice = [f"Problem: {problem}" for problem in found.problems]
     if found.dead_letters.number:
         advice.append("`curtsy dead-letters` shows which pages curtsy gave up on, and why.")
     return ["", *advice] if advice else []

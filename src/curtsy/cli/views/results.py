@@ -71,9 +71,15 @@ class Written:
     done: int = 0
     failed: int = 0
     cancelled: int = 0
-    """Pages that were never tried; they count neither as results nor as failures."""
+    """Pages that were not scraped; they count neither as results nor as failures."""
+    first_cancelled: list[str] = field(default_factory=list)
+    """The URLs of the first of them."""
     failures: list[str] = field(default_factory=list)
     """A line for each failure; empty for JSON, which contains the failures itself."""
+
+
+CANCELLED = 5
+"""The most URLs of cancelled pages that are kept."""
 
 
 async def write_all(job: AsyncJob, writer: Writer, update: ProgressUpdate) -> Written:
@@ -81,6 +87,8 @@ async def write_all(job: AsyncJob, writer: Writer, update: ProgressUpdate) -> Wr
     async for found in job.results():
         if not is_record(found) and found.get("kind") == "cancelled":
             written.cancelled += 1
+            if written.cancelled <= CANCELLED:
+                written.first_cancelled.append(one_line(found["url"]))
             continue
         writer.write(found)
         if is_record(found) or "error" not in found:

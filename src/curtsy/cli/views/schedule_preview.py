@@ -5,6 +5,7 @@ from typing import Any
 
 from curtsy.cli.console.api_connection import open_api
 from curtsy.cli.console.error_output import WrongUsage
+from curtsy.cli.console.job_wait import warn_without_scheduler, warn_without_worker
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.runner import run
@@ -40,6 +41,9 @@ async def _preview(url: str | None, hours: float) -> dict[str, Any]:
                 "GET", "/scheduler/plan", query={"hours": hours, "limit": 1_000}
             )
         data: dict[str, Any] = found["data"]
+        if data["schedules"]:
+            await warn_without_scheduler(api)
+            await warn_without_worker(api)
         return data
 
 

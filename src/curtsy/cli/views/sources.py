@@ -10,6 +10,13 @@ from curtsy.model.roles import ANONYMOUS
 Source = dict[str, Any]
 SOON_SECONDS, LATER_SECONDS = 120, 7_200
 HOSTS_IN_A_ROW = 2
+WAITS = {
+    "delay": "waits for its delay",
+    "hourly_limit": "spreads its hourly limit",
+    "closed_hours": "waits for the end of its closed hours",
+    "rest": "waits after a change of its worker or hosts",
+}
+"""By the rule that the next request waits for, where nothing else says more."""
 
 
 def listed(sources: list[Source]) -> list[str]:
@@ -52,14 +59,15 @@ def state_text(source: Source) -> str:
         return f"paused by {by}" if by not in (None, ANONYMOUS) else "paused"
     resting = source["resting"]
     if resting is not None:
-        return f"resting: {resting['because']}"
+        over = resting["until"] is None
+        return f"{'tries one page after' if over else 'resting'}: {resting['because']}"
     hours = source["policy"]["respectful_hours"]
     if source["in_respectful_hours"]:
         what = "closed" if hours["closed"] else "slow"
         return f"{what} until {hours['end']} {hours['timezone']}"
     if source["utilisation"] is not None and source["utilisation"] >= 1:
         return "the hour's limit is used up"
-    return "ready"
+    return WAITS.get(source["waits_for"], "ready")
 
 
 def limit(source: Source) -> str:
