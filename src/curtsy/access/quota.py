@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from curtsy.clock import HOUR, SECOND
 from curtsy.errors import BadRequest, OverLimit
+from curtsy.model.counts import counted
 from curtsy.store import Connection, Statement
 
 _LOCK = Statement(
@@ -71,7 +72,7 @@ class Quotas:
         self._require_pages(account, pages)
         most = account.most_open_jobs
         if opens and most is not None and account.open_jobs >= most:
-            raise OverLimit(f"The key may have {most} jobs open at once.")
+            raise OverLimit(f"The key may have {counted(most, 'job')} open at once.")
         account.pages += pages
         account.open_jobs += opens
 
@@ -79,7 +80,7 @@ class Quotas:
         most = account.most_pages
         if most is None or account.pages + pages <= most:
             return
-        quota = f"The key may request {most} pages an hour"
+        quota = f"The key may request {counted(most, 'page')} an hour"
         if pages > most:
             raise BadRequest([f"{quota}: never {pages} at once."])
         left = max(0, most - account.pages)

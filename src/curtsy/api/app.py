@@ -13,6 +13,7 @@ from curtsy.api.auth.middleware import AuthMiddleware
 from curtsy.api.backend import Backend
 from curtsy.api.eta_cache import EtaCache
 from curtsy.api.middleware.origins import METHODS, REQUEST_HEADERS, RESPONSE_HEADERS, OriginCheck
+from curtsy.api.middleware.query_check import check_queries
 from curtsy.api.middleware.request_limits import BodyLimit, ErrorBoundary
 from curtsy.api.openapi import complete_openapi
 from curtsy.api.routes import (
@@ -44,6 +45,8 @@ MODULES = (articles, crawl, runs, schedule_preview, jobs, streams, fetch,
            sites, sources, webhooks, why, workers, health, docs,
            not_built)  # fmt: skip
 """In the order in which routes are matched."""
+UNCHECKED = (docs, not_built)
+"""Their routes declare no query parameters: pages of a browser, and what is not built yet."""
 
 
 def create_app(backend: Backend, access_rules: AccessRules | None = None) -> FastAPI:
@@ -64,6 +67,8 @@ def create_app(backend: Backend, access_rules: AccessRules | None = None) -> Fas
     problems.install(app)
     complete_openapi(app)
     for module in MODULES:
+        if module not in UNCHECKED:
+            check_queries(module.router.routes)
         app.router.routes.extend(module.router.routes)  # include_router costs a third more
     app.add_middleware(BodyLimit)
     app.add_middleware(AuthMiddleware, authenticator=app.state.authenticator,

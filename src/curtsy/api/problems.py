@@ -212,6 +212,13 @@ async def _validation_error(_request: Request, error: Exception) -> Response:
     return problem(422, detail, BadRequest.code, errors=errors)
 
 
+def _pattern_problem(field: str) -> str:
+    """No regular expression: people send the request."""
+    if field == "cursor":
+        return "Not a cursor of this list: send the `next_cursor` of the page before as it came"
+    return "It has characters that are not allowed here"
+
+
 def _field_problem(found: Mapping[str, Any]) -> dict[str, Any]:
     """Leaves the input out: it may be large, secret, or not representable in JSON."""
     message = found["msg"]
@@ -219,5 +226,7 @@ def _field_problem(found: Mapping[str, Any]) -> dict[str, Any]:
         message = f"Not valid JSON ({found['ctx']['error']})"
     elif found["loc"] == ("body",) and isinstance(found.get("input"), bytes):
         message = "The body is not JSON: send it with the header Content-Type: application/json"
+    elif found["type"] == "string_pattern_mismatch":
+        message = _pattern_problem(str(found["loc"][-1]))
     message = message.removeprefix("Value error, ").rstrip(".")
     return {"loc": list(found["loc"]), "msg": message, "type": found["type"]}

@@ -67,10 +67,10 @@ class ScheduleBackend:
 
         return await self.change(work)
 
-    async def run(self, name: str) -> Fired:
+    async def run(self, name: str, priority: int | None = None) -> Fired:
         """Runs the schedule now, as a manual run. Waits a moment for the result of a duty."""
         await self._count_pending()
-        fired = await self._run(name, self._clock.now())
+        fired = await self._run(name, self._clock.now(), priority)
         self.ticker.announce(fired)
         return fired if fired.task is None else await self._duty_result(fired)
 
@@ -91,21 +91,22 @@ class ScheduleBackend:
             except (StoreAway, StoreFull):
                 await asyncio.sleep(periodic.AFTER_FAILURE_SECONDS)
 
-    async def _run(self, name: str, now: int) -> Fired:
+    async def _run(self, name: str, now: int, priority: int | None) -> Fired:
         """Cancels a run that is in the way, if the schedule's overlap rule says so. Tries several
         times, since other callers may start the schedule at the same moment."""
+
+        def start(connection: Connection) -> Fired:
+            return run_now(connection, name, self._firer, now=now, priority=priority)
+
         for _ in range(REPLACE_ATTEMPTS):
             try:
-                return await self._run_once(name, now)
+                return await self._store.write(start, large=True)
             except WrongState:
                 if not await self._store.write(
                     lambda c: replace_manually(c, name, self._firer, now=now)
                 ):
                     raise
-        return await self._run_once(name, now)
-
-    async def _run_once(self, name: str, now: int) -> Fired:
-        return await self._store.write(lambda c: run_now(c, name, self._firer, now=now), large=True)
+        return await self._store.write(start, large=True)
 
     async def start_run(self, request: ScrapeRequest, caller: Caller, mode: Mode) -> str:
         """Returns the run's id. Raises `WrongState` during another run of the site."""

@@ -1,7 +1,7 @@
 """The client for programs with an event loop."""
 
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
@@ -12,6 +12,7 @@ from curtsy.client.http import ApiConnection
 from curtsy.client.job_handle import AsyncJob
 from curtsy.client.request_bodies import Page, articles, crawl
 from curtsy.client.retries import Patience
+from curtsy.model.priorities import from_celery
 from curtsy.model.scope import Reach
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -46,19 +47,19 @@ class AsyncClient:
         await self._http.aclose()
 
     async def submit(
-        self, pages: Iterable[Page], *, idempotency_key: str | None = None, **job: Any
+        self, pages: Page | Iterable[Page], *, idempotency_key: str | None = None, **job: Any
     ) -> AsyncJob:
         """Submits a batch of articles. `job` takes the other fields of `POST /jobs/submit`."""
         created = await self._create("/jobs/submit", articles(pages, job), idempotency_key)
         return self.job(created["job_id"])
 
-    async def plan(self, pages: Iterable[Page], **job: Any) -> dict[str, Any]:
+    async def plan(self, pages: Page | Iterable[Page], **job: Any) -> dict[str, Any]:
         """Previews the same job without submitting it."""
         return await self._plan("/jobs/submit", articles(pages, job))
 
     async def crawl(
         self,
-        start_urls: Sequence[str],
+        start_urls: str | Iterable[str],
         *,
         spider: str = "article",
         depth: int = 0,
@@ -75,7 +76,7 @@ class AsyncClient:
         return self.job((await self._create("/crawl", body, idempotency_key))["job_id"])
 
     async def plan_crawl(
-        self, start_urls: Sequence[str], *, spider: str = "article", **more: Any
+        self, start_urls: str | Iterable[str], *, spider: str = "article", **more: Any
     ) -> dict[str, Any]:
         """Previews the start pages of a crawl without submitting it."""
         depth = more.pop("depth", 0)
@@ -98,10 +99,24 @@ class AsyncClient:
         plan: dict[str, Any] = await self._api.request("POST", path, body={**body, "dry_run": True})
         return plan
 
-    async def scrape_source(self, name: str, **search: Any) -> AsyncJob:
-        """Starts a run of the declared site `name`."""
-        run = await self._api.request("POST", "/jobs/scrape", body={"site_name": name} | search)
+    async def scrape_source(
+        self, name: str, *, priority: int | None = None, **search: Any
+    ) -> AsyncJob:
+        """Starts a run of the declared site `name`.
+
+        `priority` is Celery's, as in the operations document: 9 is the most urgent, 0 the last.
+        """
+        body = {"site_name": name} | search
+        if priority is not None:
+            body["priority"] = from_celery(priority)
+        run = await self._api.request("POST", "/jobs/scrape", body=body)
         return self.job(run["data"]["run_id"])
+
+    async def scrape_country(
+        self, name: str, country: str, *, priority: int | None = None, **search: Any
+    ) -> AsyncJob:
+        """Scrapes one country's page of the declared site `name`; `priority` is Celery's."""
+        return await self.scrape_source(name, country=country, priority=priority, **search)
 
     def job(self, job_id: str) -> AsyncJob:
         return AsyncJob(self._api, job_id)

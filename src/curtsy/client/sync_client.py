@@ -1,7 +1,7 @@
 """The same client for programs without an event loop: each call blocks until its result."""
 
 import atexit
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import closing
 from types import TracebackType
 from typing import Any, Self
@@ -95,19 +95,19 @@ class Client:
             self._loop.run(self._client.close())
             self._loop.close()
 
-    def submit(self, pages: Iterable[Page], **job: Any) -> Job:
+    def submit(self, pages: Page | Iterable[Page], **job: Any) -> Job:
         """Submits a batch of articles. `job` takes the other fields of `POST /jobs/submit`."""
         return self._handle(self._client.submit(pages, **job))
 
-    def plan(self, pages: Iterable[Page], **job: Any) -> dict[str, Any]:
+    def plan(self, pages: Page | Iterable[Page], **job: Any) -> dict[str, Any]:
         """Previews the same job without submitting it."""
         return self._loop.run(self._client.plan(pages, **job))
 
-    def crawl(self, start_urls: Sequence[str], **options: Any) -> Job:
+    def crawl(self, start_urls: str | Iterable[str], **options: Any) -> Job:
         """Submits a crawl that follows links; takes the options of `AsyncClient.crawl`."""
         return self._handle(self._client.crawl(start_urls, **options))
 
-    def plan_crawl(self, start_urls: Sequence[str], **options: Any) -> dict[str, Any]:
+    def plan_crawl(self, start_urls: str | Iterable[str], **options: Any) -> dict[str, Any]:
         """Previews the start pages of a crawl without submitting it."""
         return self._loop.run(self._client.plan_crawl(start_urls, **options))
 
@@ -116,8 +116,12 @@ class Client:
         return self._handle(self._client.fetch(url, **job))
 
     def scrape_source(self, name: str, **search: Any) -> Job:
-        """Starts a run of the declared site `name`."""
+        """Starts a run of the declared site `name`; `priority` is Celery's (9 is urgent)."""
         return self._handle(self._client.scrape_source(name, **search))
+
+    def scrape_country(self, name: str, country: str, **search: Any) -> Job:
+        """Scrapes one country's page of the site `name`; `priority` is Celery's (9 is urgent)."""
+        return self._handle(self._client.scrape_country(name, country, **search))
 
     def job(self, job_id: str) -> Job:
         return Job(self._loop, self._client.job(job_id))

@@ -28,7 +28,8 @@ from curtsy.model.spans import Span
 
 PREFIX = "CURTSY_"
 FILE = "curtsy.toml"
-UNPREFIXED = ("api_port", "max_retry_attempts", "scrape_timeout", "log_level", "database_url")
+UNPREFIXED = ("api_port", "max_retry_attempts", "scrape_timeout", "crawl_cache_ttl", "log_level",
+              "database_url")  # fmt: skip
 """Settings whose names also work without our prefix, as the API documents use them."""
 
 DatabaseUrl = Annotated[str, BeforeValidator(secret), AfterValidator(database_url)]

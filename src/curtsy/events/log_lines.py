@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from curtsy.clock import rfc3339
 from curtsy.events.stored_events import StoredEvent
+from curtsy.model.counts import are, counted
 
 
 class LogLine(NamedTuple):
@@ -43,7 +44,7 @@ def _fetched(data: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("INFO", f"Extracted {data['scraper']} of {data['record']} bytes"))
     lines += [(level, text) for level, text in data.get("lines", ())]
     if "links" in data:
-        lines.append(("DEBUG", f"Found {data['links']} links"))
+        lines.append(("DEBUG", f"Found {counted(data['links'], 'link')}"))
     return lines
 
 
@@ -70,24 +71,27 @@ def _retried(event: StoredEvent) -> str:
 
 def _job_line(event: StoredEvent) -> str:
     state, done, failed, cancelled, total = event.job_progress
+    pages = event.data.get("pages", 0)
     match event.name:
         case "job_scheduled":
             return f"Scheduled for {event.data['due_at']}"
         case "job_queued":
-            return f"Queued: {total} pages, {event.data['cached']} of them from the cache"
+            return (
+                f"Queued: {counted(total, 'page')}, {event.data['cached']} of them from the cache"
+            )
         case "job_started":
             return "Started"
         case "job_retried":
-            return f"Retrying {event.data['pages']} failed pages"
+            return f"Retrying {counted(pages, 'failed page')}"
         case "job_paused":
-            return f"Paused: {event.data['pages']} waiting pages are held back"
+            return f"Paused: {counted(pages, 'waiting page')} {are(pages)} held back"
         case "job_resumed":
-            return f"Resumed: {event.data['pages']} pages are queued again"
+            return f"Resumed: {counted(pages, 'page')} {are(pages)} queued again"
         case "job_cancelled":
-            text = f"Cancelled: {event.data['removed']} pages will not be fetched"
+            text = f"Cancelled: {counted(event.data['removed'], 'page')} will not be fetched"
             return f"{text}. {event.data['reason']}" if "reason" in event.data else text
         case "job_grew":
-            return f"Followed {event.data['pages']} links: {total} pages now"
+            return f"Followed {counted(pages, 'link')}: {counted(total, 'page')} now"
         case "job_finished":
             return f"Done: {state}, {done} fetched, {failed} failed, {cancelled} cancelled"
     return event.name.replace("_", " ")

@@ -7,6 +7,7 @@ from typing import Any
 from curtsy.clock import SECOND, rfc3339
 from curtsy.explain.outlook import SourceSnapshot
 from curtsy.frontier.source_policy import DISABLED
+from curtsy.model.roles import ANONYMOUS
 from curtsy.politeness.pace import Rule
 from curtsy.reports.workers import WorkerStatus, all_workers
 from curtsy.store import Connection
@@ -100,9 +101,11 @@ def pause_blockers(snapshot: SourceSnapshot) -> Iterator[Blocker]:
         yield Blocker("source_disabled", f"The policy of {row.name} has enabled = false.",
                       frees=f"`curtsy sources set {row.name} --enabled`.")  # fmt: skip
     elif row.paused:
-        by = row.paused_by or "somebody"
-        yield Blocker("source_paused", f"{row.name} was paused by {by}.",
-                      frees=f"`curtsy sources resume {row.name}`.", data={"by": by})  # fmt: skip
+        known = row.paused_by not in (None, ANONYMOUS)
+        by = f" by {row.paused_by}" if known else ""
+        yield Blocker("source_paused", f"{row.name} was paused{by}.",
+                      frees=f"`curtsy sources resume {row.name}`.",
+                      data={"by": row.paused_by or "somebody"})  # fmt: skip
 
 
 def redacted(blocker: Blocker, source: str) -> Blocker:

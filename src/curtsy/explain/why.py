@@ -24,6 +24,7 @@ from curtsy.explain.outlook import (
     source_snapshots,
     visits_up_to,
 )
+from curtsy.model.counts import counted
 from curtsy.model.job_states import OPEN_STATES
 from curtsy.politeness.policy import Policy
 from curtsy.store import Connection, Statement
@@ -303,7 +304,7 @@ def _retry(page: _Page, visit: _Visit, due_at: int, policy: Policy) -> Blocker:
 
 
 def _behind(visit: _Visit, ahead: int) -> Blocker:
-    visits = "1 visit" if ahead == 1 else f"{ahead} visits"
+    visits = counted(ahead, "visit")
     return Blocker("behind", f"The page is queued behind {visits} to the same source.",
                    frees="The end of those visits, or a better priority (1 is first).",
                    data={"ahead": ahead, "priority": visit.priority})  # fmt: skip
@@ -320,7 +321,7 @@ def _whole_job(row: JobRow) -> list[Blocker]:
                              f"{rfc3339(row.paused_at)}.",
                              frees=f"`curtsy resume {row.public_id}`."))  # fmt: skip
     if row.links_waiting:
-        pages = "1 page" if row.links_waiting == 1 else f"{row.links_waiting} pages"
+        pages = counted(row.links_waiting, "page")
         found.append(Blocker("links", f"The links of {pages} are being followed.",
                              frees="Nothing to do: this takes a few seconds.",
                              data={"pages": row.links_waiting}))  # fmt: skip

@@ -18,12 +18,12 @@ from curtsy.store import Connection, Lookup, Statement
 BATCH = 1_000
 COUNT_CAP = 10_000
 
-_OF_KIND = " AND d.kind = :kind"
-_OF_SOURCE = " AND d.source_id = (SELECT id FROM sources WHERE name = :source)"
+OF_KIND = " AND d.kind = :kind"
+OF_SOURCE = " AND d.source_id = (SELECT id FROM sources WHERE name = :source)"
 _OPEN = "SELECT d.id, d.page_id FROM dead_letters d WHERE d.state = 'open'"
 _NEXT_OPEN = {
     (by_kind, by_source): Statement(
-        f"{_OPEN}{_OF_KIND * by_kind}{_OF_SOURCE * by_source} ORDER BY d.id LIMIT :most"
+        f"{_OPEN}{OF_KIND * by_kind}{OF_SOURCE * by_source} ORDER BY d.id LIMIT :most"
     )
     for by_kind in (False, True)
     for by_source in (False, True)
@@ -57,7 +57,7 @@ _OF_IDS = Statement(
 )
 _LIST = {
     (by_kind, by_source): Statement(
-        f"{_LETTERS} WHERE d.state = :state{_OF_KIND * by_kind}{_OF_SOURCE * by_source}"
+        f"{_LETTERS} WHERE d.state = :state{OF_KIND * by_kind}{OF_SOURCE * by_source}"
         " AND d.id < :before ORDER BY d.id DESC LIMIT :most"
     )
     for by_kind in (False, True)
@@ -201,7 +201,7 @@ def letters(
     """The newest first."""
     statement = _LIST[kind is not None, source is not None]
     rows = statement(connection, state=state, before=before or NEVER, most=most,
-                     **_given(kind=kind, source=source))  # fmt: skip
+                     **bound(kind=kind, source=source))  # fmt: skip
     return [_letter(row) for row in rows]
 
 
@@ -215,6 +215,12 @@ def letter(connection: Connection, number: int) -> Letter:
 def _letter(row: Any) -> Letter:
     """SQLite returns integers for booleans."""
     return Letter(*row)._replace(final=bool(row.final))
+
+
+def letters_of(connection: Connection, ids: Sequence[int]) -> dict[int, Letter]:
+    """Returns the letters by their ids."""
+    rows = _OF_IDS(connection, wanted=[(number,) for number in ids]) if ids else ()
+    return {row.id: _letter(row) for row in rows}
 
 
 def count_open(connection: Connection, ids: Sequence[int]) -> int:
@@ -233,8 +239,7 @@ def groups(connection: Connection, *, kind: str | None, source: str | None) -> l
         found = [_GroupRow._make(row) for row in counted if row.number]
     if not found:
         return []
-    newest = {row.id: _letter(row) for row in
-              _OF_IDS(connection, wanted=[(group.newest,) for group in found])}  # fmt: skip
+    newest = letters_of(connection, [group.newest for group in found])
     built = [Group(Kind(group.kind), Count.up_to(COUNT_CAP, group.number), int(group.final),
                    newest[group.newest]) for group in found]  # fmt: skip
     return sorted(built, key=lambda group: (-group.count.number, group.kind))
@@ -251,7 +256,7 @@ def _require_open(connection: Connection, letter: int, action: str) -> None:
 def _next_open(connection: Connection, which: LetterSelection) -> list[_OpenLetter]:
     if which.ids is None:
         statement = _NEXT_OPEN[which.kind is not None, which.source is not None]
-        given = _given(kind=which.kind, source=which.source)
+        given = bound(kind=which.kind, source=which.source)
         return [_OpenLetter._make(row) for row in statement(connection, most=BATCH, **given)]
     if not which.ids:
         return []
@@ -259,5 +264,5 @@ def _next_open(connection: Connection, which: LetterSelection) -> list[_OpenLett
     return [_OpenLetter._make(row) for row in rows]
 
 
-def _given(**values: str | None) -> dict[str, str]:
+def bound(**values: str | None) -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}

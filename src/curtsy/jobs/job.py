@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import orjson
+
 from curtsy.errors import NotFound
 from curtsy.store import Connection, Statement
 
@@ -10,8 +12,9 @@ _JOB = """
     SELECT j.id, j.public_id, j.door, j.state, j.total, j.done, j.failed, j.cancelled, j.cached,
            j.name, j.paused_at, j.created_at, j.updated_at, j.finished_at, j.round,
            j.last_event, j.started_at, j.scraper, j.user_id, j.finish_by, j.due_at,
-           j.trigger, j.message, s.public_id AS schedule, s.next_fire_at,
-           coalesce(i.url, p.url) AS url, i.error
+           j.trigger, j.message, s.public_id AS schedule, s.name AS schedule_name,
+           s.next_fire_at, coalesce(i.url, p.url) AS url, i.error,
+           CASE WHEN j.state = 'scheduled' AND length(s.payload) <= 65536 THEN s.payload END
     FROM {jobs} LEFT JOIN items i ON i.job_id = j.id AND i.position = 0
     LEFT JOIN pages p ON p.id = i.page_id
     LEFT JOIN schedules s ON s.id = j.schedule_id
@@ -69,13 +72,24 @@ class Job(NamedTuple):
     message: str | None
     schedule: str | None
     """The public id of the job's schedule."""
+    schedule_name: str | None
     next_fire_at: int | None
     """The next slot of that schedule."""
     url: str | None
     """The URL of the first item; None: the job has no items yet."""
     error: str | None
     """Why the first item failed."""
+    payload: str | None
+    """JSON: what a job that waits for its slot will do, unless that is long."""
     tags: list[str]
+
+    @property
+    def first_url(self) -> str | None:
+        """The URL of the first item, also of a job that waits for its slot."""
+        if self.url is not None or self.payload is None:
+            return self.url
+        starts = orjson.loads(self.payload).get("crawl", {}).get("start_urls")
+        return str(starts[0]) if starts else None
 
 
 class StoredDocument(NamedTuple):

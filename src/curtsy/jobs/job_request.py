@@ -1,13 +1,14 @@
 """Job requests as all doors build them, and the check that finds all their problems at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from curtsy.errors import BadRequest
 from curtsy.fetch.guard import Network, blocked_port, refusal_by_name
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls import Crawl
+from curtsy.model.counts import counted
 from curtsy.model.masks import MASK
 from curtsy.model.options import BadParams, Way, checked_params, options_for
 from curtsy.model.urls import BadUrl, as_given, canonical, fingerprint
@@ -85,6 +86,12 @@ class JobRequest:
     origin: "JobOrigin | None" = None
     """None: a client requested the job directly."""
 
+    def at_priority(self, priority: int) -> "JobRequest":
+        """The same request, with this priority for all its pages."""
+        pages = [replace(page, priority=priority) for page in self.pages]
+        crawl = replace(self.crawl, priority=priority) if self.crawl is not None else None
+        return replace(self, pages=pages, crawl=crawl)
+
 
 @dataclass(frozen=True, slots=True)
 class SubmitLimits:
@@ -121,7 +128,9 @@ def check(
         raise BadRequest([f"There is no scraper {request.scraper[:100]!r}: there are {known}."])
     _check_params(request)
     if len(request.pages) > limits.urls:
-        raise BadRequest([f"The job has {len(request.pages)} URLs; at most {limits.urls} may be."])
+        raise BadRequest(
+            [f"The job has {counted(len(request.pages), 'URL')}; at most {limits.urls} may be."]
+        )
     wanted: list[Wanted] = []
     problems = _Problems()
     first_seen: dict[str, int] = {}
@@ -168,7 +177,7 @@ class _Problems:
 
     def raise_if_any(self) -> None:
         if self._first:
-            more = [f"And {self._more} more problems."] if self._more else []
+            more = [f"And {counted(self._more, 'more problem')}."] if self._more else []
             raise BadRequest(self._first + more)
 
 

@@ -1,4 +1,4 @@
-"""Lists jobs, newest first, filtered by state, user, tag or name.
+"""Lists jobs, newest first, filtered by state, user, tag, name, source or pages.
 
 Indexes find jobs by one filter. With several filters a list searches a bounded number of jobs.
 """
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from curtsy.jobs.job import Job, read_newest_first, tags_of
+from curtsy.jobs.page_filters import SourceFilter, jobs_of_source, jobs_with_pages
 from curtsy.model.job_states import OPEN_STATES
 from curtsy.model.status_words import StatusFilter, in_states
 from curtsy.store import Connection, Lookup, Statement
@@ -16,13 +17,14 @@ TOTAL_CAP = 1_000
 """Counts stop here, so that a list does not cost more the more jobs there are."""
 SEARCHED = 10_000
 """Jobs that one list reads at most where no index covers all filters."""
+SEARCHED_BY_SOURCE = 1_000
 Place = tuple[int, int]
 """The place of a job in the list: when it was created, and its id."""
 FIRST: Place = (2**62, 2**62)
 
 _BEFORE = "(j.created_at, j.id) < (CAST(:at AS bigint), CAST(:id AS bigint))"
 _NEWEST_FIRST = "ORDER BY j.created_at DESC, j.id DESC LIMIT :most"
-_COLUMNS = "j.id, j.created_at, j.name, j.state, j.door, j.done"
+_COLUMNS = "j.id, j.created_at, j.name, j.state, j.door, j.done, j.user_id"
 _NEWEST = Statement(
     f"SELECT {_COLUMNS} FROM jobs j WHERE {_BEFORE} {_NEWEST_FIRST}"  # noqa: S608
 )
@@ -66,6 +68,13 @@ _WITH_TAG = Statement(
     WHERE t.tag = :tag AND t.job_id < CAST(:id AS bigint) ORDER BY t.job_id DESC LIMIT :most
     """  # noqa: S608
 )
+_OF_IDS = Statement(
+    f"""
+    SELECT {_COLUMNS} FROM {{wanted}} JOIN jobs j ON j.id = wanted.id
+    WHERE {_BEFORE} {_NEWEST_FIRST}
+    """,  # noqa: S608
+    wanted={"id": "bigint"},
+)
 _OF_USER = Statement(
     f"""
     SELECT {_COLUMNS} FROM jobs j
@@ -102,16 +111,26 @@ class JobFilter:
     tag: str | None = None
     q: str | None = None
     """A part of the name."""
+    pages: str | None = None
+    """One of `PAGE_WORDS`: the job has such a page."""
+    source: SourceFilter | None = None
 
     @property
     def needs_search(self) -> bool:
         """No single index covers the filter."""
         given = sum(field is not None for field in (self.user, self.status, self.tag))
-        return self.q is not None or given > 1
+        return given > 1 or any(one is not None for one in (self.q, self.pages, self.source))
+
+    @property
+    def searched(self) -> int:
+        """How many jobs a search reads: fewer where it reads their pages too."""
+        return SEARCHED if self.source is None else SEARCHED_BY_SOURCE
 
     def fits(self, job: "_Candidate") -> bool:
-        return (self.status is None or self.status.fits(job)) and (
-            self.q is None or self.q.lower() in (job.name or "").lower()
+        return (
+            (self.status is None or self.status.fits(job))
+            and (self.q is None or self.q.lower() in (job.name or "").lower())
+            and (self.user is None or self.user == job.user_id)
         )
 
 
@@ -132,6 +151,7 @@ class _Candidate(NamedTuple):
     state: str
     door: str
     done: int
+    user_id: str | None
 
     @property
     def place(self) -> Place:
@@ -141,12 +161,15 @@ class _Candidate(NamedTuple):
 def list_jobs(
     connection: Connection, wanted: JobFilter, *, after: Place, limit: int, skip: int
 ) -> JobPage:
-    most = SEARCHED if wanted.needs_search else skip + limit + 1
+    most = wanted.searched if wanted.needs_search else skip + limit + 1
     candidates = _candidates(connection, wanted, after, most)
     found = [job for job in candidates if wanted.fits(job)]
-    if wanted.tag is not None and wanted.user is not None:
+    if wanted.tag is not None and (wanted.user is not None or wanted.pages is not None):
         tags = tags_of(connection, [job.id for job in found])
         found = [job for job in found if wanted.tag in tags[job.id]]
+    if wanted.source is not None:
+        theirs = jobs_of_source(connection, [job.id for job in found], wanted.source)
+        found = [job for job in found if job.id in theirs]
     page = found[skip : skip + limit]
     onward = None
     if len(found) > skip + limit:
@@ -170,6 +193,10 @@ def _candidates(
 ) -> list[_Candidate]:
     """Reads jobs, newest first, by the one filter that an index covers."""
     at, number = after
+    if wanted.pages is not None:
+        ids = [(job,) for job in jobs_with_pages(connection, wanted.pages)]
+        rows = _OF_IDS(connection, wanted=ids, at=at, id=number, most=most) if ids else ()
+        return _candidates_of(rows)
     if wanted.user is not None:
         return _candidates_of(_OF_USER(connection, user=wanted.user, at=at, id=number, most=most))
     if wanted.tag is not None:
@@ -177,10 +204,10 @@ def _candidates(
     status = wanted.status
     if status is None:
         return _candidates_of(_NEWEST(connection, at=at, id=number, most=most))
-    rows = _IN_STATE(connection, sorted(status.whole), at=at, id=number, most=most)
+    in_state = _IN_STATE(connection, sorted(status.whole), at=at, id=number, most=most)
     for with_success, doors in _failed(status).items():
-        rows += _FAILED[with_success](connection, doors, at=at, id=number, most=most)
-    return sorted(_candidates_of(rows), key=lambda job: job.place, reverse=True)[:most]
+        in_state += _FAILED[with_success](connection, doors, at=at, id=number, most=most)
+    return sorted(_candidates_of(in_state), key=lambda job: job.place, reverse=True)[:most]
 
 
 def _candidates_of(rows: Iterable[Any]) -> list[_Candidate]:

@@ -9,6 +9,7 @@ from curtsy.errors import NotFound
 from curtsy.jobs import LetterSelection, Settled, idempotency, purge_some, retry_letters
 from curtsy.jobs.purge import BATCH as PURGE_BATCH
 from curtsy.jobs.purge import old_jobs
+from curtsy.model.counts import are, counted
 from curtsy.model.failure_kinds import RULES
 from curtsy.schedules.firings import delete_old
 from curtsy.sites.retention import (
@@ -81,10 +82,10 @@ class MaintenanceTasks:
             now = self._clock.now()
             settled += await self._store.write(lambda c: _retry(c, ids, now=now))  # noqa: B023
             after = ids[-1]
-        retried = _plural(settled.pages, "failed page is", "failed pages are")
+        retried = f"{counted(settled.pages, 'failed page')} {are(settled.pages)}"
         if not settled.resolved:
             return f"{retried} retried."
-        resolved = _plural(settled.resolved, "dead letter is", "dead letters are")
+        resolved = f"{counted(settled.resolved, 'dead letter')} {are(settled.resolved)}"
         pages = "the page" if settled.resolved == 1 else "their pages"
         return f"{retried} retried; {resolved} resolved, since no job wants {pages} any more."
 
@@ -105,8 +106,8 @@ class MaintenanceTasks:
         # Sightings of runs that only the next cleanup deletes make this query slow.
         records = await self._delete_records(keep) if len(old) < MOST_JOBS else 0
         return (
-            f"{len(old)} jobs older than {self._keep_days} days were deleted, and {records} "
-            "records that their sites have not had for as long."
+            f"Deleted {counted(len(old), 'job')} older than {counted(self._keep_days, 'day')}, and "
+            f"{counted(records, 'record')} that no site has had for as long."
         )
 
     async def _delete_sightings(self) -> None:
@@ -132,10 +133,6 @@ class MaintenanceTasks:
             number = await self._store.write(work)
             total += number
         return total
-
-
-def _plural(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def _retry(connection: Connection, ids: Sequence[int], *, now: int) -> Settled:

@@ -1,4 +1,4 @@
-"""A count that stops at a cap, so that counting stays cheap."""
+"""Counts: one that stops at a cap, so that counting stays cheap, and counts in sentences."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -14,3 +14,13 @@ class Count:
     def up_to(cls, cap: int, counted: int) -> Self:
         """`counted` was counted up to one over the cap."""
         return cls(min(counted, cap), counted > cap)
+
+
+def counted(number: int, noun: str, *, capped: bool = False) -> str:
+    """`1 page`, `2 pages`, `10000+ pages`."""
+    return f"{number}{'+' if capped else ''} {noun}{'' if number == 1 and not capped else 's'}"
+
+
+def are(number: int) -> str:
+    """The verb after a count: `1 page is`, `2 pages are`."""
+    return "is" if number == 1 else "are"

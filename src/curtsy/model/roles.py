@@ -35,5 +35,7 @@ class Caller:
         return self.user_id if self.role < Role.OPERATE else None
 
 
+ANONYMOUS = "anyone"
+"""The name that is stored for who acts without a key; sentences name nobody then."""
 OPEN = Caller(None, Role.ADMIN)
 """Any caller while authentication is off."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from curtsy.clock import rfc3339
+from curtsy.model.counts import counted
 from curtsy.schedules.firings import NewFiring
 from curtsy.schedules.lookup import Schedule, schedule_of
 from curtsy.schedules.verdict import CatchUp, Overlap, ScheduleState, Verdict, judge
@@ -99,7 +100,9 @@ def firings_of(schedule_id: int, verdict: Verdict, now: int) -> Iterable[NewFiri
     unlisted = max(0, len(verdict.missed) - MOST_MISSED_STORED)
     late = "No scheduler was running at that time"
     for n, at in enumerate(verdict.missed[unlisted:]):
-        others = f", nor at the {unlisted} slots before it" if unlisted and n == 0 else ""
+        others = (
+            f", nor at the {counted(unlisted, 'slot')} before it" if unlisted and n == 0 else ""
+        )
         yield NewFiring(schedule_id, at, "schedule", "missed", f"{late}{others}.")
     if verdict.skipped is not None:
         busy = "The previous run was still running."

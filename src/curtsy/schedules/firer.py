@@ -181,14 +181,15 @@ class Firer:
 
     def fire(
         self, connection: Connection, firing: Sequence[tuple[Schedule, int]], *, now: int,
-        trigger: Trigger = "schedule",
+        trigger: Trigger = "schedule", priority: int | None = None,
     ) -> list[Fired]:  # fmt: skip
-        """Submits the jobs of these claimed slots and stores the outcome of each slot."""
+        """Submits the jobs of these claimed slots and stores the outcome of each slot. `priority`
+        replaces that of the payload."""
         fired: list[Fired] = []
         submissions: dict[str, tuple[Schedule, int, Submission]] = {}
         for row, at in firing:
             try:
-                task = self._task(connection, row, now, trigger)
+                task = self._task(connection, row, now, trigger, priority)
             except _FirstJobCancelled as gone:
                 fired.append(Fired(row, at, "skipped", message=str(gone)))
                 continue
@@ -210,8 +211,9 @@ class Firer:
         return fired
 
     def _task(
-        self, connection: Connection, row: Schedule, now: int, trigger: Trigger
-    ) -> Submission | MaintenanceTask:
+        self, connection: Connection, row: Schedule, now: int, trigger: Trigger,
+        priority: int | None,
+    ) -> Submission | MaintenanceTask:  # fmt: skip
         first = row.first_job if trigger == "schedule" else None
         if first is not None and _JOB_STATE(connection, job=first).scalar() != JobState.SCHEDULED:
             raise _FirstJobCancelled
@@ -220,6 +222,8 @@ class Firer:
             return task
         origin = replace(task.origin or JobOrigin(), schedule_id=row.id, trigger=trigger)
         task = replace(task, origin=origin, same_as=None, idempotency_key=None)
+        if priority is not None:
+            task = task.at_priority(priority)
         wanted = check(task, self._limits)
         self.pending.add(task.user_id, len(wanted), self._limits)
         return Submission(task, wanted, first or _new_job_id(origin))

@@ -179,7 +179,9 @@ def remove(connection: Connection, schedule: str, *, now: int) -> Schedule:
     return row
 
 
-def run_now(connection: Connection, schedule: str, firer: Firer, *, now: int) -> Fired:
+def run_now(
+    connection: Connection, schedule: str, firer: Firer, *, now: int, priority: int | None = None
+) -> Fired:
     """Runs a schedule now, whatever its rule says, and leaves its slots unchanged. A run that this
     one replaces must be cancelled before (`overlap.replace_manually`)."""
     row = locked(connection, schedule)
@@ -192,7 +194,7 @@ def run_now(connection: Connection, schedule: str, firer: Firer, *, now: int) ->
     ):
         at += 1  # this instant is a slot already
     _SET_LAST_FIRE(connection, id=row.id, at=at)
-    (fired,) = firer.fire(connection, [(row, at)], now=now, trigger="manual")
+    (fired,) = firer.fire(connection, [(row, at)], now=now, trigger="manual", priority=priority)
     if fired.refusal is not None:
         raise fired.refusal
     return fired

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from curtsy.jobs.job import mark_gathered
+from curtsy.model.counts import counted
 from curtsy.model.job_states import JobState
 from curtsy.scrapers.record_keys import hash_of
 from curtsy.sites.run_pages import Records, RunPages, crawl_limit, records_of
@@ -267,15 +268,16 @@ def _message(
     end: str | None,
 ) -> str:  # fmt: skip
     numbers = ", ".join(f"{changes[change]} {change}" for change in CHANGES)
-    sentence = f"{sum(changes.values()) - changes['removed']} records: {numbers}."
+    sentence = f"{counted(sum(changes.values()) - changes['removed'], 'record')}: {numbers}."
     if end is not None and run.state in (JobState.SUCCEEDED, JobState.PARTIAL):
         sentence = f"{sentence} {end}"
     error = _FIRST_ERROR(connection, job_id=run.id).scalar() if run.failed else None
     if error:
-        sentence = f"{sentence} {run.failed} of {run.total} pages failed: {error}"
+        sentence = f"{sentence} {run.failed} of {counted(run.total, 'page')} failed: {error}"
     if pages.unreadable:
         sentence = (
-            f"{sentence} The content of {pages.unreadable} of {run.total} pages cannot be parsed."
+            f"{sentence} The content of {pages.unreadable} of {counted(run.total, 'page')} cannot "
+            "be parsed."
         )
     if pages.has_more:
         sentence = (

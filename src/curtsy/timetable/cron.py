@@ -17,6 +17,7 @@ from cronsim import CronSim, CronSimError
 from cronsim.cronsim import Field
 
 from curtsy.clock import DAY, SECOND
+from curtsy.model.counts import counted
 from curtsy.timetable.rules import LATEST, BadRule, Cron, quoted
 from curtsy.timetable.zones import DAY_SECONDS, checked_zone, start_of, stretches
 
@@ -122,7 +123,7 @@ def _five_fields(line: str) -> str:
         )
     if fields != 5:
         raise BadRule(
-            f"The cron line {quoted(line)} has {fields} fields, but must have five: "
+            f"The cron line {quoted(line)} has {counted(fields, 'field')}, but must have five: "
             "minute, hour, day of month, month, day of week, like '0 9 * * 1-5'."
         )
     return line

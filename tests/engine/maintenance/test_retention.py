@@ -38,8 +38,8 @@ async def test_what_a_site_has_not_had_for_long_is_forgotten(bench: Bench, board
     for _ in range(4):
         bench.time.moves(10 * DAY)
         later.append(await board.whole_run("ab"))
-    assert "1 jobs" in (told := await cleanup(bench))
-    assert "1 records" in told
+    assert "1 job " in (told := await cleanup(bench))
+    assert "1 record " in told
     assert await kept(bench) == "ab"
     assert await runs(bench) == later
     assert await board.seen(first) == {}

@@ -47,7 +47,7 @@ async def test_one_record_may_have_any_fields(board: Board, record: dict[str, An
     await board.gather()
     [told] = await found(board, run)
     assert told == record | {"url": "https://board.example/?page=1&q=cook"}
-    assert (await board.told(run)).message == "1 records: 1 new, 0 changed, 0 same, 0 removed."
+    assert (await board.told(run)).message == "1 record: 1 new, 0 changed, 0 same, 0 removed."
 
 
 async def test_one_record_is_known_again_by_its_key_and_keeps_its_own_url(board: Board) -> None:

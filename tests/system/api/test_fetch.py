@@ -141,7 +141,7 @@ async def test_a_waiting_job_is_cancelled_once(door: Front) -> None:
     answer = await door.delete(f"/jobs/{job}")
     assert answer.status == 200
     assert answer.json == {"job_id": job, "status": "cancelled",
-                           "message": "Job cancelled. Removed 1 pending tasks."}  # fmt: skip
+                           "message": "Job cancelled. Removed 1 pending task."}  # fmt: skip
     shown = (await door.get(f"/jobs/{job}")).json
     assert (shown["status"], shown["state"]) == ("cancelled", "cancelled")
     assert_problem(await door.delete(f"/jobs/{job}"), 400, "wrong_state")

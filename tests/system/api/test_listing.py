@@ -43,7 +43,30 @@ async def test_a_listed_job_says_what_it_is(plain_door: Front) -> None:
     [job] = (await plain_door.get("/jobs")).json["jobs"]
     assert job.pop("created_at").endswith("Z")
     assert job == {"id": made, "url": "http://example.com/0", "status": "queued", "door": "fetch",
-                   "state": "queued"}  # fmt: skip
+                   "state": "queued", "name": None, "total": 1, "completed": 0, "failed": 0,
+                   "finished_at": None}  # fmt: skip
+
+
+WORDS = {"id", "door", "state", "status", "name", "total", "completed", "failed", "created_at",
+         "finished_at"}  # fmt: skip
+
+
+async def test_every_row_has_the_same_words_whatever_its_door(door: Front) -> None:
+    for at, (of, state) in enumerate(product(DOORS, JobState)):
+        await door.engine.execute(
+            EVERY_JOB, job=f"{of}-{state}", door=of, state=state, done=1, at=at
+        )
+    rows = (await door.get("/jobs/?limit=1000")).json["jobs"]
+    assert len(rows) == len(DOORS) * len(JobState)
+    for row in rows:
+        assert row.keys() >= WORDS, row["door"]
+        assert (row["id"], row["total"], row["completed"]) == (
+            f"{row['door']}-{row['state']}",
+            2,
+            1,
+        )
+    own = {"articles": "total_articles", "crawl": "spider", "runs": "task_id", "fetch": "url"}
+    assert all(own[row["door"]] in row for row in rows), "beside its door's own fields"
 
 
 EVERY_JOB = """

@@ -379,7 +379,7 @@ async def test_a_log_and_all_events_are_read_a_page_at_a_time_too(
     await working.engine.ended(job)
     log = (await working.ask("GET", f"/jobs/{job}/logs", headers=as_json)).json
     assert log["ended"]
-    assert log["lines"][0]["msg"].startswith("Queued: 1 pages")
+    assert log["lines"][0]["msg"].startswith("Queued: 1 page")
     assert log["lines"][-1]["msg"].startswith("Done: succeeded")
     for behind, lines in (("3.1", log["lines"][3:]), ("3", log["lines"][4:]), (log["last"], [])):
         since = as_json | {"Last-Event-ID": behind}

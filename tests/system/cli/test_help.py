@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from cli.conftest import Curtsy
+from curtsy.cli.commands.not_built import NOT_YET
 from curtsy.cli.console.help_examples import EXAMPLES
 from curtsy.cli.main import commands
 
@@ -24,6 +25,9 @@ def _walk(command: Any, path: str) -> dict[str, Any]:
 
 PATHS = _walk(GROUP, "curtsy")
 LEAVES = [path for path, command in PATHS.items() if not hasattr(command, "commands")]
+RUN = [path for path, command in PATHS.items()
+       if path in LEAVES or command.invoke_without_command]  # fmt: skip
+"""Commands, and groups that do something by themselves."""
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -39,7 +43,7 @@ def test_it_is_plain_and_fits(curtsy: Curtsy, path: str) -> None:
         assert "..." not in told.out.partition("\n")[2], "a sentence that was cut off"
 
 
-@pytest.mark.parametrize("path", ["curtsy", *LEAVES])
+@pytest.mark.parametrize("path", ["curtsy", *RUN])
 def test_it_has_examples_that_would_run(curtsy: Curtsy, path: str) -> None:
     examples = EXAMPLES[path]
     shown = curtsy(*path.split()[1:], "--help").out
@@ -53,13 +57,39 @@ def _parse(words: list[str]) -> None:
     """As typer would; an option or command that does not exist raises."""
     command: Any = GROUP
     rest = words[1:]
-    while hasattr(command, "commands"):
+    while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
         command, rest = command.commands[rest[0]], rest[1:]
     command.make_context(words[0], rest)
 
 
 def test_every_example_belongs_to_a_command() -> None:
-    assert set(EXAMPLES) == {"curtsy", *LEAVES}
+    assert set(EXAMPLES) == {"curtsy", *RUN}
+
+
+def test_what_is_not_built_is_in_no_help(curtsy: Curtsy) -> None:
+    shown = curtsy("--help").out
+    for name in NOT_YET:
+        assert name not in shown
+        assert curtsy(name, "--help").exit_code == 0, "it still answers by name"
+    listed = {line.split()[0] for line in shown.splitlines() if line.startswith("  ")}
+    built = {path.split()[1] for path in PATHS if path != "curtsy"} - set(NOT_YET)
+    assert built <= listed
+
+
+MAKE_JOBS = (
+    "scrape",
+    "submit",
+    "crawl",
+    "schedule",
+    "schedules add",
+    "schedules edit",
+    "sites run",
+)
+
+
+@pytest.mark.parametrize("path", MAKE_JOBS)
+def test_a_webhook_can_be_given_wherever_a_job_is_made(path: str) -> None:
+    assert any("--webhook" in option.opts for option in PATHS[f"curtsy {path}"].params)
 
 
 def test_without_a_word_it_is_shown(curtsy: Curtsy) -> None:

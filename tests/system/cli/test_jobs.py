@@ -107,7 +107,7 @@ def test_a_job_from_its_submit_to_its_end(
             in quick("dead-letters", "--retry", "--yes", "--kind", "gone", **at).out
         )
         quick("status", job, "--wait", **at)
-        assert quick("retry", job, **at).out == "Job retried. 1 failed pages are queued again.\n"
+        assert quick("retry", job, **at).out == "Job retried. 1 failed page is queued again.\n"
         assert quick("status", job, "--wait", **at).exit_code == 3
         assert "Job purged." in quick("cancel", job, "--purge", **at).out
         assert "There is no job" in quick("status", job, **at).sentence()
@@ -115,10 +115,10 @@ def test_a_job_from_its_submit_to_its_end(
 
 def test_a_job_that_nobody_works_on_can_be_paused_and_cancelled(quick: Curtsy) -> None:
     job = quick("submit", "http://a.example/", "--json").json["job_id"]
-    assert quick("pause", job).out == "Job paused. 1 pages are on hold.\n"
+    assert quick("pause", job).out == "Job paused. 1 page is on hold.\n"
     assert quick("status", job).out.endswith("1 pending, paused\n")
-    assert quick("resume", job).out == "Job resumed. 1 pages are queued again.\n"
-    assert "Removed 1 pending tasks" in quick("cancel", job).out
+    assert quick("resume", job).out == "Job resumed. 1 page is queued again.\n"
+    assert "Removed 1 pending task" in quick("cancel", job).out
     assert "it cannot be cancelled" in quick("cancel", job).sentence()
 
 
@@ -167,3 +167,39 @@ def test_dead_letters_are_not_settled_without_a_word(quick: Curtsy, pages: Pract
         quick("dead-letters", "--retry").out == "0 dead letters retried, 0 pages to fetch again.\n"
     )
     assert quick("dead-letters").out == "There are no dead letters.\n"
+
+
+def test_the_list_says_what_every_job_is_and_its_state_in_one_vocabulary(
+    quick: Curtsy, tmp_path: Path
+) -> None:
+    """Named or not, of any door, by hand or by a schedule that has not run yet."""
+    (tmp_path / "sites.toml").write_text(
+        '[board]\nsearch_url = "http://b.example/?q={search_term}"\ninterval_minutes = 0\n'
+        '[board.recipe]\nrecord = "li"\nfields = {title = "a"}\n'
+    )
+    quick("db", "upgrade")
+    with running(tmp_path, "api") as up:
+        for path, body in (
+            ("/jobs", {"url": "http://a.example/fetched"}),
+            ("/jobs/submit", {"articles": [{"url": f"http://a.example/{n}"} for n in (1, 2, 3)]}),
+            ("/jobs/submit", {"articles": [{"url": "http://a.example/4"}], "name": "mine"}),
+            ("/crawl", {"spider": "article", "start_urls": ["http://a.example/start"]}),
+            ("/crawl", {"spider": "article", "start_urls": ["http://a.example/later"],
+                        "interval": "0 9 * * *"}),
+            ("/jobs/scrape", {"site_name": "board", "search_term": "python"}),
+        ):  # fmt: skip
+            assert ask("POST", up.url + path, body).status < 300, path
+        paused = ask("GET", f"{up.url}/jobs?q=mine").json["jobs"][0]["id"]
+        ask("POST", f"{up.url}/jobs/{paused}/pause")
+    lines = quick("jobs").out.splitlines()
+    assert lines[0].split() == ["job", "status", "pages", "failed", "created", "what"]
+    assert [line.split()[1] for line in lines[1:]] == [
+        "queued", "scheduled", "queued", "paused", "queued", "queued"
+    ]  # fmt: skip
+    assert [line.partition("Z  ")[2] for line in lines[1:]] == [
+        "board", "http://a.example/later", "http://a.example/start", "mine",
+        "http://a.example/1 and 2 more", "http://a.example/fetched",
+    ]  # fmt: skip
+    words = {"id", "door", "state", "status", "name", "total", "completed", "failed",
+             "created_at", "finished_at"}  # fmt: skip
+    assert all(job.keys() >= words for job in quick("jobs", "--json").json["jobs"])

@@ -77,9 +77,9 @@ def test_a_cleanup_forgets_what_is_older_than_it_is_told(
         database.execute(f"UPDATE jobs SET finished_at = {a_while_ago}")
     database.close()
     kept = quick("cleanup", "--days", "11", "--json").json["message"]
-    assert kept.startswith("0 jobs older than 11 days were deleted")
-    assert quick("cleanup").out.startswith("0 jobs older than 30 days")
-    assert quick("cleanup", "--days", "9").out.startswith("1 jobs older than 9 days were deleted")
+    assert kept.startswith("Deleted 0 jobs older than 11 days")
+    assert quick("cleanup").out.startswith("Deleted 0 jobs older than 30 days")
+    assert quick("cleanup", "--days", "9").out.startswith("Deleted 1 job older than 9 days")
     assert quick("jobs", "--json").json["jobs"] == []
 
 
@@ -93,3 +93,30 @@ def test_what_was_given_up_for_a_passing_reason_is_tried_again(
     assert quick("process-dlq").out == "0 failed pages are retried.\n"
     status = quick("status", job["job_id"], "--json").json
     assert (status["failed"], status["status"]) == (0, "IN_PROGRESS")
+
+
+def test_schedule_takes_the_documents_priorities_and_jobs_are_listed_by_source(
+    quick: Curtsy, tmp_path: Path
+) -> None:
+    """9 is urgent there; here 1 is the first."""
+    page = "http://a.example/1"
+    quick("schedules", "add", "us_state_dept", "--every", "2h", "--fetch", page)
+    quick("schedules", "add", "canada_travel", "--every", "12h", "--crawl", "http://b.example/")
+    urgent = quick("schedule", "--source", "us_state_dept", "--priority", "9", "--json").json
+    later = quick("schedule", "--source", "canada_travel", "--priority", "1", "--json").json
+    assert "--priority" in quick("schedule", "--priority", "10").sentence(2)
+    [us], [canada] = urgent["queued"], later["queued"]
+    with sqlite3.connect(tmp_path / "curtsy.db") as database:
+        found = database.execute(
+            "SELECT j.public_id, i.priority FROM items i "
+            "JOIN jobs j ON j.id = i.job_id ORDER BY j.id"
+        ).fetchall()
+        deep = database.execute("SELECT priority FROM crawls").fetchall()  # fmt: skip
+    assert found == [(us["job_id"], 1), (canada["job_id"], 9)]
+    assert deep == [(9,)], "also for the links that it follows"
+    listed = quick("jobs", "--source", "a.example", "--json").json["jobs"]
+    assert [job["id"] for job in listed] == [us["job_id"]]
+    for word in ("retry", "dead_letter"):
+        assert quick("jobs", "--status", word).out == "No job matches.\n"
+    sentence = quick("jobs", "--source", "nosuch").sentence()
+    assert sentence == "curtsy: There is no source 'nosuch': see `curtsy sources list`."

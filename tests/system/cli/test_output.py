@@ -9,6 +9,7 @@ import pytest
 
 from cli.conftest import QUICK, Curtsy, complaints
 from cli.running import environment
+from cli.test_help import LEAVES, PATHS
 from curtsy.demo.process import PracticeProcess
 
 NEWS = "/news/letters/a-map-sold-twice"
@@ -77,3 +78,38 @@ def test_stderr_may_be_full_too(curtsy: Curtsy, tmp_path: Path) -> None:
     told = _shell(tmp_path, "curtsy submit http://a.example/ --json 2> /dev/full")
     assert told.returncode == 0
     assert json.loads(told.stdout)["new_articles"] == 1
+
+
+WITH_OUT = [path for path in LEAVES if any("--out" in p.opts for p in PATHS[path].params)]
+
+
+def test_the_commands_that_write_files_are_known() -> None:
+    assert set(WITH_OUT) >= {"curtsy scrape", "curtsy results"}
+
+
+@pytest.mark.parametrize("command", WITH_OUT)
+@pytest.mark.parametrize(
+    ("file", "options"),
+    [("a.csv", []), ("a.CSV", ["--json"]), ("a.xlsx", ["--format", "text"]), ("a.jsonl.gz", []),
+     ("a.nowhere", [])],
+)  # fmt: skip
+def test_an_ending_that_is_not_written_is_refused_before_anything_is_done(
+    curtsy: Curtsy, tmp_path: Path, command: str, file: str, options: list[str]
+) -> None:
+    what = "http://127.0.0.9/" if command == "curtsy scrape" else "job_000000000000"
+    sentence = curtsy(*command.split()[1:], what, "--out", file, *options).sentence(2)
+    assert f"--out does not write '{Path(file).suffix.lower()}' files" in sentence
+    for written in (".txt (text)", ".md, .markdown (markdown)", ".jsonl, .ndjson, .json (json)"):
+        assert written in sentence
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_any_other_ending_takes_the_format_that_is_given(
+    quick: Curtsy, tmp_path: Path, pages: PracticeProcess
+) -> None:
+    url = pages.url(0, NEWS)
+    assert quick("scrape", url, "-q", "--out", "mon.2026-11", "--json").exit_code == 0
+    assert json.loads((tmp_path / "mon.2026-11").read_text())["url"] == url
+    for text in ("a.txt", "plain"):
+        assert quick("scrape", url, "-q", "--out", text).exit_code == 0
+        assert url in (tmp_path / text).read_text()

@@ -135,7 +135,7 @@ def test_what_makes_no_sense_is_wrong_usage(
         (("--every", "2h", "--overlap", "maybe", "--fetch", PAGE), "'queue_one'"),
         (
             ("--cron", "@daily", "--no-jitter", "--fetch", PAGE),
-            "can only be used with every_minutes",
+            "can only be used with --every",
         ),
         (("--every", "2h", "--duty", "peace"), "'cleanup'"),
         (("--every", "2h", "--fetch", "a.example"), "did you mean https://a.example?"),
@@ -208,7 +208,7 @@ def test_it_is_shown_to_read(curtsy: Curtsy) -> None:
 def test_a_duty_tells_what_it_did(curtsy: Curtsy) -> None:
     curtsy("schedules", "add", "tidy", "--cron", "@daily", "--duty", "cleanup")
     told = curtsy("schedules", "run", "tidy").out
-    assert told.startswith("0 jobs older than 30 days were deleted, and 0 records")
+    assert told.startswith("Deleted 0 jobs older than 30 days, and 0 records")
     assert curtsy("schedules", "show", "tidy").out.endswith(f"  done          {told}")
     assert curtsy("schedules", "list").out.endswith(", done  on\n")
 

@@ -31,7 +31,7 @@ def test_a_crawl_and_its_log(
         [row] = [line for line in quick("jobs", *where).out.splitlines() if job in line]
         assert " of 6 " in row
         lines = quick("logs", "-f", job, "--json", *where).lines_of_json
-        assert lines[0]["msg"].startswith("Queued: 1 pages")
+        assert lines[0]["msg"].startswith("Queued: 1 page")
         assert lines[-1]["msg"].startswith("Done: ")
         shown = quick("logs", job, *where).out
         assert f"Fetched {start} (200, " in shown

@@ -26,10 +26,10 @@ def test_a_table_fits_the_terminal_and_ids_stay_whole(curtsy: Curtsy, tmp_path: 
     job = curtsy("submit", "http://a.example/", "--name", "words " * 30, "--json").json["job_id"]
     lines = _seen(tmp_path, "jobs")
     assert all(len(line) <= 80 for line in lines)
-    assert lines[1].startswith(f"  {job}  IN_PROGRESS  0 of 1 ")
+    assert lines[1].startswith(f"  {job}  queued  0 of 1 ")
     assert lines[1].endswith("…")
     narrow = _seen(tmp_path, "jobs", columns=40)
-    assert narrow[:2] == [f"  job      {job}", "  status   IN_PROGRESS"]
+    assert narrow[:2] == [f"  job      {job}", "  status   queued"]
 
 
 def test_an_article_is_wrapped_between_words(

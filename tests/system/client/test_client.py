@@ -53,6 +53,25 @@ async def test_a_batch_is_submitted_waited_for_and_read(
     assert listed == [job.id]
 
 
+async def test_a_single_url_is_one_page_for_both_clients(idle: Front) -> None:
+    url = "http://127.0.0.9/one"
+    async with AsyncClient(idle.url) as client:
+        jobs = [await client.submit(url), await client.crawl(url, tags="alone")]
+        plans = [await client.plan(url), await client.plan_crawl(url)]
+
+    def in_turn() -> None:
+        with Client(idle.url) as client:
+            jobs.extend([client.submit(url), client.crawl(url, depth=1)])  # type: ignore[list-item]
+            plans.extend([client.plan(url), client.plan_crawl(url)])
+            assert [job.status.total for job in jobs if isinstance(job, Job)] == [1, 1]
+
+    await in_thread(in_turn)
+    assert [plan["total"] for plan in plans] == [1, 1, 1, 1]
+    async with AsyncClient(idle.url) as client:
+        assert [(await client.job(job.id).status()).total for job in jobs] == [1, 1, 1, 1]
+        assert [one["job_id"] async for one in client.jobs(tag="alone")] == [jobs[1].id]
+
+
 async def test_the_same_without_an_event_loop(
     working: Front,
     site: Site,

@@ -1,5 +1,7 @@
 """A run of a site, from Python: its records, and how far it is."""
 
+import pytest
+
 from api.front import Front
 from api.test_sites import PATIENCE, declare
 from client.test_client import in_thread
@@ -40,3 +42,31 @@ async def test_the_same_run_without_an_event_loop(working: Front, board: Practic
     status, found = await in_thread(program)
     assert (status.state, status.completed, status.failed) == ("failed", 0, 1)
     assert found == []
+
+
+async def test_celerys_priorities_are_converted_for_both_clients(idle: Front) -> None:
+    """As the operations document calls them: `scrape_source.delay(…, priority=8)`."""
+    recipe = {"record": "li", "fields": {"title": "a"}}
+    spec = {"search_url": "http://b.example/", "country_url": "http://b.example/{country}",
+            "recipe": recipe, "interval_minutes": 0}  # fmt: skip
+    for name in ("us_state_dept", "uk_foreign_office", "canada_travel"):
+        assert (await idle.ask("PUT", f"/sites/{name}", json=spec)).status == 201
+    async with AsyncClient(idle.url) as client:
+        runs = [await client.scrape_source("us_state_dept", priority=8)]
+        with pytest.raises(ValueError, match="priority is 10: it must be from 0"):
+            await client.scrape_source("canada_travel", priority=10)
+
+    def program() -> None:
+        with Client(idle.url) as client:
+            runs.append(client.scrape_country("uk_foreign_office", "france", priority=9))  # type: ignore[arg-type]
+            runs.append(client.scrape_source("canada_travel"))  # type: ignore[arg-type]
+
+    await in_thread(program)
+    found = await idle.engine.query(
+        "SELECT j.public_id, i.priority, p.url FROM jobs j JOIN items i ON i.job_id = j.id "
+        "JOIN pages p ON p.id = i.page_id ORDER BY j.id"
+    )
+    assert [(row.public_id, row.priority) for row in found] == [
+        (runs[0].id, 2), (runs[1].id, 1), (runs[2].id, 5)
+    ]  # fmt: skip
+    assert found[1].url.endswith("/france")

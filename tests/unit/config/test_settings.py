@@ -14,7 +14,8 @@ Set = Callable[..., None]
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("API_PORT", "MAX_RETRY_ATTEMPTS", "SCRAPE_TIMEOUT", "LOG_LEVEL", "DATABASE_URL"):
+    for name in ("API_PORT", "MAX_RETRY_ATTEMPTS", "SCRAPE_TIMEOUT", "CRAWL_CACHE_TTL",
+                 "LOG_LEVEL", "DATABASE_URL"):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
 
 

@@ -15,6 +15,8 @@ TABLE: tuple[tuple[str, str, Role | None], ...] = (
     ("GET", "/docs/*", EVERYONE),
     ("POST", "/session", EVERYONE),
     ("DELETE", "/session", Role.READ),
+    ("GET", "/dead-letters", Role.READ),
+    ("GET", "/dead-letters/*", Role.READ),
     (ANY, "/dead-letters", Role.OPERATE),
     (ANY, "/dead-letters/*", Role.OPERATE),
     ("GET", "/sources/*/why", Role.OPERATE),

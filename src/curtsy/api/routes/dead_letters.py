@@ -4,7 +4,10 @@ from operator import attrgetter
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
+from starlette.requests import HTTPConnection
 
+from curtsy.api.auth.middleware import TheCaller
+from curtsy.api.auth.ownership import letter_visible_since
 from curtsy.api.backend import Backend, TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
@@ -17,6 +20,7 @@ from curtsy.api.schemas.dead_letters import (
     Which,
     group_of,
     letter_of,
+    own_story_of,
     selection_of,
     settled,
     story_of,
@@ -24,6 +28,7 @@ from curtsy.api.schemas.dead_letters import (
 from curtsy.errors import NotFound
 from curtsy.jobs import LetterSelection, Settled
 from curtsy.jobs.dead_letters import count_open, groups, letter, letters
+from curtsy.jobs.own_letters import own_groups, own_letters
 from curtsy.jobs.pages import attempts_of
 from curtsy.model.failure_kinds import Kind
 
@@ -45,14 +50,26 @@ Cursor = Annotated[str | None, Query(pattern="^[0-9]{1,18}$")]
 @router.get("", responses=problems(), response_model_exclude_none=True)
 async def list_dead_letters(
     backend: TheBackend,
+    caller: TheCaller,
     state: State = "open",
     kind: Kind | None = None,
     source: Annotated[str | None, Query(max_length=300)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     cursor: Cursor = None,
 ) -> LetterList:
-    """Pages that failed for good: open letters grouped by cause, and the letters, newest first."""
+    """Pages that failed for good: open letters grouped by cause, and the letters, newest first.
+    Callers who see only their own jobs get the letters of these, and each request searches 10,000
+    letters: a page may have few or none, and still a `next_cursor`."""
     before = int(cursor) if cursor is not None else None
+    if (user := caller.confined_to) is not None:
+        own = await backend.read(lambda c: own_letters(c, user, state=state, kind=kind,
+                                         source=source, before=before, most=limit))  # fmt: skip
+        groups_of_user = await backend.read(lambda c: own_groups(c, user, kind=kind, source=source))
+        return LetterList(
+            groups=[group_of(group) for group in groups_of_user],
+            letters=[letter_of(row) for row in own.letters], limit=limit,
+            next_cursor=str(own.onward) if own.onward is not None else None,
+        )  # fmt: skip
     rows = await backend.read(lambda c: letters(c, state=state, kind=kind, source=source,
                                              before=before, most=limit + 1))  # fmt: skip
     open_groups = await backend.read(lambda c: groups(c, kind=kind, source=source))
@@ -65,11 +82,15 @@ async def list_dead_letters(
 
 
 @router.get("/{letter_id}", responses=problems(404), response_model_exclude_none=True)
-async def get_dead_letter(number: LetterId, backend: TheBackend) -> LetterStory:
-    """A dead letter with its traceback and all attempts at its page."""
+async def get_dead_letter(
+    number: LetterId, backend: TheBackend, connection: HTTPConnection
+) -> LetterStory:
+    """A dead letter with its traceback and all attempts at its page. Callers who see only their own
+    jobs get the attempts since their first request for the page, without tracebacks."""
     row = await backend.read(lambda c: letter(c, number))
+    since = await letter_visible_since(connection, backend, row)
     history = await backend.read(lambda c: attempts_of(c, row.page_id))
-    return story_of(row, history)
+    return story_of(row, history) if since is None else own_story_of(row, history, since)
 
 
 @router.post("/retry", responses=problems(507))

@@ -4,11 +4,14 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from operator import attrgetter
 from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import AfterValidator
 from starlette.requests import HTTPConnection
 
 from curtsy.api.auth.middleware import TheCaller
@@ -17,6 +20,7 @@ from curtsy.api.backend import Backend, TheBackend
 from curtsy.api.eta_cache import EtaCache
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import BadState, problems
+from curtsy.api.query_words import as_enum, one_of
 from curtsy.api.schemas.articles import ArticleResults
 from curtsy.api.schemas.fetch import with_content
 from curtsy.api.schemas.jobs import (
@@ -29,17 +33,26 @@ from curtsy.api.schemas.jobs import (
     Job,
     JobList,
     RunJob,
+    WholeArticlesJob,
+    WholeCrawlJob,
+    WholeRunJob,
+    listed,
     summary,
+    whole,
 )
 from curtsy.api.schemas.results import as_document, as_lines
 from curtsy.errors import BadRequest, NotFound, WrongState
+from curtsy.jobs.asked import read_asked
 from curtsy.jobs.job import read_job_and_result
-from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, Place
-from curtsy.jobs.listing import list_jobs as listed
+from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, JobPage, Place
+from curtsy.jobs.listing import list_jobs as read_list
+from curtsy.jobs.page_filters import PAGE_WORDS, find_source
 from curtsy.jobs.results import AT_ONCE, ended_items
+from curtsy.model.counts import are, counted
 from curtsy.model.job_states import JobState
 from curtsy.model.status_words import DOORS, EVERY_STATE, FILTERS, StatusFilter, word
 from curtsy.schedules.schedule import remove
+from curtsy.store import Connection
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
@@ -69,21 +82,22 @@ def require_job_id(job_id: str) -> None:
 
 
 JobId = Annotated[str, Depends(_job)]
+STATUS_WORDS = (*FILTERS, *PAGE_WORDS)
 StatusQuery = Annotated[
     str | None,
+    AfterValidator(one_of(STATUS_WORDS)),
     Query(
-        pattern=f"^({'|'.join(FILTERS)})$",
-        description=f"A `status` of any door or a `state`: {', '.join(FILTERS)}.",
+        json_schema_extra=as_enum(STATUS_WORDS),
+        description="A `status` of any door, or a `state`; `retry` and `dead_letter` are jobs with "
+        "pages that wait for another try, or that were given up.",
     ),
 ]
-Door = Annotated[
-    str | None, Query(pattern=f"^({'|'.join(DOORS)})$", description=f"{', '.join(DOORS)}.")
-]
+Door = Annotated[str | None, AfterValidator(one_of(DOORS)), Query(json_schema_extra=as_enum(DOORS))]
 Cursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,18}(-[0-9]{1,18})?$")]
 
 
-@router.get("/jobs", responses=problems(), response_model_exclude_none=True)
-@router.get("/jobs/", include_in_schema=False, response_model_exclude_none=True)
+@router.get("/jobs", response_model=JobList, responses=problems(404))
+@router.get("/jobs/", include_in_schema=False)
 async def list_jobs(
     backend: TheBackend,
     caller: TheCaller,
@@ -94,33 +108,50 @@ async def list_jobs(
     tag: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
     q: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
     door: Door = None,
-) -> JobList:
-    """Jobs, newest first. `q` searches for a part of the name. With several filters, or with `q`, a
-    request searches 10,000 jobs: a page may have few jobs or none, and still a `next_cursor`."""
-    wanted = JobFilter(caller.confined_to, _states(status_filter, door), tag, q)
-    after = _place(cursor)
-    rows, total, onward = await backend.read(
-        lambda c: listed(c, wanted, after=after, limit=limit, skip=skip)
-    )
-    return JobList(
-        jobs=[summary(row) for row in rows],
-        total=min(total, TOTAL_CAP), total_is_capped=total > TOTAL_CAP, limit=limit, skip=skip,
-        next_cursor=f"{onward[0]}-{onward[1]}" if onward else None,
-    )  # fmt: skip
+    source: Annotated[str | None, Query(min_length=1, max_length=300)] = None,
+) -> Response:
+    """Jobs, newest first. `q` searches for a part of the name; `source` for runs of a site of that
+    name, and for jobs with a page of that source among their first 100. With several filters, or
+    with `q`, a request searches 10,000 jobs, with `source` 1,000: a page may have few jobs or none,
+    and still a `next_cursor`."""
+    pages = status_filter if status_filter in PAGE_WORDS else None
+    states = _states(None if pages else status_filter, door)
+    wanted, after = JobFilter(caller.confined_to, states, tag, q, pages), _place(cursor)
+
+    def read(connection: Connection) -> JobPage:
+        of = find_source(connection, source) if source is not None else None
+        chosen = replace(wanted, source=of)
+        return read_list(connection, chosen, after=after, limit=limit, skip=skip)
+
+    rows, total, onward = await backend.read(read)
+    body: dict[str, Any] = {
+        "jobs": [listed(row) for row in rows], "total": min(total, TOTAL_CAP),
+        "total_is_capped": total > TOTAL_CAP, "limit": limit, "skip": skip,
+    }  # fmt: skip
+    if onward is not None:
+        body["next_cursor"] = f"{onward[0]}-{onward[1]}"
+    return Response(orjson.dumps(body), media_type="application/json")
 
 
 @router.get(
     "/jobs/{job_id}",
-    response_model=FetchJob | ArticlesJob | CrawlJob | RunJob,
+    response_model=FetchJob | WholeArticlesJob | WholeCrawlJob | WholeRunJob,
     responses=problems(404),
 )
-async def get_job(job: JobId, backend: TheBackend) -> Response:
-    """A job; for a completed job of the fetch door with its content."""
+async def get_job(
+    job: JobId,
+    backend: TheBackend,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}$")] = None,
+) -> Response:
+    """A job and what it was asked for; for a completed job of the fetch door its content. `limit`
+    and `cursor` page through `start_urls` and `article_ids`."""
     row, result = await backend.read(lambda c: read_job_and_result(c, job))
-    job_shown = summary(row)
     if result is None:
-        return _json(job_shown)
-    body = await asyncio.to_thread(with_content, job_shown, result)
+        after = int(cursor) if cursor is not None else -1
+        asked = await backend.read(lambda c: read_asked(c, row, after=after, most=limit))
+        return Response(orjson.dumps(whole(row, asked)), media_type="application/json")
+    body = await asyncio.to_thread(with_content, summary(row), result)
     return Response(body, media_type="application/json")
 
 
@@ -168,7 +199,7 @@ async def cancel_job(
         removed = await backend.cancel(job)
     except WrongState as error:
         raise BadState(error) from None
-    message = f"Job cancelled. Removed {removed} pending tasks."
+    message = f"Job cancelled. Removed {counted(removed, 'pending task')}."
     return Cancelled(job_id=job, status=await _status(backend, job), message=message)
 
 
@@ -176,7 +207,7 @@ async def cancel_job(
 async def retry_job(job: JobId, backend: TheBackend, caller: TheCaller) -> Changed:
     """Retry the failed pages of a job; 409 if none failed."""
     pages = await backend.retry(job, caller)
-    message = f"Job retried. {pages} failed pages are queued again."
+    message = f"Job retried. {counted(pages, 'failed page')} {are(pages)} queued again."
     return Changed(job_id=job, status=await _status(backend, job), message=message, pages=pages)
 
 
@@ -184,7 +215,7 @@ async def retry_job(job: JobId, backend: TheBackend, caller: TheCaller) -> Chang
 async def pause_job(job: JobId, backend: TheBackend) -> Changed:
     """Start no pages of a job until it is resumed, except pages that other jobs wait for too."""
     pages = await backend.pause(job)
-    message = f"Job paused. {pages} pages are on hold."
+    message = f"Job paused. {counted(pages, 'page')} {are(pages)} on hold."
     return Changed(job_id=job, status=await _status(backend, job), message=message, pages=pages)
 
 
@@ -192,7 +223,7 @@ async def pause_job(job: JobId, backend: TheBackend) -> Changed:
 async def resume_job(job: JobId, backend: TheBackend) -> Changed:
     """Resume a paused job."""
     pages = await backend.resume(job)
-    message = f"Job resumed. {pages} pages are queued again."
+    message = f"Job resumed. {counted(pages, 'page')} {are(pages)} queued again."
     return Changed(job_id=job, status=await _status(backend, job), message=message, pages=pages)
 
 
@@ -211,7 +242,7 @@ async def _unschedule(backend: Backend, job: str) -> Cancelled:
     removed = 0
     with suppress(WrongState):
         removed = await backend.cancel(job)
-    message = f"Schedule {schedule} removed. Removed {removed} pending tasks."
+    message = f"Schedule {schedule} removed. Removed {counted(removed, 'pending task')}."
     return Cancelled(job_id=job, status=await _status(backend, job), message=message)
 
 

@@ -116,10 +116,14 @@ async def delete_schedule(schedule: TheSchedule, backend: TheBackend) -> Schedul
 
 @router.post("/{schedule_id}/run", status_code=202, responses=problems(404, 409, 429, 507),
              response_model_exclude_none=True)  # fmt: skip
-async def run_schedule(schedule: TheSchedule, backend: TheBackend) -> SlotShown:
-    """Run a schedule now, in addition to its slots. 409 while a run is in progress. A duty that
-    takes longer than ten seconds continues in the background."""
-    fired = await backend.schedules.run(schedule)
+async def run_schedule(
+    schedule: TheSchedule,
+    backend: TheBackend,
+    priority: Annotated[int | None, Query(ge=1, le=10, description="1 is fetched first.")] = None,
+) -> SlotShown:
+    """Run a schedule now, in addition to its slots, with its own priority or this one. 409 while a
+    run is in progress. A duty that takes longer than ten seconds continues in the background."""
+    fired = await backend.schedules.run(schedule, priority)
     return SlotShown(fire_at=rfc3339(fired.fire_at), fired_at=rfc3339(fired.fire_at),
                      trigger="manual", outcome=fired.outcome, job_id=fired.job,
                      message=fired.message)  # fmt: skip

@@ -19,14 +19,13 @@ from curtsy.api.schemas.sources import (
 )
 from curtsy.errors import NotFound
 from curtsy.frontier.source_policy import PolicyContext
+from curtsy.model.roles import ANONYMOUS
 from curtsy.sources import source
 from curtsy.store import Connection
 
 router = APIRouter(
     route_class=JsonRoute, prefix="/sources", generate_unique_id_function=attrgetter("name")
 )
-ANONYMOUS = "anyone"
-"""`paused_by` where requests need no key."""
 IF_CREATED: dict[int | str, dict[str, Any]] = {201: {"model": SourceShown}}
 
 

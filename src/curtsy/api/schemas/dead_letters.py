@@ -141,6 +141,15 @@ def story_of(row: StoredLetter, attempts: list[StoredAttempt]) -> LetterStory:
     return LetterStory(**_fields(row), traceback=row.traceback, history=history)
 
 
+def own_story_of(row: StoredLetter, attempts: list[StoredAttempt], since: int) -> LetterStory:
+    """The letter for a caller who first requested its page at `since`."""
+    history = [
+        attempt_of(attempt).model_copy(update={"worker": None, "traceback": None})
+        for attempt in attempts if attempt.ended_at >= since
+    ]  # fmt: skip
+    return LetterStory(**_fields(row), history=history)
+
+
 def group_of(group: Group) -> LetterGroup:
     rule = RULES[group.kind]
     return LetterGroup(

@@ -6,8 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from curtsy.clock import rfc3339
 from curtsy.events.run_log import task_id
+from curtsy.jobs.asked import Asked as StoredAsked
 from curtsy.jobs.job import Job as StoredJob
-from curtsy.model.job_states import JobState
+from curtsy.model.job_states import JobState, page_name
 from curtsy.model.status_words import word
 from curtsy.requests import examples
 
@@ -24,6 +25,7 @@ class AnyJob(BaseModel):
     """Whether the job ended by `finish_by`, or is predicted to."""
     schedule_id: str | None = None
     """The schedule that created the job."""
+    schedule_name: str | None = None
     next_run: str | None = None
     """The next slot of that schedule; for a job that waits for its slot, that slot."""
 
@@ -94,6 +96,21 @@ class CrawlJob(AnyJob):
     tags: list[str] = Field(default_factory=list)
 
 
+class Asked(BaseModel):
+    """What the job was asked for. `start_urls` and `article_ids` come a page at a time."""
+
+    start_urls: list[str] | None = None
+    """Of a crawl."""
+    depth: int | None = None
+    """Of a crawl."""
+    params: dict[str, Any] | None = None
+    """The parameters of a crawl or the search of a run; without headers, which may be secret."""
+    article_ids: list[str] | None = None
+    """The pages of the job so far, in their order; `GET /pages/{id}` shows each."""
+    next_cursor: str | None = None
+    """Send this as `cursor` for the next `start_urls` and `article_ids`; absent: that was all."""
+
+
 class RunJob(AnyJob):
     """A run of a site; `GET /jobs/scrape/{run_id}` returns its results."""
 
@@ -111,11 +128,60 @@ class RunJob(AnyJob):
     finished_at: str | None = None
 
 
+class WholeArticlesJob(ArticlesJob, Asked):
+    """A job of the articles door, with its articles."""
+
+
+class WholeCrawlJob(CrawlJob, Asked):
+    """A crawl, with what was asked for."""
+
+
+class WholeRunJob(RunJob, Asked):
+    """A run of a site, with what was asked for."""
+
+
 Job = FetchSummary | ArticlesJob | CrawlJob | RunJob
 
 
+class ListedJob(BaseModel):
+    """Fields that every listed job has, whatever its door, beside its door's own fields."""
+
+    id: str
+    name: str | None
+    """The job's own name, or the site of a run."""
+    total: int
+    """Pages of the job so far."""
+    completed: int
+    failed: int
+    created_at: str
+    finished_at: str | None
+    url: str | None = None
+    """The job's first page."""
+
+
+class ListedFetchJob(ListedJob, FetchSummary):
+    url: str
+
+
+class ListedArticlesJob(ListedJob, ArticlesJob):
+    model_config = ConfigDict(json_schema_extra=None)
+
+    name: str | None
+
+
+class ListedCrawlJob(ListedJob, CrawlJob):
+    model_config = ConfigDict(json_schema_extra=None)
+
+    name: str | None
+    finished_at: str | None
+
+
+class ListedRunJob(ListedJob, RunJob):
+    finished_at: str | None
+
+
 class JobList(BaseModel):
-    jobs: list[Job]
+    jobs: list[ListedFetchJob | ListedArticlesJob | ListedCrawlJob | ListedRunJob]
     total: int
     total_is_capped: bool
     """True: there are more jobs than `total`; counting stopped there."""
@@ -148,7 +214,8 @@ def summary(row: StoredJob, eta: int | None = None) -> Job:
     }  # fmt: skip
     if row.schedule is not None:
         due = row.due_at if state is JobState.SCHEDULED else row.next_fire_at
-        common |= {"schedule_id": row.schedule, "next_run": rfc3339(due) if due else None}
+        common |= {"schedule_id": row.schedule, "schedule_name": row.schedule_name,
+                   "next_run": rfc3339(due) if due else None}  # fmt: skip
     if row.finish_by is not None:
         end = row.finished_at or eta
         common["finish_by"] = rfc3339(row.finish_by)
@@ -166,6 +233,29 @@ def summary(row: StoredJob, eta: int | None = None) -> Job:
         completed_at=rfc3339(row.finished_at) if row.finished_at else None, name=row.name,
         tags=row.tags, **common,
     )  # fmt: skip
+
+
+def whole(row: StoredJob, asked: StoredAsked) -> dict[str, Any]:
+    """The job with what it was asked for."""
+    more: dict[str, Any] = {"article_ids": [page_name(page) for page in asked.pages]}
+    if row.door == "crawl":
+        more |= {"start_urls": asked.start_urls, "depth": asked.depth}
+    if row.door in ("crawl", "runs"):
+        more["params"] = asked.params
+    if asked.onward is not None:
+        more["next_cursor"] = str(asked.onward)
+    return summary(row).model_dump(mode="json", exclude_none=True) | more
+
+
+def listed(row: StoredJob) -> dict[str, Any]:
+    """A row of the list: one vocabulary for all doors, then the fields of the job's own door."""
+    words = {
+        "id": row.public_id, "name": row.name, "total": row.total, "completed": row.done,
+        "failed": row.failed, "created_at": rfc3339(row.created_at),
+        "finished_at": rfc3339(row.finished_at) if row.finished_at else None,
+    }  # fmt: skip
+    first = {"url": row.first_url} if row.first_url is not None else {}
+    return words | first | summary(row).model_dump(mode="json", exclude_none=True)
 
 
 def _run(row: StoredJob, common: dict[str, Any]) -> RunJob:

@@ -12,6 +12,7 @@ from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.runner import run
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
+from curtsy.cli.console.webhook_option import Webhook, webhook_field
 
 
 class Reach(StrEnum):
@@ -49,6 +50,7 @@ def crawl(
     ignore_cache: Annotated[
         bool, typer.Option("--ignore-cache", help="Create a new job and fetch every page again.")
     ] = False,
+    webhook: Webhook = None,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
@@ -61,7 +63,7 @@ def crawl(
               "max_pages": max_pages}  # fmt: skip
     body = {"spider": spider, "start_urls": read_urls(urls, file), "depth": depth,
             "ignore_cache": ignore_cache, "params": params}  # fmt: skip
-    run(_crawl(url, body, wait=wait, as_json=as_json))
+    run(_crawl(url, body | webhook_field(webhook), wait=wait, as_json=as_json))
 
 
 async def _crawl(url: str | None, body: dict[str, Any], *, wait: bool, as_json: bool) -> None:

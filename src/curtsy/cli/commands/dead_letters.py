@@ -1,6 +1,7 @@
-"""`curtsy dead-letters`: lists, retries and resolves pages that curtsy gave up on."""
+"""`curtsy dead-letters`: lists, shows, retries and resolves pages that curtsy gave up on."""
 
 import sys
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -9,8 +10,8 @@ from curtsy.cli.console.api_connection import AsJson, Url, open_api
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.output import echo, echo_json, require_yes
 from curtsy.cli.console.runner import run
-from curtsy.cli.console.table import table
-from curtsy.cli.console.text import counted, to_minute
+from curtsy.cli.console.table import facts, table
+from curtsy.cli.console.text import counted, one_line, to_minute, to_second
 from curtsy.model.failure_kinds import Kind
 
 Cause = Annotated[
@@ -22,11 +23,13 @@ Cause = Annotated[
 Source = Annotated[
     str | None, typer.Option(metavar="HOST", help="Only this source, such as example.com.")
 ]
+LIST_COMMAND = "curtsy dead-letters"
 PAST = {"retry": "retried", "resolve": "resolved"}
 GERUND = {"retry": "Retrying", "resolve": "Resolving"}
 
 
 def dead_letters(
+    context: typer.Context,
     limit: Annotated[
         int, typer.Option(min=1, max=1000, metavar="N", help="How many to show.")
     ] = 20,
@@ -45,6 +48,8 @@ def dead_letters(
     --retry and --resolve apply to all dead letters, or to those that --kind and --source select.
     The command asks first, unless --yes is given; without a terminal --yes is required.
     """
+    if context.invoked_subcommand is not None:
+        return
     if retry and resolve:
         raise WrongUsage("--retry and --resolve exclude each other.")
     filters = {"kind": kind, "source": source}
@@ -59,8 +64,44 @@ def dead_letters(
     _settle(url, "retry" if retry else "resolve", chosen or {"all": True}, yes=yes, as_json=as_json)
 
 
+def show(
+    number: Annotated[int, typer.Argument(metavar="ID", min=1, help="Its id, from the list.")],
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
+    """Show one dead letter: why its page failed, and every attempt at it."""
+    found = run(_read(url, number), doing="Reading the dead letter")
+    if as_json:
+        echo_json(found)
+    else:
+        echo("\n".join(_story(found)))
+
+
+async def _read(url: str | None, number: int) -> dict[str, Any]:
+    async with open_api(url, list_command=LIST_COMMAND) as api:
+        found: dict[str, Any] = await api.request("GET", f"/dead-letters/{number}")
+        return found
+
+
+def _story(found: dict[str, Any]) -> Iterator[str]:
+    shown = {
+        "url": one_line(found["url"]), "page": found["page_id"], "source": found["source"],
+        "kind": f"{found['kind']} ({found['family'].replace('_', ' ')})",
+        "reason": one_line(found["error"]), "state": found["state"],
+        "given up": to_second(found["created_at"]),
+        "tried": counted(found["attempts"], "time"), "retried": counted(found["retries"], "time"),
+    }  # fmt: skip
+    yield from facts(shown)
+    rows = [(to_second(one["ended_at"]), str(one.get("status") or ""), one["outcome"],
+             one.get("error") or "") for one in found["history"]]  # fmt: skip
+    yield from ("", "Attempts", *table(("ended", "status", "outcome", "reason"), rows,
+                                       cut=("reason",)))  # fmt: skip
+    if found.get("traceback"):
+        yield from ("", found["traceback"].rstrip())
+
+
 async def _list(url: str | None, query: dict[str, Any]) -> dict[str, Any]:
-    async with open_api(url) as api:
+    async with open_api(url, list_command=LIST_COMMAND) as api:
         found: dict[str, Any] = await api.request("GET", "/dead-letters", query=query)
         return found
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 
 from curtsy.cli.console.api_connection import AsJson, Url, list_jobs, open_api
-from curtsy.cli.console.completion import job_ids
+from curtsy.cli.console.completion import job_ids, source_names
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.exit_codes import code_of_job
 from curtsy.cli.console.job_wait import note_failures, warn_without_worker, watch_job
@@ -16,6 +16,7 @@ from curtsy.cli.console.runner import run
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8, to_minute, to_second
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
+from curtsy.cli.console.webhook_option import Webhook, webhook_field
 from curtsy.cli.views.results import (
     AsLines,
     Format,
@@ -64,6 +65,7 @@ def submit(
     ignore_cache: Annotated[
         bool, typer.Option("--ignore-cache", help="Also fetch pages that are in the store already.")
     ] = False,
+    webhook: Webhook = None,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
@@ -77,7 +79,7 @@ def submit(
     body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache,
                             "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
     named = {"name": in_utf8(name)} if name else {}
-    run(_submit(url, body | named, wait=wait, as_json=as_json))
+    run(_submit(url, body | named | webhook_field(webhook), wait=wait, as_json=as_json))
 
 
 async def _submit(url: str | None, body: Any, *, wait: bool, as_json: bool) -> None:
@@ -233,7 +235,8 @@ def show_status(status: Status, *, as_json: bool) -> None:
 StateWord = Literal[
     "scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled",
     "PENDING", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED",
-    "completed", "error", "pending", "finished", "started", "success", "failure",
+    "completed", "error", "pending", "finished", "started", "success", "failure", "retry",
+    "dead_letter",
 ]  # fmt: skip
 """Names of a job's state: the engine's, the articles door's, the other doors'."""
 
@@ -247,7 +250,13 @@ def jobs(
         typer.Option(
             metavar="WORD",
             help="Only jobs in this state: queued, running, succeeded, partial, failed, cancelled, "
-            "or a status as the list shows it.",
+            "or a door's word for it; or with pages in retry or dead_letter.",
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Only jobs of this source or site.", autocompletion=source_names
         ),
     ] = None,
     tag: Annotated[
@@ -257,17 +266,18 @@ def jobs(
     url: Url = None,
 ) -> None:
     """List jobs, newest first."""
-    query = {"limit": limit, "status_filter": status, "tag": tag}
+    named = in_utf8(source) if source is not None else None
+    query = {"limit": limit, "status_filter": status, "tag": tag, "source": named}
     found = run(list_jobs(url, query), doing="Reading jobs")
     if as_json:
         echo_json(found)
         return
     if not found["jobs"]:
-        echo("No job matches." if status or tag else
+        echo("No job matches." if status or tag or source else
             "There are no jobs yet: `curtsy submit URL` creates one.")  # fmt: skip
         return
-    lines = table(("job", "status", "pages", "failed", "created", "name"),
-                  [_row(job) for job in found["jobs"]], cut=("name",))  # fmt: skip
+    lines = table(("job", "status", "pages", "failed", "created", "what"),
+                  [_row(job) for job in found["jobs"]], cut=("what",))  # fmt: skip
     if len(found["jobs"]) < found["total"]:
         more = "+" if found["total_is_capped"] else ""
         lines.append(f"  {len(found['jobs'])} of {found['total']}{more}: --limit shows more")
@@ -275,11 +285,18 @@ def jobs(
 
 
 def _row(job: dict[str, Any]) -> tuple[str, ...]:
-    created = to_minute(job["created_at"])
-    if job["door"] == "fetch":
-        return job["id"], job["status"], "1", "", created, job["url"]
-    status = Status(job["state"], job)
-    name = job.get("job_id") or job["run_id"]
-    done = f"{status.completed} of {status.total}"
-    title = job.get("name") or job.get("site_name") or ""
-    return name, job["status"], done, str(status.failed or ""), created, title
+    state = "paused" if job.get("paused") else job["state"]
+    done = f"{job['completed']} of {job['total']}"
+    failed = str(job["failed"] or "")
+    return job["id"], state, done, failed, to_minute(job["created_at"]), _what(job)
+
+
+def _what(job: dict[str, Any]) -> str:
+    """The job's name, or else its first page, or else what kind of job it is; never empty."""
+    if job["name"]:
+        return str(job["name"])
+    if first := job.get("url"):
+        more = f" and {job['total'] - 1} more" if job["total"] > 1 else ""
+        return f"{first}{more}"
+    of = f" of {job['schedule_name']}" if job.get("schedule_name") else ""
+    return f"{job['door']}{of}"

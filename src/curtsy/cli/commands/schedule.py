@@ -9,12 +9,15 @@ import typer
 from curtsy.cli.commands.schedules import LIST_COMMAND, path_of
 from curtsy.cli.console.api_connection import ApiNotFound, AsJson, Url, open_api
 from curtsy.cli.console.completion import schedule_names
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.exit_codes import FAILED
 from curtsy.cli.console.job_wait import warn_without_worker
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.runner import run
 from curtsy.cli.console.text import in_utf8, one_line
+from curtsy.cli.console.webhook_option import Webhook, webhook_field
 from curtsy.client import ApiConnection, Declined
+from curtsy.model.priorities import CELERY_PRIORITIES, from_celery
 
 AT_A_TIME = 1000
 STORE_AWAY = 503
@@ -36,19 +39,40 @@ Country = Annotated[
 ]
 
 
+Priority = Annotated[
+    int | None,
+    typer.Option(
+        min=CELERY_PRIORITIES[0], max=CELERY_PRIORITIES[-1], metavar="N",
+        help="Celery's priority: 9 is the most urgent, 0 the last. By default each schedule's own.",
+    ),
+]  # fmt: skip
+
+
 def schedule(
-    source: Source = None, country: Country = None, as_json: AsJson = False, url: Url = None
+    source: Source = None,
+    country: Country = None,
+    priority: Priority = None,
+    webhook: Webhook = None,
+    as_json: AsJson = False,
+    url: Url = None,
 ) -> None:
     """Run schedules now: all that are on, or those of one source.
 
     Skips curtsy's own maintenance tasks (duties). Slots stay as they are. Exit code 1 if a schedule
-    could not run, for example because its last run still goes on.
+    could not run, for example because its last run still goes on. --webhook is for --country; a
+    schedule has its own (`curtsy schedules edit NAME --webhook URL`).
     """
+    if webhook is not None and country is None:
+        raise WrongUsage("--webhook needs --country; a schedule has its own webhook: see "
+                         "`curtsy schedules edit --help`.")  # fmt: skip
     named = in_utf8(source) if source else ""
+    ours = None if priority is None else from_celery(priority)
     if country is not None:
-        running = _run_each(url, partial(_sites, source=named), partial(_scrape, country=country))
+        running = _run_each(url, partial(_sites, source=named),
+                            partial(_scrape, country=country, priority=ours,
+                                    more=webhook_field(webhook)))  # fmt: skip
     else:
-        running = _run_each(url, partial(_enabled, source=named), _run_one)
+        running = _run_each(url, partial(_enabled, source=named), partial(_run_one, priority=ours))
     found = run(running, doing="Running schedules")
     if as_json:
         echo_json(found)
@@ -85,14 +109,19 @@ async def _run_each(
         return {"queued": queued, "refused": refused}
 
 
-async def _run_one(api: ApiConnection, one: dict[str, Any]) -> str:
+async def _run_one(api: ApiConnection, one: dict[str, Any], *, priority: int | None) -> str:
     """Runs a schedule and returns the job's id."""
-    return str((await api.request("POST", f"{path_of(one['id'])}/run"))["job_id"])
+    path = f"{path_of(one['id'])}/run"
+    return str((await api.request("POST", path, query={"priority": priority}))["job_id"])
 
 
-async def _scrape(api: ApiConnection, one: dict[str, Any], *, country: str) -> str:
+async def _scrape(
+    api: ApiConnection, one: dict[str, Any], *, country: str, priority: int | None,
+    more: dict[str, Any],
+) -> str:  # fmt: skip
     """Scrapes one country's page of a site and returns the run's id."""
-    body = {"site_name": one["name"], "country": in_utf8(country)}
+    body = {"site_name": one["name"], "country": in_utf8(country)} | more
+    body |= {"priority": priority} if priority is not None else {}
     return str((await api.request("POST", "/jobs/scrape", body=body))["data"]["run_id"])
 
 

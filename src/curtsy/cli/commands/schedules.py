@@ -15,6 +15,7 @@ from curtsy.cli.console.job_wait import warn_without_scheduler, warn_without_wor
 from curtsy.cli.console.output import echo, echo_json, require_yes
 from curtsy.cli.console.runner import run as run_loop
 from curtsy.cli.console.text import in_utf8, one_line
+from curtsy.cli.console.webhook_option import Webhook
 from curtsy.cli.views.schedules import listed, page
 from curtsy.client import ApiConnection
 
@@ -72,6 +73,7 @@ def add(
     articles: options.Articles = None,
     duty: options.DutyName = None,
     payload: options.PayloadFile = None,
+    webhook: Webhook = None,
     overlap: options.OverlapWord = None,
     catch_up: options.CatchUpWord = None,
     catch_up_within: options.CatchUpWithin = None,
@@ -101,6 +103,7 @@ def add(
             "Give one of --fetch, --crawl, --articles, --duty and --payload, to say what it does."
         )
     _require_crawl(more, crawl)
+    action = options.with_webhook(action, webhook)
     body |= {"name": in_utf8(name), "payload": action} | ({"enabled": False} if paused else {})
     created = run_loop(_create(url, body), doing="Creating the schedule")
     _show(created, "" if as_json else page(created), as_json=as_json)
@@ -120,6 +123,7 @@ def edit(
     articles: options.Articles = None,
     duty: options.DutyName = None,
     payload: options.PayloadFile = None,
+    webhook: Webhook = None,
     overlap: options.OverlapWord = None,
     catch_up: options.CatchUpWord = None,
     catch_up_within: options.CatchUpWithin = None,
@@ -146,11 +150,12 @@ def edit(
                            duty=duty, file=payload)  # fmt: skip
     body |= ({"name": in_utf8(rename)} if rename else {}) | ({"enabled": False} if paused else {})
     body |= {} if action is None else {"payload": action}
-    if not body and not more:
+    if not body and not more and not webhook:
         raise WrongUsage("Give at least one option to change: see `curtsy schedules edit --help`.")
     if action is not None:
         _require_crawl(more, crawl)
-    changed = run_loop(_edit(url, path_of(name), body, more), doing="Changing the schedule")
+    changing = _edit(url, path_of(name), body, more, webhook)
+    changed = run_loop(changing, doing="Changing the schedule")
     _show(changed, "" if as_json else page(changed), as_json=as_json)
 
 
@@ -218,11 +223,15 @@ async def _with_runs(url: str | None, path: str) -> dict[str, Any]:
         return found | {"runs": runs["runs"]}
 
 
-async def _edit(url: str | None, path: str, body: dict[str, Any], more: dict[str, Any]) -> Any:
+async def _edit(
+    url: str | None, path: str, body: dict[str, Any], more: dict[str, Any], webhook: str | None
+) -> Any:
     async with open_api(url, list_command=LIST_COMMAND) as api:
-        if more and "payload" not in body:
-            before = await api.request("GET", path)
-            body |= {"payload": options.changed_crawl(before["payload"], more)}
+        if (more or webhook) and "payload" not in body:
+            before = (await api.request("GET", path))["payload"]
+            body |= {"payload": options.changed_crawl(before, more) if more else before}
+        if webhook:
+            body |= {"payload": options.with_webhook(body["payload"], webhook)}
         return await api.request("PATCH", path, body=body)
 
 

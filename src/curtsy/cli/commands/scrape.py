@@ -16,6 +16,7 @@ from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.text import counted, seconds_of, span
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
+from curtsy.cli.console.webhook_option import Webhook, webhook_field
 from curtsy.cli.views.results import (
     AsLines,
     Format,
@@ -59,6 +60,7 @@ def scrape(
         bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")
     ] = False,
     scrapers: Scrapers = None,
+    webhook: Webhook = None,
     as_lines: AsLines = False,
     url: Url = None,
 ) -> None:  # fmt: skip
@@ -70,6 +72,7 @@ def scrape(
     """
     chosen, patience = choose_form(form, out, as_lines=as_lines), seconds_of(give_up, "--give-up")
     body: dict[str, Any] = {"articles": [{"url": one} for one in read_urls(urls, file)]}
+    body |= webhook_field(webhook)
     if max_age is not None:
         body["max_age"] = max_age
     with open_output(out) as to:

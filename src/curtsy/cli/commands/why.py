@@ -18,6 +18,14 @@ _PAGE = re.compile(r"art_[0-9a-f]{1,15}")
 _JOB = re.compile(r"(job|manual|sched)_[A-Za-z0-9_-]+")
 _SOURCE = re.compile(r"[a-z0-9._:\[\]-]{1,253}")
 
+LIST_COMMANDS = {
+    "jobs": "curtsy jobs",
+    "pages": "curtsy results JOB --json",
+    "sources": "curtsy sources list` and `curtsy jobs",
+}
+"""By the first part of the path: the command that lists such things. What has no known form may be
+a source or the name of a job."""
+
 What = Annotated[
     str,
     typer.Argument(
@@ -49,8 +57,8 @@ def _path(what: str) -> str:
 
 
 async def _read(url: str | None, path: str) -> dict[str, Any]:
-    list_command = "curtsy sources list" if path.startswith("/sources/") else "curtsy jobs"
-    async with open_api(url, list_command=list_command) as api:
+    kind = path.split("/")[1]
+    async with open_api(url, list_command=LIST_COMMANDS[kind]) as api:
         found: dict[str, Any] = await api.request("GET", path)
         return found
 

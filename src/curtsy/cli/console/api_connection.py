@@ -77,9 +77,14 @@ def remote_api(url: str) -> httpx.AsyncClient:
 
 
 async def list_jobs(url: str | None, query: dict[str, Any]) -> dict[str, Any]:
-    async with open_api(url) as api:
+    """Reads on until there are as many jobs as wanted, where a search ends a page early."""
+    list_command = "curtsy sources list" if query.get("source") else "curtsy jobs"
+    async with open_api(url, list_command=list_command) as api:
         found: dict[str, Any] = await api.request("GET", "/jobs", query=query)
-        while not found["jobs"] and "next_cursor" in found:  # no match on this page
-            further = query | {"cursor": found["next_cursor"]}
-            found = await api.request("GET", "/jobs", query=further)
+        while "next_cursor" in found and (missing := query["limit"] - len(found["jobs"])) > 0:
+            further = query | {"cursor": found.pop("next_cursor"), "limit": missing}
+            onward = await api.request("GET", "/jobs", query=further)
+            onward["jobs"] = found["jobs"] + onward["jobs"]
+            onward["total"] = max(found["total"] + onward["total"], len(onward["jobs"]))
+            found = onward | {"limit": query["limit"]}
         return found

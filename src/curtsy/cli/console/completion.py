@@ -1,4 +1,4 @@
-"""Completes job ids and the names of sources and schedules on the Tab key."""
+"""Completes job ids and the names of sources, sites and schedules on the Tab key."""
 
 import os
 from typing import Any
@@ -46,6 +46,21 @@ async def _schedules(url: str | None) -> list[dict[str, Any]]:
         return schedules
 
 
+def site_names(context: typer.Context, incomplete: str) -> list[str]:
+    url = context.params.get("url") or os.environ.get("CURTSY_URL")
+    try:
+        found = run(_sites(url))
+    except CurtsyError:
+        return []
+    return [name for name in found if name.startswith(incomplete)]
+
+
+async def _sites(url: str | None) -> list[str]:
+    async with open_api(url) as api:
+        found = await api.request("GET", "/jobs/sites")
+        return [one["site_name"] for one in found["data"]["sites"]]
+
+
 def job_ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The newest jobs with their status, from the API of --url or else the local database."""
     url = context.params.get("url") or os.environ.get("CURTSY_URL")
@@ -53,5 +68,5 @@ def job_ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         found = run(list_jobs(url, {"limit": JOBS_OFFERED}))
     except CurtsyError:
         return []
-    rows = [(job.get("job_id") or job["id"], job["status"]) for job in found["jobs"]]
+    rows = [(job["id"], job["state"]) for job in found["jobs"]]
     return [row for row in rows if row[0].startswith(incomplete)]

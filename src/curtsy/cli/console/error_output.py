@@ -8,6 +8,7 @@ import sys
 import typer
 
 from curtsy.cli.console.exit_codes import FAILED, INTERRUPTED, NOT_BUILT, OUTPUT_CLOSED, WRONG_USAGE
+from curtsy.cli.console.option_names import as_typed
 from curtsy.cli.console.output import CannotWrite, discard, note
 from curtsy.errors import CurtsyError
 
@@ -43,7 +44,7 @@ def _exit_code(command: typer.Typer) -> int:
     except NotBuilt as error:
         return _report(str(error), NOT_BUILT)
     except CurtsyError as error:
-        return _report(str(error), FAILED)
+        return _report(as_typed(error), FAILED)
     except typer.TyperException as error:
         return _report(_usage_sentence(error), WRONG_USAGE)
     except KeyboardInterrupt:  # during completion; commands have ended by then

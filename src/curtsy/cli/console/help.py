@@ -16,7 +16,7 @@ EXIT_CODES = {
     "1": "an error; a sentence on stderr describes it",
     "2": "wrong arguments",
     "3, 4": "some pages failed, all pages failed (scrape, submit --wait)",
-    "5": "not built yet (generate-report, export, discover)",
+    "5": "a command that is not built yet",
     "130": "interrupted; finished pages are stored",
     "141": "the reader of the output, such as `head`, closed it",
 }
@@ -44,16 +44,17 @@ class Command(TyperCommand):
 
 class Group(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Shows the help where no command is given."""
-        if not args and not ctx.resilient_parsing:
+        """Shows the help where no command is given, unless the group does something by itself."""
+        if not args and not ctx.resilient_parsing and not self.invoke_without_command:
             echo(ctx.get_help())
             ctx.exit(WRONG_USAGE)
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer calls it so
         groups: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-        width = max(map(len, self.commands))
-        for name, command in self.commands.items():
+        shown = {name: command for name, command in self.commands.items() if not command.hidden}
+        width = max(map(len, shown))
+        for name, command in shown.items():
             text = command.get_short_help_str(limit=UNCUT)
             heading = getattr(command, "rich_help_panel", None) or "Commands"
             groups[heading].append((f"{name:<{width}}", text))

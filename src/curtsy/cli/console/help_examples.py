@@ -70,6 +70,16 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "curtsy dead-letters --retry --kind timeout": "fetch pages again that timed out",
         "curtsy dead-letters --resolve --source example.com --yes": "close those of one source",
     },
+    "curtsy dead-letters show": {
+        "curtsy dead-letters show 17": "show one with every attempt at its page"
+    },
+    "curtsy sites list": {"curtsy sites list": "show all sites with their next and last run"},
+    "curtsy sites show": {"curtsy sites show job_board": "show its declaration"},
+    "curtsy sites run": {
+        "curtsy sites run job_board --search-term 'python developer' --wait": "scrape it now",
+        "curtsy sites run uk_foreign_office --country france": "scrape one country's page",
+    },
+    "curtsy sites records": {"curtsy sites records job_board": "print what its runs found"},
     "curtsy rate-limits": {
         "curtsy rate-limits": "show all sources",
         "curtsy rate-limits --source us_state_dept --json": "show one source, as JSON",
@@ -77,6 +87,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "curtsy schedule": {
         "curtsy schedule": "run all schedules that are on",
         "curtsy schedule --source us_state_dept": "run the schedules of one source",
+        "curtsy schedule --source us_state_dept --priority 9": "as urgent as can be",
     },
     "curtsy schedules list": {
         "curtsy schedules list": "show all schedules with their next and last run"

@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.text import Text
 
 from curtsy.cli.console.output import note
-from curtsy.cli.console.text import counted
+from curtsy.model.counts import counted
 from curtsy.terminal import printable
 
 LINE_EVERY_SECONDS = 5.0

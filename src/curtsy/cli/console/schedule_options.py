@@ -9,6 +9,7 @@ import typer
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.text import in_utf8, minutes_of
 from curtsy.cli.console.url_arguments import read_text, read_urls
+from curtsy.cli.console.webhook_option import webhook_field
 from curtsy.errors import BadRequest
 
 CronLine = Annotated[
@@ -167,6 +168,16 @@ def changed_crawl(before: Body, crawl_options: Body) -> Body:
     crawl = before["crawl"]
     params = crawl.get("params", {}) | crawl_options.get("params", {})
     return {"crawl": crawl | crawl_options | ({"params": params} if params else {})}
+
+
+def with_webhook(payload: Body, webhook: str | None) -> Body:
+    """The payload, whose jobs call the webhook when they have ended."""
+    if not webhook:
+        return payload
+    if "duty" in payload:
+        raise WrongUsage("--webhook is for jobs; a duty makes none.")
+    return {door: job | webhook_field(webhook) if isinstance(job, dict) else job
+            for door, job in payload.items()}  # fmt: skip
 
 
 def _read(file: Path) -> Body:

@@ -6,12 +6,8 @@ import shutil
 import sys
 
 from curtsy.cli.console.error_output import WrongUsage
+from curtsy.model.counts import counted as counted
 from curtsy.terminal import STEERING
-
-
-def counted(number: int, noun: str, *, capped: bool = False) -> str:
-    """`1 page`, `2 pages`, `10000+ pages`."""
-    return f"{number}{'+' if capped else ''} {noun}{'' if number == 1 and not capped else 's'}"
 
 
 def one_line(text: str) -> str:

@@ -15,7 +15,7 @@ import typer
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.output import json_line, write
 from curtsy.cli.console.progress import ProgressUpdate
-from curtsy.cli.console.text import one_line
+from curtsy.cli.console.text import in_utf8, one_line
 from curtsy.client import AsyncJob
 from curtsy.errors import BadRequest
 from curtsy.terminal import printable
@@ -107,13 +107,22 @@ WIDEST = 100
 """Widest line on a terminal, for readability."""
 
 
-ENDINGS = {".jsonl": Form.JSON, ".ndjson": Form.JSON, ".json": Form.JSON, ".md": Form.MARKDOWN}
+ENDINGS = {
+    ".txt": Form.TEXT, ".md": Form.MARKDOWN, ".markdown": Form.MARKDOWN, ".jsonl": Form.JSON,
+    ".ndjson": Form.JSON, ".json": Form.JSON,
+}  # fmt: skip
+"""The format that each ending of a file chooses."""
+OTHER_FORMATS = frozenset({
+    ".csv", ".tsv", ".xlsx", ".xls", ".ods", ".parquet", ".feather", ".warc", ".atom", ".rss",
+    ".xml", ".jsonfeed", ".html", ".htm", ".pdf", ".db", ".sqlite", ".gz", ".zst", ".zip",
+})  # fmt: skip
+"""Endings of formats that are not written: refused also where --format is given."""
 
 Out = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Write results to this file; .jsonl and .md also choose the format.",
+        help="Write results to this file; its ending, .txt, .md or .jsonl, chooses the format.",
     ),
 ]
 Format = Annotated[
@@ -124,13 +133,27 @@ AsLines = Annotated[bool, typer.Option("--json", help="The same as --format json
 
 
 def choose_form(chosen: Form | None, out: Path | None, *, as_lines: bool) -> Form:
+    """The format that the options name, or else the ending of the file; text without both."""
+    ending = out.suffix.lower() if out is not None else ""
+    if ending in OTHER_FORMATS:
+        raise WrongUsage(_refusal(ending))
     if as_lines:
         if chosen not in (None, Form.JSON):
             raise WrongUsage(f"--json and --format {chosen} exclude each other.")
         return Form.JSON
     if chosen is not None:
         return chosen
-    return ENDINGS.get(out.suffix.lower(), Form.TEXT) if out is not None else Form.TEXT
+    if ending and ending not in ENDINGS:
+        raise WrongUsage(f"{_refusal(ending)} For another ending, give --format.")
+    return ENDINGS.get(ending, Form.TEXT)
+
+
+def _refusal(ending: str) -> str:
+    written = "; ".join(
+        f"{', '.join(known for known, form in ENDINGS.items() if form is one)} ({one})"
+        for one in Form
+    )
+    return f"--out does not write {one_line(in_utf8(ending))!r} files: it writes {written}."
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from typing import Any
 
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, to_minute
+from curtsy.model.roles import ANONYMOUS
 
 Source = dict[str, Any]
 SOON_SECONDS, LATER_SECONDS = 120, 7_200
@@ -53,7 +54,9 @@ def state_text(source: Source) -> str:
     """Why no request starts, or `ready`."""
     if source["paused"]:
         by = source["paused_by"]
-        return "disabled by its policy" if by == "policy" else f"paused by {by or 'somebody'}"
+        if by == "policy":
+            return "disabled by its policy"
+        return f"paused by {by}" if by not in (None, ANONYMOUS) else "paused"
     resting = source["resting"]
     if resting is not None:
         over = resting["until"] is None
