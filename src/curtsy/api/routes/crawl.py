@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from curtsy.api.auth.middleware import TheCaller
+from curtsy.api.auth.open_streams import open_stream
 from curtsy.api.backend import TheBackend
 from curtsy.api.middleware.json_route import JsonRoute
 from curtsy.api.problems import problems
@@ -55,6 +56,8 @@ async def submit_crawl(
     if _is_scheduled(body):
         spec = await offload_many(pages, schedule_spec, body, caller, fresh=fresh, now=now)
         return scheduled(await backend.schedules.create(request, spec))
+    if wants_stream(http):
+        open_stream(http.scope)  # too many streams refuse the request, not its answer
     submitted = await backend.submit(request)
     if wants_stream(http):
         return await job_stream(backend, submitted.job, first=created(submitted))
