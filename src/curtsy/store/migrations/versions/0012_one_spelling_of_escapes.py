@@ -11,7 +11,7 @@ from alembic import op
 
 from curtsy.model.urls import BadUrl, canonical, fingerprint
 
-revision = "0015"
+revision = "0012"
 down_revision = "0011"
 branch_labels = None
 depends_on = None

@@ -4,8 +4,8 @@ final. Of older letters the newest stays open and counts the others."""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0017"
-down_revision = "0015"
+revision = "0013"
+down_revision = "0012"
 branch_labels = None
 depends_on = None
 
