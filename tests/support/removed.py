@@ -18,7 +18,7 @@ _PAGE = {"page_id": "bigint"}
 
 def page_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     unlocked = Statement(
-        "SELECT id, document_version, document_hash FROM pages "
+        "SELECT id, document_version, document_hash, retry_count FROM pages "
         "WHERE id IN (SELECT page_id FROM {wanted})",
         wanted=_PAGE,
     )
@@ -27,7 +27,7 @@ def page_lock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def order_of_page_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     unsorted = Statement(
-        "SELECT id, document_version, document_hash FROM pages "
+        "SELECT id, document_version, document_hash, retry_count FROM pages "
         "WHERE id IN (SELECT page_id FROM {wanted}) {lock}",
         wanted=_PAGE,
     )
@@ -126,7 +126,7 @@ def job_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     unlocked = Statement(
         """
         SELECT id, state, total, done, failed, cancelled, links_waiting, last_event, round,
-               webhook_url FROM jobs
+               webhook_url, public_id, NULL AS site FROM jobs
         WHERE id IN (SELECT id FROM {wanted}) ORDER BY id
         """,
         wanted={"id": "bigint"},
