@@ -227,13 +227,15 @@ def _event_rows(job: _Job, after: _After, events: Iterable[Event]) -> Iterator[E
 
 
 def _run_events(job: _Job, site: str, after: _After, events: Iterable[Event]) -> Iterator[RunEvent]:
-    """The steps of a run that its log shows. Its end is logged with its records (`sites`)."""
+    """The steps of a run that its log shows, each with the run's state after it. The end of a run
+    is logged with its records (`sites`)."""
+    state = job.progress.state
     for event in events:
-        name = RUN_EVENTS.get(event.name)
-        if name is not None:
+        state = _state_after(event, state, after.progress.state)
+        if (name := RUN_EVENTS.get(event.name)) is not None:
             data = event.data
-            yield RunEvent(name, site, job.public_id, after.progress.state, data.get("url"),
-                           data.get("kind"), data.get("error"), data.get("again_at"))  # fmt: skip
+            yield RunEvent(name, site, job.public_id, state, data.get("url"), data.get("kind"),
+                           data.get("error"), data.get("again_at"))  # fmt: skip
 
 
 def _state_after(event: Event, before: str, last: str) -> str:

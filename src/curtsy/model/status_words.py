@@ -86,11 +86,17 @@ class StatusFilter:
         is_failed = row.state == JobState.FAILED and (row.door, row.done > 0) in self.failed
         return is_failed or (row.state, row.door) in self.whole
 
+    def __or__(self, other: "StatusFilter") -> "StatusFilter":
+        return StatusFilter(self.whole | other.whole, self.failed | other.failed)
+
     def of(self, door: str) -> "StatusFilter":
         return StatusFilter(
             frozenset(pair for pair in self.whole if pair[1] == door),
             frozenset(pair for pair in self.failed if pair[0] == door),
         )
+
+
+NO_JOB = StatusFilter(frozenset())
 
 
 def in_states(*states: JobState) -> StatusFilter:
@@ -119,7 +125,7 @@ def _filters() -> dict[str, StatusFilter]:
     filters = {name: _shown_as(name) for name in [*names, *IF_SOME_SUCCEEDED.values(), *JobState]}
     for name in OPERATIONS.values():
         states = (state for state, shown in OPERATIONS.items() if shown == name)
-        filters.setdefault(name, in_states(*states))
+        filters[name] = in_states(*states) | filters.get(name, NO_JOB)
     return {str(name): wanted for name, wanted in filters.items()}
 
 

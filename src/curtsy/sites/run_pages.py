@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from curtsy.jobs.parsed_documents import parsed_documents
+from curtsy.model.counts import counted
 from curtsy.model.urls import BadUrl, canonical
 from curtsy.scrapers.record_keys import is_listing, records_on
 from curtsy.store import Connection, Statement
@@ -95,7 +96,7 @@ class RunPages:
             return f"These are the {wanted} that were wanted; the pages had more."
         if len(self.keys) == wanted:
             return f"These are the {wanted} that were wanted."
-        pages = f"{len(self.urls)} page" if len(self.urls) == 1 else f"{len(self.urls)} pages"
+        pages = counted(len(self.urls), "page")
         if crawl is None:
             if self._added_last == 0:
                 return f"The listing ended: {wanted} were wanted."

@@ -160,7 +160,7 @@ class Holding:
         self._store = store
 
     async def __aenter__(self) -> None:
-        self._context = self._store._engine._connect()  # type: ignore[attr-defined]
+        self._context = self._store._engine._pool._connect()  # type: ignore[attr-defined]
         self._connection = await self._context.__aenter__()
         await self._connection.execution_options(isolation_level="REPEATABLE READ")
         # A forgotten transaction of ours is ended after seconds; one of somebody else's is not.

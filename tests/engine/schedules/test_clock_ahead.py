@@ -218,7 +218,7 @@ async def test_after_the_time_went_ahead_by_far_a_scheduler_deletes_nothing_for_
     assert await cleanup() == CLOCK_WENT_AHEAD
     skewed.by += HOUR
     assert not clock.is_doubtful
-    assert "deleted" in await cleanup()
+    assert "Deleted" in await cleanup()
 
 
 async def test_nor_when_it_starts_long_after_the_newest_event(store: Store, ask: Engine) -> None:

@@ -307,7 +307,7 @@ async def test_a_duty_runs_and_says_what_it_did(store: Store, hand: Hand, ask: E
         ORDER BY s.name""")  # fmt: skip
     assert [(row.name, row.outcome) for row in rows] == [
         ("cleanup", "fired"), ("dead_letters", "fired"), ("health", "refused")]  # fmt: skip
-    assert "deleted" in rows[0].message
+    assert "Deleted" in rows[0].message
     assert "retried" in rows[1].message
     assert "not built yet" in rows[2].message
 

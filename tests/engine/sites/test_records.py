@@ -171,7 +171,8 @@ async def test_a_run_counts_the_records_that_were_wanted_and_no_others(
     told = (await board.told(run)).message
     counted = await board.bench.store.read(lambda c: changes_of(c, 1, wanted=wanted))
     assert counted == {"new": wanted, "changed": 0, "same": 0, "removed": 0}
-    assert told.startswith(f"{wanted} records: {wanted} new, 0 changed, 0 same, 0 removed.")
+    records = "1 record" if wanted == 1 else f"{wanted} records"
+    assert told.startswith(f"{records}: {wanted} new, 0 changed, 0 same, 0 removed.")
     assert len(await board.bench.store.read(lambda c: sightings(c, 1, most=wanted))) == wanted
 
 

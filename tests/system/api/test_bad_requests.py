@@ -68,7 +68,7 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     ),
 }
 ANSWERED = {
-    "%-nonsense in the query": get(b"/jobs?%&&&==%zz&=;limit=%31&q=%ff%fe%ed%a0%80"),
+    "%-nonsense in the query": get(b"/docs?%&&&==%zz&=;limit=%31&q=%ff%fe%ed%a0%80"),
     "HTTP/1.0": get(b"/health", version=b"HTTP/1.0"),
     "an absolute path": get(b"http://elsewhere/health"),
     "a fragment": get(b"/health#fragment"),

@@ -127,7 +127,7 @@ def plant(service: Service, key: str, sites: list[str]) -> list[str]:
     site, proxied, _of_file = (f"http://{one}" for one in sites)
     hook = f"{site}/{PLANTED['webhook path']}?token={PLANTED['webhook query']}"
     failing = hook.replace("?", "/status-500?")
-    dead = hook.replace(sites[0], "127.0.0.1:9")
+    dead = hook.replace(sites[0], "127.0.0.1:99")
     status, made = service.ask(key, "PUT", f"/sources/{sites[1]}", {
         "headers": {"X-Any": PLANTED["source header"]},
         "proxy": f"http://me:{PLANTED['proxy']}@{sites[1]}",
@@ -135,7 +135,7 @@ def plant(service: Service, key: str, sites: list[str]) -> list[str]:
     assert status == 201, made
     bodies: list[tuple[str, Any]] = [
         ("/jobs/submit", {"articles": [{"url": f"{site}/a"}, {"url": f"{site}/status-404"},
-                                       {"url": "http://127.0.0.1:9/closed"},
+                                       {"url": "http://127.0.0.1:99/closed"},
                                        {"url": f"{site}/status-302/login"}],
                           "headers": {"Authorization": PLANTED["job header"]},
                           "webhook_url": hook}),

@@ -28,10 +28,12 @@ TOLD = {
         "500",
         "503",
         "507",
+        "429",
     },
     ("get", "/webhooks/secret"): {"200", "422", "500", "503", "507"},
+    ("post", "/webhooks/secret/rotate"): {"200", "409", "507", "503"},
     ("post", "/jobs"): {"201", "413", "422", "429", "500", "503", "507"},
-    ("get", "/jobs"): {"200", "422", "500", "503"},
+    ("get", "/jobs"): {"200", "404", "422", "500", "503"},
     ("get", "/jobs/{job_id}"): {"200", "404", "422", "500", "503"},
     ("delete", "/jobs/{job_id}"): {"200", "400", "404", "422", "500", "503", "507"},
     ("post", "/jobs/{job_id}/retry"): {"202", "404", "409", "422", "429", "500", "503", "507"},
@@ -137,7 +139,7 @@ def entrance_to(method: str, path: str, operation: Any) -> set[str]:
     `test_access_matrix`."""
     needed, _of = DECISIONS[method.upper(), path]
     with_a_key = {"401", "503"} if needed is not None else set()
-    with_a_body = {"408", "413"} if "requestBody" in operation else set()
+    with_a_body = {"408", "413", "429"} if "requestBody" in operation else set()
     return {"403", "422", "500"} | with_a_key | with_a_body
 
 

@@ -151,7 +151,7 @@ async def test_a_duty_that_is_not_built_says_so(plain_door: Front) -> None:
     built = await make(plain_door, name="built", payload={"duty": "cleanup"})
     assert "note" not in built
     ran = await plain_door.ask("POST", f"/schedules/{built['id']}/run")
-    assert "deleted" in ran.json["message"]
+    assert "Deleted" in ran.json["message"]
 
 
 async def test_one_that_is_done_may_be_paused_but_not_be_given_another_moment_that_is_past(

@@ -143,6 +143,7 @@ def test_a_scraper_of_your_own_runs_a_site_on_its_schedule(
             line = up.said(event)
             assert (line["site_name"], line["run_id"], line["status"]) == ("mine", job, status)
             assert (line["task_id"], "ts" in line) == (run["task_id"], True)
+        assert up.said("run_started")["status"] == "running", "also if its first flush ends it"
         assert up.stop() == 0
 
 

@@ -24,6 +24,7 @@ LOCAL = {
     "curtsy worker": "is a service itself",
     "curtsy scheduler": "is a service itself",
     "curtsy demo": "is about this machine alone",
+    "curtsy examples": "writes files here",
     "curtsy process-dlq": "is done where the database is",
     "curtsy cleanup": "is done where the database is",
     "curtsy keys add": "is done where the database is",

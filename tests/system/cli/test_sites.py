@@ -8,8 +8,8 @@ from cli.conftest import Curtsy
 from cli.running import running
 from curtsy.demo.process import PracticeProcess
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
-HOOK = "http://127.0.0.1:9/hook?token=t"
+EXAMPLES = Path(__file__).parents[3] / "src/curtsy/demo/examples"
+HOOK = "http://127.0.0.1:99/hook?token=t"
 
 
 def _declare(folder: Path, url: str) -> None:
@@ -23,7 +23,7 @@ def _declare(folder: Path, url: str) -> None:
 def test_a_site_is_listed_shown_run_and_its_records_are_printed(
     quick: Curtsy, pages: PracticeProcess, tmp_path: Path
 ) -> None:
-    declared = (EXAMPLES / "job_board.toml").read_text()
+    declared = (EXAMPLES / "jobs/sites.toml").read_text()
     [address] = re.findall(r'search_url = "(https?://[^/]+)', declared)
     quickly = declared.replace(address, pages.url(0, "").rstrip("/"))
     (tmp_path / "sites.toml").write_text(quickly)

@@ -117,7 +117,7 @@ def test_its_docs_page_is_there(with_wheel: Stranger) -> None:
         page = next(match[0] for match in found if match)
         for file in ("", "/swagger-ui-bundle.js", "/swagger-ui.css"):
             with urllib.request.urlopen(page + file, timeout=10) as answer:
-                assert len(answer.read()) > 500
+                assert len(answer.read()) > (300 if not file else 10_000)
         up.send_signal(signal.SIGINT)
         up.stdout.read()
         assert up.wait(30) == 0

@@ -27,7 +27,7 @@ from curtsy.api.schemas.dead_letters import (
 )
 from curtsy.errors import NotFound
 from curtsy.jobs import LetterSelection, Settled
-from curtsy.jobs.dead_letters import count_open, groups, letter, letters
+from curtsy.jobs.dead_letters import BATCH, count_open, groups, letter, letters
 from curtsy.jobs.own_letters import own_groups, own_letters
 from curtsy.jobs.pages import attempts_of
 from curtsy.model.failure_kinds import Kind
@@ -139,8 +139,10 @@ async def _preview(backend: Backend, selection: LetterSelection) -> SettledLette
 async def _changed(
     backend: Backend, selection: LetterSelection, changes: Settled
 ) -> SettledLetters:
+    """`left` counts what did not fit into the time. A batch that is not full was the last: letters
+    that are open now failed again meanwhile."""
     left = 0
-    if selection.ids is None:
+    if selection.ids is None and changes.letters and changes.letters % BATCH == 0:
         found = await backend.read(
             lambda c: groups(c, kind=selection.kind, source=selection.source)
         )

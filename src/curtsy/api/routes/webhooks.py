@@ -67,7 +67,7 @@ class Rotation(BaseModel):
         extra="forbid", strict=True, json_schema_extra=examples.shown(examples.ROTATION)
     )
 
-    grace_hours: float = Field(24, ge=0, le=720)
+    grace_hours: int = Field(24, ge=0, le=720)
     """For which the old secret signs, too; 0: it ends at once."""
 
 

@@ -116,6 +116,7 @@ def examples(
     name: Annotated[str | None, typer.Argument(help="travel or jobs.", metavar="NAME")] = None,
     into: Annotated[Path, typer.Option(help="The folder to write to.", metavar="FOLDER")] = Path(),
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a complete example into a folder: policies, sites with recipes, and a timetable.
 
@@ -123,8 +124,8 @@ def examples(
     the examples.
     """
     if name is None:
-        for known, purpose in PURPOSES.items():
-            echo(f"{known:8}{purpose}")
+        listed = "\n".join(f"{known:8}{purpose}" for known, purpose in PURPOSES.items())
+        echo_json({"examples": PURPOSES}) if as_json else echo(listed)
         return
     if name not in PURPOSES:
         raise BadRequest([f"There is no example {name!r}: there are {' and '.join(PURPOSES)}."])
@@ -136,7 +137,11 @@ def examples(
         raise BadRequest([sentence, "Choose another folder with --into, or use --force."])
     for file in files:
         (into / file.name).write_bytes(file.read_bytes())
-        echo(str(into / file.name))
+    written = [str(into / file.name) for file in files]
+    if as_json:
+        echo_json({"files": written})
+        return
+    echo("\n".join(written))
     note(_next_steps(name))
 
 
