@@ -39,7 +39,7 @@ async def test_no_route_ignores_what_it_does_not_know(
 async def test_the_nearest_name_is_told(plain_door: Front, path: str, meant: str) -> None:
     told = await plain_door.get(path)
     assert told.status == 422
-    assert f"Did you mean {meant}?" in told.json["detail"]
+    assert f"(did you mean {meant}?)." in told.json["detail"]
 
 
 async def test_a_misspelt_purge_deletes_nothing_and_cancels_nothing(plain_door: Front) -> None:

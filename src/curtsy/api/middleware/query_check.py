@@ -28,9 +28,9 @@ class QueryCheck:
 
     def _problem(self, name: str) -> dict[str, object]:
         near = difflib.get_close_matches(name.lower(), self._known, 1, cutoff=0.5)
-        meant = f" Did you mean {near[0]}?" if near else ""
-        has = f" There are {', '.join(sorted(self._known))}" if self._known else " There are none"
-        message = f"There is no such parameter.{meant}{has if not near else ''}"
+        known = f"there are {', '.join(sorted(self._known))}" if self._known else "there are none"
+        hint = f" (did you mean {near[0]}?)" if near else f": {known}"
+        message = f"There is no such parameter{hint}"
         return {"type": "extra_forbidden", "loc": ("query", name), "msg": message, "input": None}
 
 
