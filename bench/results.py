@@ -7,13 +7,13 @@ from pathlib import Path
 import aiohttp
 import orjson
 import zstandard
-from sqlalchemy import text
 
 from bench.api import server
 from bench.databases import ENGINES, Databases
 from bench.lines import Line
 from bench.setting_up import execute, opened
 from bench.sizes import Sizes
+from curtsy.store import Statement
 
 MOST_GROWTH = 1.1
 _NUMBERS = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < :pages)"
@@ -58,7 +58,7 @@ def _peak(engine: str, pages: int, databases: Databases) -> float:
             read = asyncio.run(_read_lines(f"{ours.url}/jobs/job_1/results"))
             if read != pages:
                 raise AssertionError(f"{read} lines of {pages}")
-            status = Path(f"/proc/{ours.pid}/status").read_text()
+            status = Path(f"/proc/{ours.pid}/status").read_Statement()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
@@ -68,7 +68,7 @@ async def _fill(database: str, pages: int) -> None:
     async with opened(database) as (store, _clock):
         for statement in (JOB, PAGES, ITEMS, DOCUMENTS):
             given = {name: v for name, v in values.items() if f":{name}" in statement}
-            sql = text(statement)
+            sql = Statement(statement)
             await store.write(partial(execute, sql, given))
 
 

@@ -5,15 +5,13 @@ from contextlib import asynccontextmanager
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import TextClause
-
 from curtsy import logs
 from curtsy.clock import Clock
 from curtsy.fetch import parse_networks
 from curtsy.frontier.clock_sync import synchronise
 from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.processes.startup import collect_garbage_less_often
-from curtsy.store import Connection, Store
+from curtsy.store import Connection, Statement, Store
 from curtsy.store.upgrade import upgrade
 
 URLS_PER_JOB = 100_000
@@ -32,8 +30,8 @@ async def opened(database: str) -> AsyncIterator[tuple[Store, Clock]]:
         yield store, clock
 
 
-def execute(sql: TextClause, values: Mapping[str, Any], connection: Connection) -> None:
-    connection.execute(sql, values)
+def execute(sql: Statement, values: Mapping[str, Any], connection: Connection) -> None:
+    sql(connection, **values)
 
 
 def submitter(store: Store, clock: Clock) -> Submitter:

@@ -7,14 +7,13 @@ from statistics import median
 from typing import Any
 
 import uvloop
-from sqlalchemy import text
 
 from bench.children import contestant
 from bench.setting_up import execute, opened
 from curtsy.jobs.job import read_jobs
 from curtsy.jobs.listing import FIRST, JobFilter, list_jobs
 from curtsy.model.status_words import FILTERS
-from curtsy.store import Connection, Store
+from curtsy.store import Connection, Statement, Store
 
 PAGE = """
     INSERT INTO pages (id, fingerprint, url, host, scraper, created_at)
@@ -37,7 +36,7 @@ SAMPLES = 200
 async def run(database: str, jobs: int) -> dict[str, Any]:
     async with opened(database) as (store, _clock):
         for statement in (PAGE, JOBS, ITEMS, "ANALYZE"):
-            sql = text(statement)
+            sql = Statement(statement)
             values = {"jobs": jobs} if ":jobs" in statement else {}
             await store.write(partial(execute, sql, values))
         return {

@@ -23,10 +23,10 @@ async def run(database: str, visits: int, sources: int) -> dict[str, Any]:
 def settle(connection: Connection) -> None:
     """Vacuum and statistics on PostgreSQL, where autovacuum sees to them; a checkpoint on both."""
     statements = ["PRAGMA wal_checkpoint(TRUNCATE)"]
-    if connection.dialect.name == "postgresql":
+    if connection.engine == "postgresql":
         statements = ["VACUUM ANALYZE", "CHECKPOINT"]
     for statement in statements:
-        connection.exec_driver_sql(statement)
+        connection.execute(statement)
 
 
 def measure(**options: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Explains every statement of a transaction while it runs: buffers read, tables scanned."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
@@ -8,12 +9,18 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, TextClause, text
+
+from curtsy.store import Connection, savepoint
+from curtsy.store.postgres_pool import PostgresConnection
+from curtsy.store.result import Result
+from curtsy.store.sqlite import SqliteConnection
 
 BIG = ("visits", "pages", "items", "sources", "documents", "attempts", "events", "jobs", "hosts",
        "dead_letters")  # fmt: skip
 
-Run = Callable[[Any, Any], Any]
+Run = Callable[[str, Sequence[Any]], Result]
+Execute = Callable[..., Result]
+Explain = Callable[[str, Sequence[Any], Run, Set[str]], "QueryPlan"]
 
 
 @dataclass
@@ -49,36 +56,32 @@ def explained(monkeypatch: pytest.MonkeyPatch, *, also: Sequence[str] = ()) -> I
     big = {*BIG, *also}
     plans = QueryPlans()
 
-    execute, execute_raw = Connection.execute, Connection.exec_driver_sql
+    def explaining(execute: Execute, plan: Explain) -> Execute:
+        def explain(connection: Connection, sql: str, arguments: Sequence[Any] = ()) -> Result:
+            if _is_explainable(sql):
+                with savepoint(connection) as before:
+                    plans.seen.append(plan(sql, arguments, partial(execute, connection), big))
+                    before.rollback()
+            return execute(connection, sql, arguments)
 
-    @contextmanager
-    def rolled_back(connection: Connection) -> Iterator[None]:
-        with connection.begin_nested() as savepoint:
-            yield
-            savepoint.rollback()
-
-    def explain(self: Connection, statement: Any, values: Any = None, **more: Any) -> Any:
-        explainable = isinstance(statement, TextClause) and isinstance(values, dict)
-        if explainable and not str(statement).startswith("EXPLAIN"):
-            with rolled_back(self):
-                plan = _sqlite_plan if self.dialect.name == "sqlite" else _postgres_plan
-                plans.seen.append(plan(str(statement), values, partial(execute, self), big))
-        return execute(self, statement, values, **more)
-
-    def explain_raw(self: Connection, sql: str, values: Any = None, **more: Any) -> Any:
-        if values is not None and self.dialect.name == "sqlite":
-            with rolled_back(self):
-                plans.seen.append(_sqlite_plan(sql, values, partial(execute_raw, self), big))
-        return execute_raw(self, sql, values, **more)
+        return explain
 
     with monkeypatch.context() as patch:
-        patch.setattr(Connection, "execute", explain)
-        patch.setattr(Connection, "exec_driver_sql", explain_raw)
+        for engine, plan in (
+            (SqliteConnection, _sqlite_plan),
+            (PostgresConnection, _postgres_plan),
+        ):
+            patch.setattr(engine, "execute", explaining(engine.execute, plan))
         yield plans
 
 
-def _postgres_plan(sql: str, values: Any, run: Run, big: Set[str]) -> QueryPlan:
-    [top] = run(text(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}"), values).scalar_one()
+def _is_explainable(sql: str) -> bool:
+    return sql.split(None, 1)[0] in ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
+
+
+def _postgres_plan(sql: str, arguments: Sequence[Any], run: Run, big: Set[str]) -> QueryPlan:
+    said = run(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", arguments).scalar_one()
+    [top] = json.loads(said)
     plan = top["Plan"]
     buffers = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
     scanned = {n["Relation Name"] for n in _nodes(plan) if n["Node Type"] == "Seq Scan"}
@@ -92,9 +95,8 @@ def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _nodes(child)
 
 
-def _sqlite_plan(sql: str, values: Any, run: Run, big: Set[str]) -> QueryPlan:
-    query = f"EXPLAIN QUERY PLAN {sql}"
-    rows = run(text(query) if isinstance(values, dict) else query, values)
+def _sqlite_plan(sql: str, arguments: Sequence[Any], run: Run, big: Set[str]) -> QueryPlan:
+    rows = run(f"EXPLAIN QUERY PLAN {sql}", arguments)
     details = [row.detail for row in rows]
     found = (re.match(r"SCAN (\w+)(?! USING)", detail) for detail in details)
     aliases = {"p": "pages", "s": "sources", "i": "items", "h": "hosts", "d": "dead_letters"}

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
-from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.frontier import worker_rows
@@ -36,6 +35,7 @@ from curtsy.store import Connection, Store
 from curtsy.store.schema import metadata
 from curtsy.worker.link_follower import LinkFollower
 from support.promises import violations
+from support.sql import run, text
 
 START = 1_800_000_000_000
 DELAY = 1_000
@@ -132,7 +132,7 @@ class ScriptedWorker:
         now = self.now()
 
         def work(c: Connection) -> list[Lease]:
-            version = clock_version or c.execute(text("SELECT version FROM clock")).scalar_one()
+            version = clock_version or run(c, text("SELECT version FROM clock")).scalar_one()
             wants = dict.fromkeys(bands, want)
             return lease(c, worker=self.name, wants=wants, low_water=LowWater(),
                          clock_version=version, now=now)  # fmt: skip
@@ -260,14 +260,14 @@ class Bench:
         return await self.store.write(lambda c: worker_rows.reap(c, dead, now=self.time()))
 
     async def rows(self, sql: str, **values: Any) -> list[Any]:
-        return await self.store.read(lambda c: list(c.execute(text(sql), values)))
+        return await self.store.read(lambda c: list(run(c, text(sql), values)))
 
     async def row(self, sql: str, **values: Any) -> Any:
         [only] = await self.rows(sql, **values)
         return only
 
     async def execute(self, sql: str, **values: Any) -> None:
-        await self.store.write(lambda c: c.execute(text(sql), values) and None)
+        await self.store.write(lambda c: run(c, text(sql), values) and None)
 
     async def counts(self, job: str) -> Counts:
         return Counts(*await self.row(
@@ -297,8 +297,8 @@ class Bench:
         """Every row of every table."""
 
         def work(c: Connection) -> dict[str, list[tuple[Any, ...]]]:
-            return {t.name: sorted((tuple(r) for r in c.execute(t.select())), key=repr)
-                    for t in metadata.sorted_tables}  # fmt: skip
+            rows = {t.name: run(c, text(f"SELECT * FROM {t.name}")) for t in metadata.sorted_tables}
+            return {name: sorted(map(tuple, found), key=repr) for name, found in rows.items()}
 
         return await self.store.read(work)
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.util import await_only
 
 from curtsy.store import Connection, Store
 from curtsy.store import store as store_module
+from curtsy.store.greenlet_bridge import wait_for
 from support.patience import PATIENCE
+from support.sql import run, text
 
 
 class Held:
@@ -24,7 +24,7 @@ class Held:
     def __call__(self, connection: Connection, /, *given: Any, **values: Any) -> Any:
         if not self._reached.is_set():
             self._reached.set()
-            await_only(self._go.wait())
+            wait_for(self._go.wait())
         return self._inner(connection, *given, **values)
 
     async def reached(self) -> None:
@@ -49,7 +49,7 @@ async def blocked_or_done(store: Store, task: asyncio.Task[Any], *, waiting: int
     )
     async with asyncio.timeout(PATIENCE):
         while not task.done():
-            if await store.read(lambda c: c.execute(blocked).scalar_one()) >= waiting:
+            if await store.read(lambda c: run(c, blocked).scalar_one()) >= waiting:
                 return True
             await asyncio.sleep(0.002)
     return False
@@ -65,11 +65,10 @@ class Repeats:
         inner = store_module.to_curtsy_error
 
         def record(error: BaseException, url: str) -> Any:
-            if state := getattr(getattr(error, "orig", None), "sqlstate", None):
+            if state := getattr(error, "sqlstate", None):
                 self.states.append(state)
-                cause = error.orig.__cause__  # type: ignore[attr-defined]
-                details = [getattr(cause, name, None) for name in ("detail", "context")]
-                self.told.append(f"{state}: {details} in {getattr(error, 'statement', None)}")
+                details = [getattr(error, name, None) for name in ("detail", "context")]
+                self.told.append(f"{state}: {details}")
             return inner(error, url)
 
         monkeypatch.setattr(store_module, "to_curtsy_error", record)

@@ -3,10 +3,10 @@
 from typing import Any
 
 import orjson
-from sqlalchemy import text
 
 from curtsy.model.job_states import OPEN_STATES
 from curtsy.store import Connection
+from support.sql import run, text
 
 _PROMISES = {
     "a job counts its items": """
@@ -70,10 +70,10 @@ def violations(connection: Connection) -> list[str]:
     """The broken promises, each with rows that break it."""
     found = []
     for promise, offenders in _PROMISES.items():
-        if rows := connection.execute(text(offenders)).fetchmany(5):
+        if rows := run(connection, text(offenders)).all()[:5]:
             found.append(f"not true that {promise}: {[tuple(r) for r in rows]}")
-    jobs = connection.execute(text("SELECT * FROM jobs")).all()
-    events = connection.execute(text("SELECT job_id, name, data FROM events ORDER BY n")).all()
+    jobs = run(connection, text("SELECT * FROM jobs")).all()
+    events = run(connection, text("SELECT job_id, name, data FROM events ORDER BY n")).all()
     by_job: dict[int, list[tuple[str, dict[str, Any]]]] = {job.id: [] for job in jobs}
     for job_id, name, data in events:
         by_job.setdefault(job_id, []).append((name, orjson.loads(data) if data else {}))

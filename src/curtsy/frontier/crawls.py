@@ -166,7 +166,7 @@ def admit_links(
     job = _JOB(connection, job_id=job_id).one_or_none()
     if crawl is None or job is None or job.state not in OPEN_STATES or job.paused_at:
         return 0
-    claimed = _CLAIM_LEADS(connection, leads=[(lead,) for lead in found]).scalars().all()
+    claimed = _CLAIM_LEADS(connection, leads=[(lead,) for lead in found]).scalars()
     if not claimed:
         return 0
     linked = chain.from_iterable(found[lead] for lead in sorted(claimed))

@@ -112,6 +112,6 @@ def wake(connection: Connection, bands: Mapping[int, int], *, now: int) -> None:
     """These sources have work of these bands. Writes, and so locks, only sources that change."""
     if not bands:
         return
-    changed = _LOCK_CHANGED(connection, wanted=list(bands.items()), now=now).scalars().all()
+    changed = _LOCK_CHANGED(connection, wanted=list(bands.items()), now=now).scalars()
     if changed:
         _SET_READY(connection, wanted=[(i, bands[i]) for i in changed], now=now)

@@ -6,7 +6,7 @@ from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count
 from curtsy.frontier.withdraw import cancel_items, drop_visits
 from curtsy.model.job_states import OPEN_STATES, JobState
-from curtsy.store import Connection, Statement
+from curtsy.store import Connection, Statement, savepoint
 
 _FIND = Statement("SELECT id, state FROM jobs WHERE public_id = :job")
 _LOCK_SCHEDULED = Statement(  # unless its slot came just now
@@ -43,7 +43,7 @@ def _lock_scheduled(connection: Connection, job_id: int) -> bool:
     """Locks the job if it still waits for its slot, and returns whether it does. If not, releases
     its row again: PostgreSQL keeps the row locked though nothing was changed, and all other
     transactions lock the crawl and the pages before the job."""
-    with connection.begin_nested() as attempt:
+    with savepoint(connection) as attempt:
         waits = bool(_LOCK_SCHEDULED(connection, id=job_id).rowcount)
         if not waits:
             attempt.rollback()

@@ -128,7 +128,7 @@ def diagnose(connection: Connection, *, sources: int) -> Diagnosis:
     states = [(str(state),) for state in OPEN_STATES]
     open_jobs = _COUNT_OPEN_JOBS(connection, states, most=COUNT_CAP + 1)
     return Diagnosis(
-        engine=connection.dialect.name,
+        engine=connection.engine,
         now=now,
         workers=_workers(connection, now),
         sources=_sources(connection, sources),

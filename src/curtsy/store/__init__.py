@@ -1,8 +1,8 @@
-"""Tables, engines and transactions. The only package that uses SQLAlchemy."""
+"""Tables, engines and transactions. The only package that uses the drivers, and SQLAlchemy for
+migrations."""
 
-from sqlalchemy import Connection
-
+from curtsy.store.connection import Connection, savepoint
 from curtsy.store.dialects import Lookup, Statement
 from curtsy.store.store import Store
 
-__all__ = ["Connection", "Lookup", "Statement", "Store"]
+__all__ = ["Connection", "Lookup", "Statement", "Store", "savepoint"]

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
-from sqlalchemy.engine import make_url
-
 from curtsy.errors import CurtsyError
+from curtsy.store.database_url import parse_database_url
 from curtsy.store.version import newest
 
 _BUSY_SECONDS = 10.0
@@ -91,8 +90,8 @@ def restore_line(url: str, backup: str) -> str:
 
 
 def _libpq_url(url: str) -> str:
-    parsed = make_url(url)
-    options = {name: v if isinstance(v, str) else v[-1] for name, v in parsed.query.items()}
+    parsed = parse_database_url(url)
+    options = dict(parsed.options)
     options.pop("password", None)
     if tls := options.pop("ssl", None):
         options.setdefault("sslmode", tls)
@@ -100,9 +99,7 @@ def _libpq_url(url: str) -> str:
     rest = [f"-c{name}={value}" for name, value in options.items() if name not in _LIBPQ_OPTIONS]
     if rest:
         kept["options"] = " ".join(rest)
-    # not `set`, which cannot remove a password
-    bare = parsed._replace(drivername="postgresql", password=None, query=kept)  # type: ignore[arg-type]
-    return bare.render_as_string(hide_password=False).replace("+", "%20")
+    return parsed._replace(password=None, options=kept).text()
 
 
 @contextmanager

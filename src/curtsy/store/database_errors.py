@@ -6,9 +6,6 @@ from pathlib import Path
 from shutil import disk_usage
 from typing import Literal
 
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-
 from curtsy.errors import CurtsyError, NotADatabase, StoreAway, StoreFull
 from curtsy.model.masks import without_credentials
 
@@ -26,13 +23,27 @@ _AWAY_CLASSES = ("08", "28", "3D", "53", "57", "58", "XX")
 def verdict(error: BaseException) -> Verdict:
     """again: the transaction may be repeated at once; away: the database is unavailable; full: its
     disk is full; damaged: the file is no database; ours: a bug in this program."""
-    if isinstance(error, PoolTimeout | OSError | TimeoutError):
+    error = driver_error(error)
+    if isinstance(error, OSError | TimeoutError):
         return "away"
-    if not isinstance(error, DBAPIError):
-        return "ours"
-    if isinstance(error.orig, sqlite3.Error):
-        return _sqlite_verdict(error.orig)
-    return _postgres_verdict(error)
+    if isinstance(error, sqlite3.Error):
+        return _sqlite_verdict(error)
+    return _postgres_verdict(error) if _is_of_asyncpg(error) else "ours"
+
+
+def driver_error(error: BaseException) -> BaseException:
+    """Returns the driver's error inside of one of SQLAlchemy, which only migrations use."""
+    inner = getattr(error, "orig", None)
+    if not isinstance(inner, BaseException):
+        return error
+    cause = inner.__cause__
+    return cause if cause is not None and _is_of_asyncpg(cause) else inner
+
+
+def _is_of_asyncpg(error: BaseException, name: str | None = None) -> bool:
+    """Tells by name: who has no PostgreSQL does not load asyncpg."""
+    classes = (c for c in type(error).__mro__ if c.__module__.startswith("asyncpg."))
+    return any(name in (None, c.__name__) for c in classes)
 
 
 def _sqlite_verdict(error: sqlite3.Error) -> Verdict:
@@ -49,17 +60,17 @@ def _sqlite_verdict(error: sqlite3.Error) -> Verdict:
     return "ours"
 
 
-def _postgres_verdict(error: DBAPIError) -> Verdict:
-    state = getattr(error.orig, "sqlstate", None)
-    if state in _AGAIN:
+def _postgres_verdict(error: BaseException) -> Verdict:
+    state = getattr(error, "sqlstate", None) or ""
+    if state in _AGAIN or _is_of_asyncpg(error, "InvalidCachedStatementError"):
         return "again"
     if state in _FULL:
         return "full"
-    if state in _AWAY or (state or "").startswith(_AWAY_CLASSES):
+    if state in _AWAY or state.startswith(_AWAY_CLASSES):
         return "away"
-    if error.connection_invalidated or isinstance(error, InterfaceError):
-        return "away"
-    return "away" if state is None and isinstance(error, OperationalError) else "ours"
+    if _is_of_asyncpg(error, "DataError"):
+        return "ours"  # a value that does not fit its parameter
+    return "away" if _is_of_asyncpg(error, "InterfaceError") else "ours"
 
 
 def to_curtsy_error(error: BaseException, url: str) -> CurtsyError | None:
@@ -81,7 +92,7 @@ def to_curtsy_error(error: BaseException, url: str) -> CurtsyError | None:
 
 def _disk_is_full(error: BaseException, url: str) -> bool:
     """SQLite calls it an I/O error where it cannot enlarge the file of its shared memory."""
-    name = getattr(getattr(error, "orig", None), "sqlite_errorname", None) or ""
+    name = getattr(driver_error(error), "sqlite_errorname", None) or ""
     if not name.startswith("SQLITE_IOERR"):
         return False
     with suppress(OSError):
@@ -105,15 +116,13 @@ _TROUBLES: tuple[tuple[str, str, str], ...] = (
 
 
 def _trouble(error: BaseException) -> tuple[str, ...]:
-    original = getattr(error, "orig", None)
+    original = driver_error(error)
     code = getattr(original, "sqlite_errorname", None) or getattr(original, "sqlstate", None) or ""
     return next((found[1:] for found in _TROUBLES if code.startswith(found[0])), ())
 
 
 def _reason(error: BaseException) -> str:
     """Returns one line, without the statement and its parameters."""
-    inner = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    inner = driver_error(error)
     line = str(inner).splitlines()[0] if str(inner) else type(inner).__name__
-    if isinstance(error, SQLAlchemyError) and ": " in line and line.startswith("<class"):
-        line = line.split(": ", 1)[1]
     return line[:200]

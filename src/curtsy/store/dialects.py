@@ -15,7 +15,9 @@ from itertools import chain
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, CursorResult, Row, text
+
+from curtsy.store.connection import Connection
+from curtsy.store.result import Result
 
 Columns = Mapping[str, str]
 """The columns of a row set with their PostgreSQL types."""
@@ -36,6 +38,7 @@ class Postgres:
         "by_place": "e.xid, e.seq",
         "by_place_desc": "e.xid DESC, e.seq DESC",
         "receiver": "lower(split_part(url, '/', 3))",  # the host and port of a URL
+        "version_tables": "count(to_regclass('alembic_version'))",
     }
 
     @staticmethod
@@ -64,6 +67,7 @@ class Sqlite:
         "by_place_desc": "e.seq DESC",
         "receiver": "lower(substr(url, instr(url, '//') + 2,"
         " instr(substr(url || '/', instr(url, '//') + 2), '/') - 1))",
+        "version_tables": "count(*) FROM sqlite_master WHERE name = 'alembic_version'",
     }
 
     MOST_VALUES = 1_024
@@ -98,7 +102,15 @@ def _json_table(columns: tuple[str, ...]) -> str:
     return f"(SELECT {picks} FROM json_each(?))"  # noqa: S608
 
 
-_SCALAR = re.compile(r":([a-z_]+)")
+_NAME = re.compile(r"(?<![:\w]):([a-z_]\w*)(?!:)")
+"""A parameter; `::` and what follows it is a type."""
+
+
+def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:
+    """Returns the text with `$1`, `$2` … instead of the names, and the names in that order."""
+    names: dict[str, int] = {}
+    numbered = _NAME.sub(lambda name: f"${names.setdefault(name[1], len(names) + 1)}", sql)
+    return numbered, tuple(names)
 
 
 class Statement:
@@ -107,36 +119,47 @@ class Statement:
     def __init__(self, sql: str, **row_sets: Columns) -> None:
         self._row_sets = row_sets
         sets = {n: Postgres.rows_sql(n, columns) for n, columns in row_sets.items()}
-        self._postgres = text(sql.format(**sets, **Postgres.fragments))
+        self._postgres, self._arguments = _numbered(sql.format(**sets, **Postgres.fragments))
         marks = {n: f":{n}" for n in row_sets}
         # Alternates between literal SQL and names of parameters or row sets.
-        self._sqlite = _SCALAR.split(sql.format(**marks, **Sqlite.fragments))
+        self._sqlite = _NAME.split(sql.format(**marks, **Sqlite.fragments))
+        self._sqlite_texts: dict[tuple[str, ...], str] = {}
 
-    def __call__(self, connection: Connection, /, **values: Any) -> CursorResult[*tuple[Any, ...]]:
-        if connection.dialect.name == Sqlite.name:
-            return connection.exec_driver_sql(*self._render_for_sqlite(values))
+    def __call__(self, connection: Connection, /, **values: Any) -> Result:
+        if connection.engine == Sqlite.name:
+            return connection.execute(*self._render_for_sqlite(values))
         for name, columns in self._row_sets.items():
             values |= Postgres.rows_values(name, columns, values.pop(name))
-        return connection.execute(self._postgres, values)
+        return connection.execute(self._postgres, [values[name] for name in self._arguments])
 
-    def _render_for_sqlite(self, values: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
-        pieces = list(self._sqlite)
+    def _render_for_sqlite(self, values: Mapping[str, Any]) -> tuple[str, list[Any]]:
         bound: list[Any] = []
-        for at in range(1, len(pieces), 2):
-            name = pieces[at]
+        tables: list[str] = []
+        for name in self._sqlite[1::2]:
             if columns := self._row_sets.get(name):
                 table, row_values = Sqlite.rows(columns, values[name])
-                pieces[at] = f"{table} AS {name}"
+                tables.append(table)
                 bound += row_values
             else:
-                pieces[at] = "?"
                 bound.append(values[name])
-        return "".join(pieces), tuple(bound)
+        return self._sqlite_text(tuple(tables)), bound
+
+    def _sqlite_text(self, tables: tuple[str, ...]) -> str:
+        """Returns the text with these tables as its row sets. There are few: `Sqlite.rows` has one
+        table for each power of two."""
+        known = self._sqlite_texts.get(tables)
+        if known is None:
+            pieces, given = list(self._sqlite), iter(tables)
+            for at in range(1, len(pieces), 2):
+                name = pieces[at]
+                pieces[at] = f"{next(given)} AS {name}" if name in self._row_sets else "?"
+            known = self._sqlite_texts[tables] = "".join(pieces)
+        return known
 
     def sql(self, dialect: str) -> str:
         """Returns the text for that engine, for EXPLAIN tests; on SQLite without rows."""
         if dialect == Postgres.name:
-            return str(self._postgres)
+            return self._postgres
         nothing = dict.fromkeys(self._sqlite[1::2], ())
         return self._render_for_sqlite(nothing)[0]
 
@@ -148,22 +171,25 @@ class Lookup:
         self._columns = each
         lateral = sql.format(**{f"each_{c}": f"each.{c}" for c in each}, **Postgres.fragments)
         source = Postgres.rows_sql("each", each)
-        self._lateral = text(
+        self._lateral = Statement(
             f"SELECT found.* FROM {source} CROSS JOIN LATERAL ({lateral}) found"  # noqa: S608
         )
-        self._single = text(sql.format(**{f"each_{c}": f":{c}" for c in each}, **Sqlite.fragments))
+        self._single = Statement(
+            sql.format(**{f"each_{c}": f":{c}" for c in each}, **Sqlite.fragments)
+        )
 
     def __call__(
         self, connection: Connection, rows: Sequence[Sequence[Any]], /, **values: Any
-    ) -> list[Row[*tuple[Any, ...]]]:
-        if connection.dialect.name == Postgres.name:
-            values |= Postgres.rows_values("each", self._columns, rows)
-            return [*connection.execute(self._lateral, values).all()]
-        found: list[Row[*tuple[Any, ...]]] = []
+    ) -> list[Any]:
+        if connection.engine == Postgres.name:
+            return self._lateral(
+                connection, **values, **Postgres.rows_values("each", self._columns, rows)
+            ).all()
+        found: list[Any] = []
         for row in rows:
             bound = dict(zip(self._columns, row, strict=True))
-            found += connection.execute(self._single, values | bound).all()
+            found += self._single(connection, **(values | bound)).all()
         return found
 
     def sql(self, dialect: str) -> str:
-        return str(self._lateral if dialect == Postgres.name else self._single)
+        return (self._lateral if dialect == Postgres.name else self._single).sql(dialect)

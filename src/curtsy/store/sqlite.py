@@ -2,19 +2,18 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
-
-from sqlalchemy import Connection, create_engine, event
-from sqlalchemy import Engine as SqlEngine
-from sqlalchemy.engine import URL
-from sqlalchemy.pool import QueuePool
 
 from curtsy.batcher import Batcher
 from curtsy.errors import BadSetting
 from curtsy.privacy import close_to_others, create_private
+from curtsy.store.connection import Connection, EngineName
+from curtsy.store.database_url import DatabaseUrl
+from curtsy.store.result import Result
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -22,8 +21,11 @@ Work = Callable[[Connection], T]
 READERS = 4
 READS_PER_BATCH = 16
 OLDEST_SQLITE = (3, 38, 0)
+PREPARED_STATEMENTS = 400
+"""How many prepared statements a connection keeps; each row set has several, by its size."""
+BUSY_SECONDS = 10
 PRAGMAS = (
-    "PRAGMA busy_timeout = 10000",
+    f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
     "PRAGMA temp_store = MEMORY",
@@ -32,20 +34,73 @@ PRAGMAS = (
 )
 WRITER_CACHE_KIB, READER_CACHE_KIB = 16 * 1024, 4 * 1024
 """The page cache of a connection; the operating system caches the file too."""
-BEGIN_WRITING = "BEGIN IMMEDIATE"
+BEGIN_WRITING, BEGIN_READING = "BEGIN IMMEDIATE", "BEGIN"
+
+
+class SqliteConnection:
+    """One connection to the file."""
+
+    engine: EngineName = "sqlite"
+
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self.raw = raw
+
+    def execute(self, sql: str, arguments: Sequence[Any] = (), /) -> Result:
+        cursor = self.raw.execute(sql, arguments)
+        if cursor.description is None:
+            return Result((), (), cursor.rowcount)
+        rows = cursor.fetchall()
+        columns = tuple([column[0] for column in cursor.description])
+        return Result(rows, columns, cursor.rowcount if cursor.rowcount >= 0 else len(rows))
+
+    @contextmanager
+    def transaction(self, begin: str) -> Iterator[None]:
+        """Rolls back what was not committed."""
+        self.raw.execute(begin)
+        try:
+            yield
+        finally:
+            if self.raw.in_transaction:  # SQLite itself has ended it if its disk is full
+                self.raw.execute("ROLLBACK")
+
+    def commit(self) -> None:
+        self.raw.execute("COMMIT")
+
+    @contextmanager
+    def durable(self) -> Iterator[None]:
+        """Commits wait for the disk. SQLite ignores this pragma inside a transaction."""
+        self.raw.execute("PRAGMA synchronous = FULL")
+        try:
+            yield
+        finally:
+            self.raw.execute("PRAGMA synchronous = NORMAL")
+
+
+def connect(path: str, *, cache_kib: int) -> SqliteConnection:
+    raw = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False,
+        cached_statements=PREPARED_STATEMENTS,
+    )  # fmt: skip
+    try:
+        for pragma in (*PRAGMAS, f"PRAGMA cache_size = -{cache_kib}"):
+            raw.execute(pragma)
+    except BaseException:
+        raw.close()
+        raise
+    return SqliteConnection(raw)
 
 
 class SqliteEngine:
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: DatabaseUrl) -> None:
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
             raise BadSetting(
                 f"This Python has SQLite {sqlite3.sqlite_version}; curtsy needs 3.38 or newer."
             )
         if not url.database or url.database == ":memory:":
             raise BadSetting("DATABASE_URL names no file: use sqlite:///curtsy.db")
-        self._url = url.set(drivername="sqlite+pysqlite")
-        self._writer: SqlEngine | None = None
-        self._reader: SqlEngine | None = None
+        self._path = Path(url.database)
+        self._writer: SqliteConnection | None = None
+        self._idle_readers: list[SqliteConnection] = []
         self._writer_thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._reader_threads = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
         self._read_batcher: Batcher[Work[Any], Any] = Batcher(
@@ -54,12 +109,9 @@ class SqliteEngine:
 
     async def open(self) -> None:
         """Others may not read the file; SQLite gives its log and its index the same permissions."""
-        path = Path(str(self._url.database))
-        create_private(path)
+        create_private(self._path)
         for ending in ("", "-wal", "-shm"):
-            close_to_others(path.with_name(path.name + ending))
-        self._writer = _engine(self._url, begin=BEGIN_WRITING, size=1, cache_kib=WRITER_CACHE_KIB)
-        self._reader = _engine(self._url, begin="BEGIN", size=READERS, cache_kib=READER_CACHE_KIB)
+            close_to_others(self._path.with_name(self._path.name + ending))
 
     async def close(self) -> None:
         await asyncio.to_thread(self._close)
@@ -67,9 +119,10 @@ class SqliteEngine:
     def _close(self) -> None:
         self._reader_threads.shutdown()
         self._writer_thread.shutdown()
-        for engine in (self._reader, self._writer):
-            if engine is not None:
-                engine.dispose()
+        for connection in (*self._idle_readers, self._writer):
+            if connection is not None:
+                connection.raw.close()
+        self._idle_readers, self._writer = [], None
 
     async def read(self, work: Work[T], *, large: bool) -> T:
         """Runs waiting reads together: switching to a thread costs more than most reads."""
@@ -83,9 +136,19 @@ class SqliteEngine:
         )
 
     def _read(self, works: Sequence[Work[Any]]) -> list[Any]:
-        assert self._reader is not None, "the store is used inside `async with`"
-        with self._reader.connect() as connection:
+        with self._reader() as connection, connection.transaction(BEGIN_READING):
             return [_result_or_error(work, connection) for work in works]
+
+    @contextmanager
+    def _reader(self) -> Iterator[SqliteConnection]:
+        try:
+            connection = self._idle_readers.pop()
+        except IndexError:
+            connection = connect(str(self._path), cache_kib=READER_CACHE_KIB)
+        try:
+            yield connection
+        finally:
+            self._idle_readers.append(connection)
 
     async def write(
         self, work: Work[T], sending_commit: Callable[[], None], *, durable: bool, large: bool
@@ -93,21 +156,22 @@ class SqliteEngine:
         del large
 
         def run() -> T:
-            assert self._writer is not None, "the store is used inside `async with`"
-            with self._writer.connect() as connection:
-                if durable:
-                    _synchronous(connection, "FULL")
-                try:
-                    with connection.begin() as transaction:
-                        result = work(connection)
-                        sending_commit()
-                        transaction.commit()
-                        return result
-                finally:
-                    if durable:
-                        _synchronous(connection, "NORMAL")
+            if self._writer is None:
+                self._writer = connect(str(self._path), cache_kib=WRITER_CACHE_KIB)
+            if durable:
+                with self._writer.durable():
+                    return _write(self._writer, work, sending_commit)
+            return _write(self._writer, work, sending_commit)
 
         return await asyncio.get_running_loop().run_in_executor(self._writer_thread, run)
+
+
+def _write(connection: SqliteConnection, work: Work[T], sending_commit: Callable[[], None]) -> T:
+    with connection.transaction(BEGIN_WRITING):
+        result = work(connection)
+        sending_commit()
+        connection.commit()
+        return result
 
 
 def _result_or_error(work: Work[Any], connection: Connection) -> Any:
@@ -115,33 +179,3 @@ def _result_or_error(work: Work[Any], connection: Connection) -> Any:
         return work(connection)
     except Exception as error:
         return error
-
-
-def _synchronous(connection: Connection, mode: str) -> None:
-    """Must run outside a transaction: SQLite ignores this pragma inside one."""
-    raw: Any = connection.connection.dbapi_connection
-    raw.execute(f"PRAGMA synchronous = {mode}")
-
-
-def _engine(url: URL, *, begin: str, size: int, cache_kib: int) -> SqlEngine:
-    engine = create_engine(
-        url,
-        poolclass=QueuePool,
-        pool_size=size,
-        max_overflow=0,
-        connect_args={"timeout": 10},
-        hide_parameters=True,
-    )
-
-    @event.listens_for(engine, "connect")
-    def _prepare(raw: sqlite3.Connection, _record: Any) -> None:
-        raw.isolation_level = None  # transactions begin explicitly, in `_begin`
-        for pragma in PRAGMAS:
-            raw.execute(pragma)
-        raw.execute(f"PRAGMA cache_size = -{cache_kib}")
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
-    return engine

@@ -14,14 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
-from sqlalchemy import Connection
-from sqlalchemy.engine import make_url
-
 from curtsy.errors import BadSetting, StoreAway, StoreFull
 from curtsy.logs import logger
+from curtsy.store.connection import Connection
 from curtsy.store.database_errors import to_curtsy_error, verdict
+from curtsy.store.database_url import DatabaseUrl, parse_database_url
 from curtsy.store.disk_space import FLOOR_BYTES, WriteFailures, free_bytes
-from curtsy.store.postgres import PostgresEngine
 from curtsy.store.sqlite import SqliteEngine
 
 log = logger("store")
@@ -45,20 +43,26 @@ class Engine(Protocol):
     ) -> T: ...
 
 
+def _engine(url: DatabaseUrl, pool_size: int) -> Engine:
+    match url.scheme:
+        case "sqlite":
+            return SqliteEngine(url)
+        case "postgresql":
+            from curtsy.store.postgres import PostgresEngine  # a laptop needs no asyncpg
+
+            return PostgresEngine(url, pool_size=pool_size)
+        case other:
+            raise BadSetting(f"DATABASE_URL names {other}: use sqlite:/// or postgresql://")
+
+
 class Store:
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.url = url
-        parsed = make_url(url)
-        match parsed.get_backend_name():
-            case "sqlite":
-                self._engine: Engine = SqliteEngine(parsed)
-            case "postgresql":
-                self._engine = PostgresEngine(parsed, pool_size=pool_size)
-            case other:
-                raise BadSetting(f"DATABASE_URL names {other}: use sqlite:/// or postgresql://")
+        parsed = parse_database_url(url)
+        self._engine = _engine(parsed, pool_size)
         self._has_answered = False
         """Until then, whoever opened the store says what is wrong."""
-        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        self.is_sqlite = parsed.is_sqlite
         self._file = Path(parsed.database or "") if self.is_sqlite else None
         self._write_failures = WriteFailures()
 
@@ -97,6 +101,10 @@ class Store:
             raise
         self._write_failures.succeeded()
         return result
+
+    async def repeated(self, transact: Callable[[], Awaitable[T]]) -> T:
+        """Runs a transaction that the store did not open, with the rules for errors of `write`."""
+        return await self._attempt(lambda _sent: transact())
 
     async def is_full(self) -> bool:
         """Whether the last write failed for want of space, or, on SQLite, the next would."""

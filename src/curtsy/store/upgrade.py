@@ -11,6 +11,7 @@ from sqlalchemy import Connection, text
 
 from curtsy.errors import WrongSchema
 from curtsy.store.schema import metadata
+from curtsy.store.schema_transaction import schema_transaction
 from curtsy.store.store import Store
 from curtsy.store.version import MIGRATIONS, newest
 
@@ -41,7 +42,7 @@ async def upgrade(store: Store) -> tuple[str | None, str]:
         command.upgrade(_config(connection), "head")
         return before, newest()
 
-    return await store.write(work, durable=True)
+    return await schema_transaction(store, work)
 
 
 async def differences(store: Store) -> list[str]:
@@ -57,4 +58,4 @@ async def differences(store: Store) -> list[str]:
         context = MigrationContext.configure(connection, opts={"include_object": belongs_to_engine})
         return [str(difference) for difference in compare_metadata(context, metadata)]
 
-    return await store.read(work)
+    return await schema_transaction(store, work)

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
-
 from curtsy.errors import WrongSchema
+from curtsy.store.connection import Connection
+from curtsy.store.dialects import Statement
 from curtsy.store.store import Store
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-_FOUND = text("SELECT version_num FROM alembic_version")
+_TABLES = Statement("SELECT {version_tables}")
+_FOUND = Statement("SELECT version_num FROM alembic_version")
 
 
 def newest() -> str:
@@ -21,8 +22,7 @@ async def stored_version(store: Store) -> str | None:
     """Returns the version of the database; None: there are no tables yet."""
 
     def read(connection: Connection) -> str | None:
-        known = inspect(connection).has_table("alembic_version")
-        return connection.execute(_FOUND).scalar() if known else None
+        return _FOUND(connection).scalar() if _TABLES(connection).scalar() else None
 
     return await store.read(read)
 

@@ -9,13 +9,14 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
-
-import asyncpg
-from sqlalchemy.engine import make_url
+from typing import TYPE_CHECKING, Self
 
 from curtsy.logs import logger
 from curtsy.model.masks import without_credentials
+from curtsy.store.database_url import parse_database_url
+
+if TYPE_CHECKING:
+    import asyncpg
 
 log = logger("store")
 
@@ -29,7 +30,7 @@ class Wakeups:
     """Call `send` after a commit; `on_wake` is called when another process may have sent."""
 
     def __init__(self, url: str, on_wake: Callable[[], None]) -> None:
-        self._url, self._on_wake = make_url(url), on_wake
+        self._url, self._on_wake = parse_database_url(url), on_wake
         self._to_send = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -38,7 +39,7 @@ class Wakeups:
         self._to_send.set()
 
     async def __aenter__(self) -> Self:
-        watches = self._url.get_backend_name() == "sqlite"
+        watches = self._url.is_sqlite
         self._task = asyncio.create_task(self._watch_file() if watches else self._listen())
         return self
 
@@ -72,10 +73,13 @@ class Wakeups:
                 connection.close()
 
     async def _listen(self) -> None:
-        url = self._url.set(drivername="postgresql").render_as_string(hide_password=False)
+        import asyncpg  # who has SQLite needs none
+
+        from curtsy.store.postgres_pool import connect_arguments
+
         while True:
             try:
-                connection = await asyncpg.connect(url, timeout=2)
+                connection = await asyncpg.connect(**connect_arguments(self._url))
                 try:
                     await connection.add_listener(CHANNEL, lambda *_: self._on_wake())
                     self._on_wake()
@@ -83,7 +87,8 @@ class Wakeups:
                 finally:
                     connection.terminate()
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                log.info("wakeups_wait_for_store", reason=without_credentials(str(error), url))
+                reason = without_credentials(str(error), self._url.text())
+                log.info("wakeups_wait_for_store", reason=reason)
             await asyncio.sleep(RECONNECT_AFTER_SECONDS)
 
     async def _send_until_closed(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.frontier.batch import Release
 from curtsy.frontier.control import lost_visits, source_news
@@ -19,6 +18,7 @@ from curtsy.frontier.source_policy import (
 )
 from curtsy.politeness.policy import Policy
 from support.frontier import DELAY, Bench, fetched
+from support.sql import run, text
 
 TTL = 15_000
 
@@ -36,11 +36,12 @@ async def described(bench: Bench, name: str, **words: Any) -> None:
 async def waiting(bench: Bench) -> dict[str, list[str]]:
     """URLs by the name of the source in which they wait."""
     rows = await bench.store.read(
-        lambda c: c.execute(
+        lambda c: run(
+            c,
             text(
                 "SELECT s.name, p.url FROM visits v JOIN pages p ON p.id = v.page_id "
                 "JOIN sources s ON s.id = v.source_id ORDER BY p.url"
-            )
+            ),
         ).all()
     )
     found: dict[str, list[str]] = {}

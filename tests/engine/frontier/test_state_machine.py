@@ -15,7 +15,6 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from sqlalchemy import text
 
 from curtsy.errors import WrongState
 from curtsy.frontier.batch import Batch, Release, Result
@@ -37,6 +36,7 @@ from support.frontier import (
     rested,
     retried,
 )
+from support.sql import run, text
 
 PATIENT = settings(
     deadline=None,
@@ -292,14 +292,14 @@ class Machine(RuleBasedStateMachine):
 def seen(connection: Connection) -> tuple[dict[Any, Ending], dict[str, int], dict[str, int]]:
     """Items, rounds of jobs and turns of visits, in the model's words."""
     names = ("waiting", "done", "failed", "cancelled")
-    rows = connection.execute(text(
+    rows = run(connection, text(
         "SELECT j.public_id, p.url, i.state, i.document_version, i.kind FROM items i "
         "JOIN jobs j ON j.id = i.job_id JOIN pages p ON p.id = i.page_id"
     ))  # fmt: skip
     items = {(r.public_id, r.url): (names[r.state], r.document_version or r.kind) for r in rows}
-    rounds = connection.execute(text("SELECT public_id, round FROM jobs"))
-    turns = connection.execute(
-        text("SELECT p.url, v.turn FROM visits v JOIN pages p ON p.id = v.page_id")
+    rounds = run(connection, text("SELECT public_id, round FROM jobs"))
+    turns = run(
+        connection, text("SELECT p.url, v.turn FROM visits v JOIN pages p ON p.id = v.page_id")
     )
     return items, {r.public_id: r.round for r in rounds}, {r.url: r.turn for r in turns}
 
@@ -307,11 +307,11 @@ def seen(connection: Connection) -> tuple[dict[Any, Ending], dict[str, int], dic
 def emptied(connection: Connection) -> None:
     """As new, with ids from one again: a history must run the same way when it is replayed."""
     tables = [t.name for t in metadata.sorted_tables if t.name != "clock"]
-    if connection.dialect.name == "postgresql":
-        connection.execute(text(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY"))
+    if connection.engine == "postgresql":
+        run(connection, text(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY"))
         return
     for name in tables:
-        connection.execute(text(f"DELETE FROM {name}"))
+        run(connection, text(f"DELETE FROM {name}"))
 
 
 @pytest.fixture

@@ -267,7 +267,7 @@ async def test_pages_are_locked_in_one_order_whatever_the_databases_collation(
     for column in ("fingerprint", "url", "host", "scraper", "options", "times"):
         sql = sql.replace(f":wanted_{column}", "'{}'")
     explain = f"EXPLAIN {sql.replace(':now', '0')}"
-    plan = await bench.store.read(lambda c: [row[0] for row in c.exec_driver_sql(explain)])
+    plan = await bench.store.read(lambda c: [row[0] for row in c.execute(explain)])
     assert [line for line in plan if "Sort Key" in line and 'COLLATE "C"' not in line] == []
 
 

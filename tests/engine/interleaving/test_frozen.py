@@ -6,14 +6,14 @@ from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy import text
 
 from curtsy.store.frozen_sessions import FROZEN_SECONDS
-from curtsy.store.postgres import SESSION
+from curtsy.store.postgres_pool import SESSION
 from curtsy.worker.observer import Observer
 from support.engine import until
 from support.frontier import Bench
 from support.patience import PATIENCE
+from support.sql import run, text
 
 Session = Any
 """asyncpg's own: its type takes a parameter for the type checker only."""
@@ -64,7 +64,7 @@ async def test_who_froze_between_preparing_and_running_a_statement_keeps_no_lock
 
     await until(is_gone, 10, lambda: "it keeps its transaction")
     async with asyncio.timeout(PATIENCE):
-        await bench.store.write(lambda c: c.execute(text("UPDATE sources SET looks = 2")) and None)
+        await bench.store.write(lambda c: run(c, text("UPDATE sources SET looks = 2")) and None)
 
 
 async def test_who_waits_for_a_long_statement_is_left_alone(bench: Bench, session: Session) -> None:

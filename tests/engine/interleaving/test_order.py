@@ -5,14 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.util import await_only
 
 from curtsy.frontier.control import release_strays
 from curtsy.frontier.worker_rows import reap, wake_forgotten
 from curtsy.store import Connection
+from curtsy.store.greenlet_bridge import wait_for
 from support.frontier import START, Bench
 from support.holding import Repeats, blocked_or_done
+from support.sql import run, text
 
 SOURCES = text(
     "SELECT id FROM sources WHERE id BETWEEN :first AND :last ORDER BY id FOR NO KEY UPDATE"
@@ -31,7 +31,7 @@ PARKED = "UPDATE sources SET ready_at = NULL"
 def _as_they_lie(connection: Connection) -> None:
     """The planner may come to read the table from its beginning at any time."""
     for way in ("indexscan", "bitmapscan", "mergejoin", "nestloop"):
-        connection.execute(text(f"SET LOCAL enable_{way} = off"))
+        run(connection, text(f"SET LOCAL enable_{way} = off"))
 
 
 def sweeps(connection: Connection) -> Any:
@@ -43,7 +43,7 @@ def reaps(connection: Connection) -> Any:
 
 
 def gives_back(connection: Connection) -> Any:
-    ours = connection.execute(text("SELECT id, epoch FROM sources ORDER BY id DESC")).all()
+    ours = run(connection, text("SELECT id, epoch FROM sources ORDER BY id DESC")).all()
     return release_strays(connection, [tuple(row) for row in ours], worker="w_gone", now=START)
 
 
@@ -61,10 +61,10 @@ async def test_it_never_waits_for_one_that_waits_for_it(
 
     def in_order(connection: Connection) -> None:
         """As a flush does that tells of all."""
-        connection.execute(SOURCES, {"first": 1, "last": 1})
+        run(connection, SOURCES, {"first": 1, "last": 1})
         has_first.set()
-        await_only(go.wait())
-        connection.execute(SOURCES, {"first": 2, "last": 10})
+        wait_for(go.wait())
+        run(connection, SOURCES, {"first": 2, "last": 10})
 
     flushing = asyncio.create_task(bench.store.write(in_order))
     await has_first.wait()

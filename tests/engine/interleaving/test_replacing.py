@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.clock import MINUTE
 from curtsy.errors import WrongState
@@ -17,6 +16,7 @@ from curtsy.timetable import Cron
 from support.frontier import START, Bench
 from support.holding import hold
 from support.schedules import Hand, firer, made, ticker
+from support.sql import run, text
 
 Patch = pytest.MonkeyPatch
 EVERY_MINUTE = Cron("* * * * *")
@@ -48,11 +48,11 @@ class Case:
 
     async def states(self) -> list[str]:
         found = text("SELECT state FROM jobs ORDER BY id")
-        return await self.bench.store.read(lambda c: list(c.execute(found).scalars()))
+        return await self.bench.store.read(lambda c: list(run(c, found).scalars()))
 
     async def outcomes(self) -> list[str]:
         found = text("SELECT outcome FROM firings ORDER BY fire_at")
-        return await self.bench.store.read(lambda c: list(c.execute(found).scalars()))
+        return await self.bench.store.read(lambda c: list(run(c, found).scalars()))
 
 
 async def test_who_comes_late_cancels_no_run_of_the_slot_that_another_has_fired(

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.util import await_only
+from asyncpg import UniqueViolationError
 
 from curtsy.frontier import flush, job_counts
 from curtsy.jobs import admission
 from curtsy.store import Connection
+from curtsy.store.greenlet_bridge import wait_for
 from support import removed
 from support.frontier import Bench, fetched
 from support.holding import Repeats, blocked_or_done, hold
+from support.sql import run, text
 
 PAGE = "https://site.example/page"
 
@@ -148,7 +148,7 @@ async def test_without_the_locking_join_a_turn_is_given_out_twice(
     bench: Bench, monkeypatch: Patch
 ) -> None:
     without(monkeypatch, removed.locking_join)
-    with pytest.raises(IntegrityError, match="attempts_pkey"):
+    with pytest.raises(UniqueViolationError, match="attempts_pkey"):
         await a_submit_meets_a_flush(bench, monkeypatch)
 
 
@@ -166,9 +166,9 @@ async def locks_cross(bench: Bench) -> None:
     held, leave = asyncio.Event(), asyncio.Event()
 
     def bystander(c: Connection) -> None:
-        c.execute(text("SELECT 1 FROM pages WHERE id = :id FOR UPDATE"), {"id": pages[4].id})
+        run(c, text("SELECT 1 FROM pages WHERE id = :id FOR UPDATE"), {"id": pages[4].id})
         held.set()
-        await_only(leave.wait())
+        wait_for(leave.wait())
 
     tasks: list[asyncio.Task[Any]] = [asyncio.create_task(bench.store.write(bystander))]
     await held.wait()
@@ -278,5 +278,5 @@ async def test_without_the_jobs_lock_two_events_get_one_number(
     bench: Bench, monkeypatch: Patch
 ) -> None:
     without(monkeypatch, removed.job_lock)
-    with pytest.raises(IntegrityError, match="events_job_id_n"):
+    with pytest.raises(UniqueViolationError, match="events_job_id_n"):
         await two_flushes_count_for_one_job(bench, monkeypatch)

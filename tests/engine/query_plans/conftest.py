@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.frontier.clock_sync import synchronise
 from curtsy.store import Store
 from support.engine import Engine, engine
 from support.postgres import TEMPLATE, Postgres
+from support.sql import run, text
 
 Fill = Callable[[Engine], Awaitable[None]]
 
@@ -29,7 +29,7 @@ def _filled(url: str, fill: Fill | None) -> None:
             await synchronise(store, clock := Clock())
             assert fill is not None
             await fill(engine(store, clock))
-            await store.write(lambda c: c.execute(text("ANALYZE")) and None)
+            await store.write(lambda c: run(c, text("ANALYZE")) and None)
 
     if fill is not None:
         asyncio.run(work())

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import orjson
 import pytest
-from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.frontier.batch import Batch, Document, Release, Result, SourceReport
@@ -23,6 +22,7 @@ from curtsy.store import Connection, Store
 from curtsy.worker.visit_buffer import VisitBuffer
 from support.engine import Engine, engine
 from support.explaining import explained
+from support.sql import run, text
 
 LARGE = 20_000
 SMALL = 300
@@ -89,7 +89,7 @@ async def test_a_lease_costs_the_same_whatever_waits(
     full: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await full.execute(MANY_SOURCES, now=full.clock.now())
-    await full.store.write(lambda c: c.execute(text("ANALYZE")) and None)
+    await full.store.write(lambda c: run(c, text("ANALYZE")) and None)
     with explained(monkeypatch) as plans:
         assert len(await lease_some(full, 32)) == 32
     assert plans.scanned == set()
@@ -160,15 +160,15 @@ class Holding:
         self._store = store
 
     async def __aenter__(self) -> None:
-        self._context = self._store._engine._pool._connect()  # type: ignore[attr-defined]
-        self._connection = await self._context.__aenter__()
-        await self._connection.execution_options(isolation_level="REPEATABLE READ")
+        self._context = self._store._engine._pool.connection()  # type: ignore[attr-defined]
+        self._connection = (await self._context.__aenter__()).raw
+        await self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         # A forgotten transaction of ours is ended after seconds; one of somebody else's is not.
-        await self._connection.execute(text("SET idle_in_transaction_session_timeout = 0"))
-        await self._connection.execute(text("SELECT count(*) FROM visits"))
+        await self._connection.execute("SET idle_in_transaction_session_timeout = 0")
+        await self._connection.execute("SELECT count(*) FROM visits")
 
     async def __aexit__(self, *_: object) -> None:
-        await self._connection.rollback()
+        await self._connection.execute("ROLLBACK")
         await self._context.__aexit__(None, None, None)
 
 
@@ -229,7 +229,7 @@ async def test_a_held_snapshot_does_not_make_leasing_dearer(
 ) -> None:
     low_water = LowWater()
     await held.execute(MANY_SOURCES, now=held.clock.now())
-    await held.store.write(lambda c: c.execute(text("ANALYZE")) and None)
+    await held.store.write(lambda c: run(c, text("ANALYZE")) and None)
 
     async def cycle(times: int) -> None:
         def work(c: Connection) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.model.job_states import Band
 from curtsy.reports.queue import QueueReport, queue_report
 from curtsy.store import Connection, Statement, Store
 from support.explaining import explained
+from support.sql import run, text
 
 NOW = 1_800_000_000_000
 BACKLOG = 120_000
@@ -49,7 +49,7 @@ async def fill(store: Store, backlog: int) -> None:
         values = {name: value for name, value in names.items() if f":{name}" in sql}
         statement = Statement(sql)
         await store.write(lambda c, s=statement, v=values: s(c, **v) and None)
-    await store.write(lambda c: c.execute(text("ANALYZE")) and None)
+    await store.write(lambda c: run(c, text("ANALYZE")) and None)
 
 
 def is_right(report: QueueReport) -> None:
@@ -91,7 +91,7 @@ async def test_sqlite_takes_no_more_steps_for_six_times_as_much(
 
 def counted(connection: Connection) -> tuple[QueueReport, int]:
     """The report, and how many hundred steps it took."""
-    raw: Any = connection.connection.dbapi_connection
+    raw: Any = connection.raw
     hundreds = count()
     raw.set_progress_handler(lambda: next(hundreds) < 0, 100)
     try:

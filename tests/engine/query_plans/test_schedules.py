@@ -1,7 +1,6 @@
 """A tick reads what is due and no more, with 50,000 schedules and the jobs of a long past."""
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.clock import DAY, MINUTE, Clock
 from curtsy.schedules import ticker
@@ -14,6 +13,7 @@ from curtsy.timetable import Cron, to_json
 from support.engine import Engine, engine
 from support.explaining import explained
 from support.schedules import firer, made
+from support.sql import run, text
 
 MANY, OLD, OPEN, DUE = 50_000, 40_000, 2_000, 10
 NUMBERS = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {})"
@@ -121,7 +121,7 @@ async def test_runs_that_last_too_long_are_found_among_those_that_go_on(
         "UPDATE jobs SET finished_at = NULL WHERE public_id IN ('old_1', 'old_2')"
     )
     await crowded.execute(MAKE_EVENTS)
-    await crowded.store.write(lambda c: c.execute(text("ANALYZE")) and None)
+    await crowded.store.write(lambda c: run(c, text("ANALYZE")) and None)
     now = crowded.clock.now()
     with watching(monkeypatch) as plans:
         found = await crowded.store.write(

@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy.util import await_only
 
 from curtsy.clock import DAY, HOUR, MINUTE, SECOND
 from curtsy.errors import BadRequest
@@ -19,6 +18,7 @@ from curtsy.schedules.schedule import ScheduleSpec, run_now
 from curtsy.schedules.skip import refuse
 from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.store import Connection, Store
+from curtsy.store.greenlet_bridge import wait_for
 from curtsy.timetable import Cron, Every, Once, Rule, to_json
 from support.engine import Engine
 from support.schedules import LIMITS, Hand, firer, made, ticker
@@ -117,7 +117,7 @@ async def test_what_one_breaks_is_not_anothers_fault(
     def hold(connection: Connection) -> None:
         locked(connection, broken.public_id)
         has_it.set()
-        await_only(may_go.wait())
+        wait_for(may_go.wait())
 
     async with Store(database_url) as other, asyncio.TaskGroup() as group:
         group.create_task(other.write(hold))

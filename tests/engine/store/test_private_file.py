@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sqlalchemy import text
-
 from curtsy.store import Store
+from support.sql import run, text
 
 WRITE = """
 import sqlite3, sys
@@ -25,7 +24,7 @@ async def test_a_second_store_of_a_process_takes_no_lock_from_the_first(tmp_path
     heartbeat has a store of its own, and other processes would delete the log of the first."""
     file = tmp_path / "a.db"
     async with Store(f"sqlite:///{file}") as first:
-        await first.write(lambda c: c.execute(text("CREATE TABLE one (x)")))
+        await first.write(lambda c: run(c, text("CREATE TABLE one (x)")))
         holder = sqlite3.connect(file, isolation_level=None)
         holder.execute("BEGIN EXCLUSIVE")
         async with Store(f"sqlite:///{file}"):

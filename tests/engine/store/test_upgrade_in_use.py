@@ -9,6 +9,7 @@ from sqlalchemy import Column, Connection, MetaData, Table, insert, select
 
 from curtsy.store import Store
 from curtsy.store.schema import metadata
+from curtsy.store.schema_transaction import schema_transaction
 from curtsy.store.upgrade import _config, differences, upgrade
 from curtsy.store.version import newest
 
@@ -41,7 +42,7 @@ class Old:
             for table in self._tables.tables.values():
                 connection.execute(insert(table), [row_of(table, n) for n in (1, 2, 3)])
 
-        await self.store.write(work)
+        await schema_transaction(self.store, work)
 
     async def rows(self) -> Rows:
         def read(connection: Connection) -> Rows:
@@ -53,7 +54,7 @@ class Old:
                 for name, table in self._tables.tables.items()
             }
 
-        return await self.store.read(read)
+        return await schema_transaction(self.store, read)
 
     async def replace_the_newest(self) -> dict[str, int]:
         """The ids of those that came for them."""
@@ -66,7 +67,7 @@ class Old:
                 given[name] = int(said.scalar_one())
             return given
 
-        return await self.store.write(work)
+        return await schema_transaction(self.store, work)
 
 
 def id_of(table: Table) -> Column[int]:

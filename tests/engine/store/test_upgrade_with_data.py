@@ -5,12 +5,13 @@ from typing import Any
 
 import orjson
 from alembic import command
-from sqlalchemy import text
 
 from curtsy.model.urls import fingerprint
 from curtsy.store import Connection, Store
+from curtsy.store.schema_transaction import schema_transaction
 from curtsy.store.upgrade import _config, differences, upgrade
 from curtsy.timetable import Cron, to_json
+from support.sql import run, text
 
 RULE = to_json(Cron("@daily"))
 HOURLY = {"search_url": "https://a.example/", "interval_minutes": 60}
@@ -31,11 +32,14 @@ KEPT = text("SELECT name, owner, of_site, payload FROM schedules ORDER BY id")
 WAITED = text("SELECT waited FROM firings")
 
 
+async def upgrade_to(store: Store, version: str) -> None:
+    await schema_transaction(store, lambda c: command.upgrade(_config(c), version))
+
+
 def _as_of_0008(connection: Connection) -> None:
-    command.upgrade(_config(connection), "0008")
     for number, (name, declared) in enumerate((("own", HOURLY), ("by_hand", BY_HAND)), 1):
         said = {"id": number, "name": name, "declared": orjson.dumps(declared).decode()}
-        connection.execute(SITE, said)
+        run(connection, SITE, said)
     rows: list[tuple[str, str, Any, int | None, str | None]] = [
         ("own", "", RUN, 1, None),
         ("by_hand", "", RUN, 2, None),
@@ -47,17 +51,18 @@ def _as_of_0008(connection: Connection) -> None:
     for number, (name, owner, payload, site, file) in enumerate(rows, 1):
         said = {"id": number, "name": name, "owner": owner, "rule": RULE, "site": site,
                 "payload": orjson.dumps(payload).decode(), "file": file}  # fmt: skip
-        connection.execute(SCHEDULE, said | {"public_id": f"sch_{number}"})
-    connection.execute(FIRING)
+        run(connection, SCHEDULE, said | {"public_id": f"sch_{number}"})
+    run(connection, FIRING)
 
 
 def test_schedules_of_sites_are_known_as_such_and_no_others(empty_url: str) -> None:
     async def upgraded() -> tuple[list[Any], list[Any], list[str]]:
         async with Store(empty_url) as store:
+            await upgrade_to(store, "0008")
             await store.write(_as_of_0008)
             await upgrade(store)
-            schedules = await store.read(lambda c: list(c.execute(KEPT)))
-            firings = await store.read(lambda c: list(c.execute(WAITED).scalars()))
+            schedules = await store.read(lambda c: list(run(c, KEPT)))
+            firings = await store.read(lambda c: list(run(c, WAITED).scalars()))
             return schedules, firings, await differences(store)
 
     schedules, firings, wrong = asyncio.run(upgraded())
@@ -68,11 +73,10 @@ def test_schedules_of_sites_are_known_as_such_and_no_others(empty_url: str) -> N
 
 
 def _as_of_0011(connection: Connection) -> None:
-    command.upgrade(_config(connection), "0011")
     for number, url in enumerate(SPELLINGS, 1):
-        connection.execute(PAGE, {"id": number, "url": url, "fp": fingerprint(url, "raw")})
-        connection.execute(ITEM, {"id": number, "url": None})
-    connection.execute(ITEM, {"id": 101, "url": "as given"})
+        run(connection, PAGE, {"id": number, "url": url, "fp": fingerprint(url, "raw")})
+        run(connection, ITEM, {"id": number, "url": None})
+    run(connection, ITEM, {"id": 101, "url": "as given"})
 
 
 SPELLINGS = [
@@ -97,10 +101,11 @@ def test_old_pages_are_found_under_their_new_spelling_and_shown_as_submitted(
 ) -> None:
     async def upgraded() -> tuple[list[Any], list[Any]]:
         async with Store(empty_url) as store:
+            await upgrade_to(store, "0011")
             await store.write(_as_of_0011)
             await upgrade(store)
-            pages = await store.read(lambda c: list(c.execute(PAGES)))
-            return pages, await store.read(lambda c: list(c.execute(SHOWN)))
+            pages = await store.read(lambda c: list(run(c, PAGES)))
+            return pages, await store.read(lambda c: list(run(c, SHOWN)))
 
     pages, shown = asyncio.run(upgraded())
     assert [row.url for row in pages] == [
@@ -123,19 +128,19 @@ LETTERS = text("SELECT id, state, times, created_at, last_failed_at, final FROM 
 
 def test_open_dead_letters_of_one_page_become_one_with_a_count(empty_url: str) -> None:
     def as_of_0011(connection: Connection) -> None:
-        command.upgrade(_config(connection), "0011")
         for number, (page, state) in enumerate(
             [(1, "open"), (2, "open"), (1, "retried"), (1, "open"), (1, "open")], 1
         ):
             error = "There is no host named a.example." if page == 2 else "No answer."
             said = {"id": number, "page": page, "state": state, "error": error}
-            connection.execute(LETTER, said)
+            run(connection, LETTER, said)
 
     async def upgraded() -> tuple[list[Any], list[str]]:
         async with Store(empty_url) as store:
+            await upgrade_to(store, "0011")
             await store.write(as_of_0011)
             await upgrade(store)
-            return await store.read(lambda c: list(c.execute(LETTERS))), await differences(store)
+            return await store.read(lambda c: list(run(c, LETTERS))), await differences(store)
 
     letters, different = asyncio.run(upgraded())
     assert different == []

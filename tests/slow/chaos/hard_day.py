@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from urllib.parse import urlsplit
 
-from sqlalchemy import text
-
 from chaos.conftest import PATIENT_LEASE
 from chaos.reckoning import LEFT_LATE, STAMP_LATE
 from chaos.world import World
@@ -16,6 +14,7 @@ from curtsy.demo.truth import NANOSECONDS, Entry, gap
 from support.departures import Departures
 from support.engine import until
 from support.processes import Process
+from support.sql import run, text
 
 UNTOLD_SECONDS = 4.0
 """What a worker asked for so long before it fell silent may be unknown to the others: it tells at
@@ -67,7 +66,7 @@ async def hard_day(
     killed_at, since = now(), made.clock.now()
     fleet.worker(without=FEW_LANES)
     gone = ", ".join(f"'{name}'" for name in victims)
-    held = await made.store.read(lambda c: list(c.execute(_HELD, {"by": victims[1]}).scalars()))
+    held = await made.store.read(lambda c: list(run(c, _HELD, {"by": victims[1]}).scalars()))
     await made.reaches("SELECT count(DISTINCT source_id) FROM attempts WHERE started_at > "
                        f"{since} AND worker NOT IN ({gone}) AND source_id IN "
                        f"({', '.join(map(str, held))})",

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import text
-
 from chaos.witness import testimony
 from curtsy.demo.access_log import TICK_MS
 from curtsy.demo.truth import Entry, gap, smallest_gaps
 from curtsy.store import Connection
 from support.departures import NANOSECONDS, SET_AT_LEAST, Departures
 from support.promises import violations
+from support.sql import run, text
 
 STAMP_LATE = 2 * TICK_MS / 1000
 """The site's stamps may be late by so many seconds."""
@@ -93,13 +92,13 @@ def reckon(
     found = [_with_tries(connection, sentence) for sentence in soon]
     found += [*_left_over(connection), *violations(connection)]
     found += [*_jobs(connection, jobs), *_outcomes(connection), *testimony(connection)]
-    recorded = connection.execute(text(_RECORDED)).all()
+    recorded = run(connection, text(_RECORDED)).all()
     tries, asked = _by_page({row.url: row.number for row in recorded}, entries)
     found += [f"{page} was recorded {tries[page]} times but asked for {asked[page]} times"
               for page in tries - asked][:5]  # fmt: skip
     return Reckoning(
         violations=found,
-        items=connection.execute(text("SELECT count(*) FROM items")).scalar_one(),
+        items=run(connection, text("SELECT count(*) FROM items")).scalar_one(),
         recorded=sum(row.number for row in recorded),
         requests=sum(entry.path != "/robots.txt" for entry in entries),
         smallest_gap=min(gaps.values(), default=None),
@@ -111,7 +110,7 @@ def _with_tries(connection: Connection, sentence: str) -> str:
     """What the workers say of the same two requests: whether the site was late, or we too early."""
     told = []
     for path in re.findall(r"(/\S+) at \d+ from", sentence):
-        rows = connection.execute(text(_TRIES), {"path": f"%{path}"}).all()
+        rows = run(connection, text(_TRIES), {"path": f"%{path}"}).all()
         told += [f"{path} {row.started_at} to {row.ended_at} by {row.worker}" for row in rows]
     return f"{sentence}; recorded: {', '.join(told)}"
 
@@ -145,14 +144,14 @@ def _sentence(before: Entry, after: Entry) -> str:
 def _left_over(connection: Connection) -> list[str]:
     found = []
     for promise, offenders in _NOTHING_LEFT.items():
-        if rows := connection.execute(text(offenders)).fetchall():
+        if rows := run(connection, text(offenders)).all():
             shown = [tuple(row) for row in rows[:5]]
             found.append(f"not true that {promise}: {len(rows)} times, as {shown}")
     return found
 
 
 def _jobs(connection: Connection, acknowledged: set[str]) -> list[str]:
-    known = set(connection.execute(text("SELECT public_id FROM jobs")).scalars())
+    known = set(run(connection, text("SELECT public_id FROM jobs")).scalars())
     found = []
     if lost := acknowledged - known:
         found.append(f"{len(lost)} acknowledged jobs are lost: {sorted(lost)[:5]}")
@@ -164,7 +163,7 @@ def _jobs(connection: Connection, acknowledged: set[str]) -> list[str]:
 def _outcomes(connection: Connection) -> list[str]:
     """Pages of the practice site come out as they must, whatever happened to their workers."""
     wrong: Counter[str] = Counter()
-    for url, state, kind, error in connection.execute(text(_ITEMS)):
+    for url, state, kind, error in run(connection, text(_ITEMS)):
         fails = MUST_FAIL in url
         if (state == 2) != fails and "The worker died" not in (error or ""):
             path = url.split("/")[3]

@@ -5,13 +5,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import text
-
 from curtsy.clock import MINUTE, SECOND
 from curtsy.schedules.schedule import ScheduleSpec, create
 from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.store import Connection
 from curtsy.timetable import Every, Once, Rule, slot_after
+from support.sql import run, text
 
 SURE: dict[str, Any] = {"catch_up": CatchUp.ALL, "overlap": Overlap.ALLOW}
 """Lateness excuses nothing: each slot has its job."""
@@ -84,7 +83,7 @@ def plan_some(
 
 def late(connection: Connection, now: int) -> int:
     """How many wait to be looked at."""
-    return int(connection.execute(_LATE, {"now": now}).scalar_one())
+    return int(run(connection, _LATE, {"now": now}).scalar_one())
 
 
 class Found(NamedTuple):
@@ -98,9 +97,9 @@ class Found(NamedTuple):
 
 def reckon(connection: Connection, known: Sequence[Known], *, until: int) -> Found:
     """All that is wrong with what is stored; every slot until then must have been seen to."""
-    rows = {row.id: row for row in connection.execute(_SCHEDULES)}
-    firings = connection.execute(_FIRINGS).all()
-    jobs = {row.id: row for row in connection.execute(_JOBS)}
+    rows = {row.id: row for row in run(connection, _SCHEDULES)}
+    firings = run(connection, _FIRINGS).all()
+    jobs = {row.id: row for row in run(connection, _JOBS)}
     by_schedule: dict[int, list[Any]] = {one.id: [] for one in known}
     for firing in firings:
         by_schedule[firing.schedule_id].append(firing)

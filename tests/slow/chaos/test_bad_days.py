@@ -14,7 +14,6 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from sqlalchemy import text
 
 from chaos.server import Server
 from chaos.world import World, world
@@ -26,6 +25,7 @@ from support.engine import until
 from support.patience import PATIENCE
 from support.processes import Fleet, Process
 from support.proxy import Proxy, of_a_flush
+from support.sql import run, text
 
 TRUST = 0.8
 """Of a lease: so long after its last heartbeat may a worker start requests."""
@@ -227,6 +227,6 @@ async def test_a_snapshot_held_open_for_the_whole_run_does_not_slow_it_down(
 
 def _seconds_of_each_third(connection: Connection, since: int) -> list[float]:
     ends = text("SELECT ended_at FROM attempts WHERE ended_at > :since ORDER BY 1")
-    at = list(connection.execute(ends, {"since": since}).scalars())
+    at = list(run(connection, ends, {"since": since}).scalars())
     cuts = [at[0], at[len(at) // 3], at[2 * len(at) // 3], at[-1]]
     return [(after - before) / 1000 for before, after in pairwise(cuts)]

@@ -29,7 +29,7 @@ def newspapers(site: PracticeProcess) -> JobRequest:
 
 async def paths_by_host(made: World, job: str) -> dict[str, list[str]]:
     rows = await made.store.read(
-        lambda c: c.exec_driver_sql(
+        lambda c: c.execute(
             "SELECT p.host, p.url FROM items i JOIN pages p ON p.id = i.page_id "
             f"JOIN jobs j ON j.id = i.job_id WHERE j.public_id = '{job}'"
         ).all()

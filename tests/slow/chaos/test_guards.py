@@ -8,7 +8,6 @@ import asyncio
 
 import aiohttp
 import pytest
-from sqlalchemy import text
 
 from chaos.reckoning import Reckoning, too_soon
 from chaos.world import World, said, world
@@ -18,6 +17,7 @@ from support.patience import PATIENCE
 from support.postgres import free_port
 from support.processes import Fleet
 from support.proxy import First, Proxy, of_a_flush
+from support.sql import run, text
 
 _WORKERS = text("SELECT id FROM workers")
 BEAT, TELL = "UPDATE workers SET beat", "SELECT id, owner, epoch FROM sources"
@@ -41,7 +41,7 @@ async def taken_over(made: World, proxy: Proxy, *, without: str | None) -> None:
     await said(second, "worker_started")
     proxy.hold(BEAT, TELL, CONTROL)
     await made.reaches("SELECT 2 - count(*) FROM workers", 1, 30)
-    [survivor] = await made.store.read(lambda c: list(c.execute(_WORKERS).scalars()))
+    [survivor] = await made.store.read(lambda c: list(run(c, _WORKERS).scalars()))
     await made.reaches("SELECT count(DISTINCT source_id) FROM attempts "
                        f"WHERE worker = '{survivor}'", 15, 20)  # fmt: skip
     proxy.let_go(TELL)

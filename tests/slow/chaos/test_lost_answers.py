@@ -1,7 +1,6 @@
 """Commits whose answer is lost, and a database that can be reached but does not answer."""
 
 import pytest
-from sqlalchemy import text
 
 from chaos.world import world
 from curtsy.clock import Clock
@@ -11,6 +10,7 @@ from curtsy.store import Store
 from support.engine import LOOPBACK
 from support.processes import Fleet
 from support.proxy import Every, First, Proxy, of_a_flush
+from support.sql import run, text
 
 
 def of_a_name(statements: list[str]) -> bool:
@@ -66,7 +66,7 @@ async def test_a_submit_whose_answer_is_lost_makes_one_job(
             page = PageRequest(practice.url(0, f"/page/{number}"))
             asked = JobRequest(door="fetch", pages=[page], idempotency_key=key and f"{key}{number}")
             told = await submitter.submit(asked)
-            jobs = await store.read(lambda c: list(c.execute(text("SELECT public_id FROM jobs"))))
+            jobs = await store.read(lambda c: list(run(c, text("SELECT public_id FROM jobs"))))
             assert len(jobs) == number
             assert told.job in {job.public_id for job in jobs}
         assert proxy.lost_answers >= 3

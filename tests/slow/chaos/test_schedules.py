@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
 from chaos.slots import Found, Known, late, plan_some, reckon
 from chaos.trouble import Trouble
@@ -16,6 +15,7 @@ from curtsy.store import Store
 from races.race import emptied
 from support.engine import until
 from support.processes import Fleet
+from support.sql import run, text
 
 ONCE, EVERY = 240, 60
 OFTEN, SELDOM = (1.0, 2.5), (3.0, 5.0)
@@ -123,7 +123,7 @@ async def test_the_unique_row_is_enough_without_it_slots_fire_twice_and_in_two_s
     if "one_firing" in without:
         async with Store(postgres_url) as store:
             key = text("ALTER TABLE firings DROP CONSTRAINT firings_pkey")
-            await store.write(lambda c: c.execute(key) and None)
+            await store.write(lambda c: run(c, key) and None)
     guards = f"haste,haste,haste,haste,{without}"
     every, symptom = SYMPTOMS[without]
     for day in range(DAYS):

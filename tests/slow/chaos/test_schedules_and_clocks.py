@@ -5,8 +5,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import text
-
 from chaos.jumping_clock import JumpingClock
 from chaos.slots import CLOCKS_APART, url_of
 from chaos.test_clocks import HOUR, clock, jumping_server, jumps_in
@@ -17,6 +15,7 @@ from curtsy.store import Store
 from curtsy.timetable import Every, Once, Rule
 from support.engine import until
 from support.processes import Fleet
+from support.sql import run, text
 
 __all__ = ["clock", "jumping_server"]
 
@@ -75,7 +74,7 @@ class Jumps:
         self.starts_between_slots()
         for sql in ("CREATE TABLE early (what text)",
                     *(_SQLITE if self._store.is_sqlite else _POSTGRESQL)):  # fmt: skip
-            await self._store.write(lambda c, sql=sql: c.execute(text(sql)) and None)
+            await self._store.write(lambda c, sql=sql: run(c, text(sql)) and None)
         for _ in range(2):
             self.fleet.scheduler()
 
@@ -105,7 +104,7 @@ class Jumps:
             "WHERE f.outcome = :outcome AND s.name LIKE :name"
         )
         values = {"outcome": outcome, "name": f"{name}%"}
-        rows = await self._store.read(lambda c: c.execute(which, values).scalars().all())
+        rows = await self._store.read(lambda c: run(c, which, values).scalars())
         return Counter(rows)
 
     async def reaches(self, name: str, number: int) -> None:
@@ -120,16 +119,16 @@ class Jumps:
         beyond = text("SELECT count(*) FROM schedules WHERE name LIKE 'every%' AND look_at > :far")
         values = {"now": self.now(), "far": self.now() + 3 * MINUTES * 60 * SECOND}
         return not await self._store.read(
-            lambda c: sum(c.execute(sql, values).scalar_one() for sql in (resolved, beyond))
+            lambda c: sum(run(c, sql, values).scalar_one() for sql in (resolved, beyond))
         )
 
     async def early(self) -> list[str]:
         found = text("SELECT what FROM early")
-        return await self._store.read(lambda c: list(c.execute(found).scalars()))
+        return await self._store.read(lambda c: list(run(c, found).scalars()))
 
     async def jobs(self) -> int:
         number = text("SELECT count(*) FROM jobs")
-        return int(await self._store.read(lambda c: c.execute(number).scalar_one()))
+        return int(await self._store.read(lambda c: run(c, number).scalar_one()))
 
     def tails(self) -> str:
         return "\n".join(f"--- {p._log.name}\n{p.tail(12)}" for p in self.fleet.processes)

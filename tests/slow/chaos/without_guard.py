@@ -143,8 +143,8 @@ def one_transaction() -> None:
 
     def at_once(connection: Any, **values: Any) -> list[Any]:
         claimed = claim(connection, **values).all()
-        connection.exec_driver_sql("COMMIT")
-        connection.exec_driver_sql("BEGIN")
+        connection.execute("COMMIT")
+        connection.execute("BEGIN")
         return list(claimed)
 
     firings._CLAIM = at_once  # type: ignore[assignment]

@@ -1,8 +1,7 @@
 """Triggers that testify: what must never be written is noted in the moment it is written."""
 
-from sqlalchemy import text
-
 from curtsy.store import Connection
+from support.sql import run, text
 
 _TABLE = "CREATE TABLE witness (what text NOT NULL, detail text)"
 _POSTGRESQL = (
@@ -52,13 +51,13 @@ _SQLITE = (
 
 
 def call_witness(connection: Connection) -> None:
-    statements = _POSTGRESQL if connection.dialect.name == "postgresql" else _SQLITE
+    statements = _POSTGRESQL if connection.engine == "postgresql" else _SQLITE
     for statement in (_TABLE, *statements):
-        connection.execute(text(statement))
+        run(connection, text(statement))
 
 
 def testimony(connection: Connection) -> list[str]:
-    rows = connection.execute(text("SELECT what, detail FROM witness")).all()
+    rows = run(connection, text("SELECT what, detail FROM witness")).all()
     kinds = sorted({row.what for row in rows})
     return [f"{sum(r.what == k for r in rows)} times: {k}, as {_of(rows, k)}" for k in kinds]
 

@@ -8,8 +8,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from sqlalchemy import text
-
 from chaos.reckoning import Reckoning, reckon, too_soon
 from chaos.witness import call_witness
 from curtsy.clock import Clock
@@ -23,6 +21,7 @@ from support.departures import Departures, port_of
 from support.engine import LOOPBACK, until
 from support.patience import PATIENCE
 from support.processes import Fleet, Process
+from support.sql import run, text
 
 LONG = 3_600_000
 _numbers = itertools.count(1)
@@ -101,10 +100,10 @@ class World:
     # Facts
 
     async def count(self, sql: str) -> int:
-        return int(await self.store.read(lambda c: c.execute(text(sql)).scalar_one()))
+        return int(await self.store.read(lambda c: run(c, text(sql)).scalar_one()))
 
     async def execute(self, sql: str) -> None:
-        await self.store.write(lambda c: c.execute(text(sql)) and None)
+        await self.store.write(lambda c: run(c, text(sql)) and None)
 
     async def reaches(self, sql: str, number: int, seconds: float) -> None:
         found = -1
@@ -210,7 +209,7 @@ def _what_waits(connection: Connection) -> str:
             WHERE id IN (SELECT source_id FROM visits) LIMIT 5""",
         "workers": "SELECT id, beat, pid FROM workers",
     }
-    found = {what: connection.execute(text(sql)).all() for what, sql in asked.items()}
+    found = {what: run(connection, text(sql)).all() for what, sql in asked.items()}
     return "; ".join(f"{what} {[tuple(row) for row in rows]}" for what, rows in found.items())
 
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.clock import Clock
 from curtsy.errors import WrongState
@@ -36,6 +35,7 @@ from support.frontier import (
     rested,
     retried,
 )
+from support.sql import run, text
 
 URLS = [f"https://{host}.example/{n}" for host in "ab" for n in range(3)]
 TURNS = 7
@@ -50,7 +50,7 @@ def hesitating(monkeypatch: pytest.MonkeyPatch, seed: int) -> Iterator[None]:
 
     def slowly(self: Statement, connection: Connection, /, **values: Any) -> Any:
         if rng.random() < 0.15:
-            connection.exec_driver_sql(f"SELECT pg_sleep({rng.uniform(0, 0.006):.4f})")
+            connection.execute(f"SELECT pg_sleep({rng.uniform(0, 0.006):.4f})")
         return inner(self, connection, **values)
 
     with monkeypatch.context() as patch:
@@ -323,4 +323,4 @@ class Race:
 
 async def emptied(store: Store) -> None:
     tables = ", ".join(t.name for t in metadata.sorted_tables if t.name != "clock")
-    await store.write(lambda c: c.execute(text(f"TRUNCATE {tables} RESTART IDENTITY")) and None)
+    await store.write(lambda c: run(c, text(f"TRUNCATE {tables} RESTART IDENTITY")) and None)

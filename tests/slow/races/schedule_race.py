@@ -9,8 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import text
-
 from curtsy.clock import MINUTE, SECOND
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.jobs import JobRequest, PageRequest, cancel
@@ -32,6 +30,7 @@ from curtsy.timetable import Every, Once, Rule
 from support.frontier import START
 from support.promises import violations
 from support.schedules import LIMITS, Hand, firer, ticker
+from support.sql import run, text
 
 NAMES = [f"s{n}" for n in range(6)]
 TURNS = 10
@@ -216,7 +215,7 @@ class ScheduleRace:
     async def _cancels(self, name: str, which: Any, turns: int) -> None:
         rng, store = self._rng(name), next(self._stores)
         for _ in range(turns):
-            jobs = await store.read(lambda c: list(c.execute(which).scalars()))
+            jobs = await store.read(lambda c: list(run(c, which).scalars()))
             now = self.now()
             if jobs:
                 job = rng.choice(jobs)
@@ -227,13 +226,13 @@ class ScheduleRace:
 
 def _open_eyes(connection: Connection) -> None:
     for statement in _SEE:
-        connection.execute(text(statement))
+        run(connection, text(statement))
 
 
 def broken(connection: Connection) -> list[str]:
     found = []
     for promise, offenders in _PROMISES.items():
-        if rows := connection.execute(text(offenders)).fetchmany(5):
+        if rows := run(connection, text(offenders)).all()[:5]:
             found.append(f"not true that {promise}: {[tuple(r) for r in rows]}")
     return found + violations(connection)
 

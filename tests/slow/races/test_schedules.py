@@ -6,13 +6,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
-from sqlalchemy import text
 
 from curtsy.store import Store
 from races.race import emptied, hesitating
 from races.schedule_race import ScheduleRace
 from support import removed
 from support.holding import Repeats
+from support.sql import run, text
 
 SEEDS = range(10)
 SEEDS_TO_FIND = 60
@@ -34,7 +34,7 @@ async def test_no_race_fires_twice_forgets_a_job_or_deadlocks(
     for seed in SEEDS:
         assert await race(seed, stores, monkeypatch) == []
         assert repeats.states == [], f"seed {seed} met {repeats.told}"
-        for trigger, outcome, times in await stores[0].read(lambda c: c.execute(OUTCOMES).all()):
+        for trigger, outcome, times in await stores[0].read(lambda c: run(c, OUTCOMES).all()):
             outcomes[trigger, outcome] += times
     print(dict(outcomes))
     assert {outcome for _trigger, outcome in outcomes} >= {"fired", "skipped", "missed"}
@@ -52,7 +52,7 @@ async def test_the_same_races_find_what_a_removed_rule_breaks(
 ) -> None:
     rule(monkeypatch)
     if rule is removed.one_firing:
-        await stores[0].write(lambda c: c.execute(NO_KEY) and None)
+        await stores[0].write(lambda c: run(c, NO_KEY) and None)
     found: list[str] = []
     for seed in range(SEEDS_TO_FIND):
         with suppress(ExceptionGroup):  # what else breaks is another matter

@@ -115,17 +115,17 @@ async def test_a_write_that_failed_for_want_of_space_is_remembered_until_one_suc
 
 def _fail_for_want_of_space(connection: Connection) -> None:
     """The database itself raises it: PostgreSQL by a statement, SQLite by a limit on its pages."""
-    if connection.dialect.name == "postgresql":
+    if connection.engine == "postgresql":
         raising = "DO $$ BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END $$"
-        connection.exec_driver_sql(raising)
+        connection.execute(raising)
         return
-    pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-    connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    pages = connection.execute("PRAGMA page_count").scalar_one()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
     try:
-        connection.exec_driver_sql("CREATE TABLE large (a)")
-        connection.exec_driver_sql("INSERT INTO large VALUES (zeroblob(1000000))")
+        connection.execute("CREATE TABLE large (a)")
+        connection.execute("INSERT INTO large VALUES (zeroblob(1000000))")
     finally:
-        connection.exec_driver_sql("PRAGMA max_page_count = 1073741823")
+        connection.execute("PRAGMA max_page_count = 1073741823")
 
 
 def test_a_failure_is_not_remembered_for_ever() -> None:

@@ -1,12 +1,6 @@
 """Keys: only their hashes are kept, and whoever comes without a valid one learns nothing."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import pytest
-from sqlalchemy import Engine as SqlEngine
-from sqlalchemy import event
 
 from api.front import Front, assert_problem, front
 from api.visitors import MovableClock, Visitor, revoke, rotate, visitor
@@ -17,24 +11,10 @@ from curtsy.errors import BadRequest, WrongState
 from curtsy.model.roles import Role
 from curtsy.store import Store
 from support.engine import engine, until
+from support.sql import statements_ran
 
 PAGE = "http://example.com/"
 UNKNOWN = f"curtsy_{'0' * 12}_{'0' * 64}"
-
-
-@contextmanager
-def statements(about: str) -> Iterator[list[str]]:
-    ran: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        if about in statement:
-            ran.append(statement)
-
-    event.listen(SqlEngine, "before_cursor_execute", note)
-    try:
-        yield ran
-    finally:
-        event.remove(SqlEngine, "before_cursor_execute", note)
 
 
 async def test_a_key_is_known_by_its_hash_alone(guarded: Front) -> None:
@@ -82,7 +62,7 @@ async def test_a_key_is_looked_up_once_a_second_and_revoked_within_one(
     await ann.get("/jobs")
     movable.advance(SECOND)
     began = movable.monotonic()
-    with statements("api_keys") as looked:
+    with statements_ran("api_keys") as looked:
         for _ in range(20):
             assert (await ann.get("/health")).status == 200
             assert (await ann.get("/jobs")).status == 200
@@ -183,7 +163,7 @@ async def test_when_a_key_was_used_is_known_to_the_hour(
         return key.used_at
 
     assert await used_at() is None
-    with statements("SET used_at") as notes:
+    with statements_ran("SET used_at") as notes:
         for _ in range(5):
             await ann.get("/jobs")
         await until(used_at, 10, lambda: "its use was not noted")

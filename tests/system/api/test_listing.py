@@ -1,10 +1,6 @@
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import product
-from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 
 from api.front import Front, assert_problem
 from api.visitors import visitor
@@ -12,6 +8,7 @@ from curtsy.jobs import listing
 from curtsy.model.job_states import JobState
 from curtsy.model.roles import Role
 from curtsy.model.status_words import DOORS, FILTERS
+from support.sql import statements_ran
 
 MANY_JOBS = """
     WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :many)
@@ -145,23 +142,9 @@ async def test_a_list_that_cannot_be_shown_is_refused(plain_door: Front) -> None
 
 async def test_a_longer_list_costs_no_more_statements(door: Front) -> None:
     await _submitted(door, 2)
-    with _statements() as for_two:
+    with statements_ran() as for_two:
         await door.get("/jobs")
     await _submitted(door, 28)
-    with _statements() as for_thirty:
+    with statements_ran() as for_thirty:
         assert len((await door.get("/jobs")).json["jobs"]) == 30
     assert len(for_two) == len(for_thirty) <= 5
-
-
-@contextmanager
-def _statements() -> Iterator[list[str]]:
-    ran: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        ran.append(statement)
-
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
-        yield ran
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
