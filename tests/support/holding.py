@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -19,20 +20,22 @@ class Held:
 
     def __init__(self, inner: Callable[..., Any]) -> None:
         self._inner = inner
-        self._reached, self._go = asyncio.Event(), asyncio.Event()
+        # not events: a large transaction runs in a thread with a loop of its own
+        self._reached: Future[None] = Future()
+        self._go: Future[None] = Future()
 
     def __call__(self, connection: Connection, /, *given: Any, **values: Any) -> Any:
-        if not self._reached.is_set():
-            self._reached.set()
-            wait_for(self._go.wait())
+        if not self._reached.done():
+            self._reached.set_result(None)
+            wait_for(asyncio.wrap_future(self._go))
         return self._inner(connection, *given, **values)
 
     async def reached(self) -> None:
         async with asyncio.timeout(PATIENCE):
-            await self._reached.wait()
+            await asyncio.wrap_future(self._reached)
 
     def let_go(self) -> None:
-        self._go.set()
+        self._go.set_result(None)
 
 
 def hold(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> Held:

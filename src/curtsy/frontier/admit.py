@@ -8,13 +8,14 @@ transaction ends.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
 from curtsy.frontier.batch import NEVER
 from curtsy.frontier.ranks import Ranks
 from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.job_states import band_of
-from curtsy.store import Connection, Statement
+from curtsy.store import Connection, Statement, together
 
 T = TypeVar("T")
 
@@ -155,12 +156,8 @@ def places_for(
         band = band_of(page.priority)
         band_of_host[page.host] = min(band_of_host.get(page.host, band), band)
     sources = sources_for(connection, band_of_host, delay_ms=delay_ms, now=now)
-    source_of = sources.by_host
-    bands = {
-        source_of[h]: b for h, b in band_of_host.items() if source_of[h] not in sources.created
-    }
-    wake(connection, bands, now=now)
-    return Places(source_of, Ranks.read(connection, bands))
+    wake(connection, sources.to_wake, now=now)
+    return Places(sources.by_host, Ranks(sources.virtual_times))
 
 
 def admit(
@@ -173,13 +170,8 @@ def admit(
         pages = [(p.fingerprint, p.url, p.host, p.scraper, p.options, v.times)
                  for v in chunk for p in (v.page,)]  # fmt: skip
         _UPSERT_PAGES(connection, wanted=pages, now=now)
-    for chunk in _chunks(visits):
-        waiting = [
-            (v.page.fingerprint, v.source_id, v.page.priority, v.rank, v.links, v.fresh_since)
-            for v in chunk
-        ]
-        _INSERT_VISITS(connection, wanted=waiting, now=now)
-    return _insert_items(connection, admissions, now)
+    _insert_visits_and_items(connection, visits, admissions, now)
+    return _cached(connection, admissions)
 
 
 def _visits(admissions: Sequence[Admission], places: Places, now: int) -> list[_Visit]:
@@ -205,18 +197,27 @@ def _merged(known: _Visit, other: _Visit) -> _Visit:
     )
 
 
-def _insert_items(
-    connection: Connection, admissions: Sequence[Admission], now: int
-) -> dict[int, int]:
-    rows = [
+def _insert_visits_and_items(
+    connection: Connection, visits: Sequence[_Visit], admissions: Sequence[Admission], now: int
+) -> None:
+    waiting = [
+        (v.page.fingerprint, v.source_id, v.page.priority, v.rank, v.links, v.fresh_since)
+        for v in visits
+    ]
+    items = [
         (a.job_id, p.position, p.fingerprint, p.given, p.source_label, p.category, p.priority,
          p.depth, a.fresh_since(p, now))
         for a in admissions for p in a.wanted
     ]  # fmt: skip
-    for chunk in _chunks(rows):
-        _INSERT_ITEMS(connection, wanted=chunk, now=now)
+    for some_visits, some_items in zip_longest(_chunks(waiting), _chunks(items), fillvalue=()):
+        together(connection, (_INSERT_VISITS, {"wanted": some_visits, "now": now}),
+                 (_INSERT_ITEMS, {"wanted": some_items, "now": now}))  # fmt: skip
+
+
+def _cached(connection: Connection, admissions: Sequence[Admission]) -> dict[int, int]:
+    """Returns how many of the new items got a stored document, by job."""
     accepts_copies = [(a.job_id, min(p.position for p in a.wanted))
-                    for a in admissions if a.max_age > 0 and a.wanted]  # fmt: skip
+                      for a in admissions if a.max_age > 0 and a.wanted]  # fmt: skip
     found = _COUNT_CACHED(connection, wanted=accepts_copies) if accepts_copies else ()
     return {row.job_id: row.cached for row in found}
 

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import orjson
+
+from curtsy.frontier.ranks import VirtualTimes, virtual_times
 from curtsy.model.domains import home_of
 from curtsy.store import Connection, Statement
 
@@ -10,6 +13,14 @@ _HOST = {"host": "text"}
 
 _KNOWN = Statement(
     "SELECT h.host, h.source_id FROM {wanted} JOIN hosts h ON h.host = wanted.host", wanted=_HOST
+)
+_STANDING = Statement(
+    """
+    SELECT h.host, h.source_id, s.ranks, s.ready_at IS NULL OR s.band > wanted.band
+        OR s.ready_at > {greatest}(:now, coalesce(s.next_fetch_at, 0)) AS changes
+    FROM {wanted} JOIN hosts h ON h.host = wanted.host JOIN sources s ON s.id = h.source_id
+    """,
+    wanted={"host": "text", "band": "smallint"},
 )
 _NAMED = Statement(
     "SELECT s.id, s.name FROM {wanted} JOIN sources s ON s.name = wanted.name",
@@ -31,7 +42,7 @@ _INSERT_HOSTS = Statement(
     LEFT JOIN hosts h ON h.host = wanted.home
     LEFT JOIN sources s ON s.name = wanted.home
     WHERE coalesce(h.source_id, s.id) IS NOT NULL ORDER BY wanted.host
-    ON CONFLICT (host) DO NOTHING
+    ON CONFLICT (host) DO NOTHING RETURNING host, source_id
     """,
     wanted={"host": "text", "home": "text"},
 )
@@ -82,8 +93,9 @@ def expected_sources(connection: Connection, hosts: Iterable[str]) -> dict[str, 
 @dataclass(frozen=True, slots=True)
 class Sources:
     by_host: dict[str, int]
-    created: frozenset[int]
-    """Sources that this transaction creates; they are ready as soon as it commits."""
+    to_wake: Mapping[int, int]
+    """The band of the work, by source, of sources that are not ready for it."""
+    virtual_times: VirtualTimes
 
 
 def sources_for(
@@ -94,18 +106,46 @@ def sources_for(
     A host that nobody described belongs to the source of its home. If another transaction creates
     the same source or host, this one waits for its commit and uses that row.
     """
-    found = known_hosts(connection, bands)
-    missing = sorted(bands.keys() - found.keys())
+    rows = _STANDING(connection, wanted=list(bands.items()), now=now).all()
+    found = {row.host: row.source_id for row in rows}
+    to_wake: dict[int, int] = {}
+    for row in rows:
+        if row.changes:
+            band = bands[row.host]
+            to_wake[row.source_id] = min(to_wake.get(row.source_id, band), band)
+    times = {row.source_id: orjson.loads(row.ranks) for row in rows if row.ranks != "{}"}
+    missing = {host: bands[host] for host in sorted(bands.keys() - found.keys())}
     if not missing:
-        return Sources(found, frozenset())
+        return Sources(found, to_wake, times)
+    created = _create(connection, missing, delay_ms=delay_ms, now=now)
+    return Sources(
+        by_host={**found, **created.by_host},
+        to_wake={**to_wake, **created.to_wake},
+        virtual_times={**times, **created.virtual_times},
+    )
+
+
+def _create(
+    connection: Connection, missing: Mapping[str, int], *, delay_ms: int, now: int
+) -> Sources:
+    """Creates the missing sources, which are ready as soon as this transaction commits, and the
+    hosts."""
     homes: dict[str, int] = {}
-    for host in missing:
-        home, band = home_of(host), int(bands[host])
+    for host, band in missing.items():
+        home = home_of(host)
         homes[home] = min(homes.get(home, band), band)
-    created = _INSERT_SOURCES(connection, wanted=sorted(homes.items()), delay_ms=delay_ms, now=now)
-    new = frozenset(row.id for row in created)
-    _INSERT_HOSTS(connection, wanted=[(host, home_of(host)) for host in missing], now=now)
-    return Sources(found | known_hosts(connection, missing), new)
+    rows = _INSERT_SOURCES(connection, wanted=sorted(homes.items()), delay_ms=delay_ms, now=now)
+    new = frozenset(row.id for row in rows)
+    inserted = _INSERT_HOSTS(connection, wanted=[(host, home_of(host)) for host in missing],
+                             now=now)  # fmt: skip
+    by_host = {row.host: row.source_id for row in inserted}
+    if rest := missing.keys() - by_host.keys():  # another transaction has just inserted them
+        by_host |= known_hosts(connection, rest)
+    joined: dict[int, int] = {}
+    for host, source_id in by_host.items():
+        if source_id not in new:
+            joined[source_id] = min(joined.get(source_id, missing[host]), missing[host])
+    return Sources(by_host, joined, virtual_times(connection, joined))
 
 
 def wake(connection: Connection, bands: Mapping[int, int], *, now: int) -> None:

@@ -10,7 +10,7 @@ where a query needs no round trip.
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
@@ -106,6 +106,9 @@ _NAME = re.compile(r"(?<![:\w]):([a-z_]\w*)(?!:)")
 """A parameter; `::` and what follows it is a type."""
 
 
+_NUMBER = re.compile(r"\$([0-9]+)")
+
+
 def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:
     """Returns the text with `$1`, `$2` … instead of the names, and the names in that order."""
     names: dict[str, int] = {}
@@ -128,9 +131,17 @@ class Statement:
     def __call__(self, connection: Connection, /, **values: Any) -> Result:
         if connection.engine == Sqlite.name:
             return connection.execute(*self._render_for_sqlite(values))
+        return connection.execute(self._postgres, self.postgres_arguments(values))
+
+    def postgres_arguments(self, values: dict[str, Any]) -> list[Any]:
         for name, columns in self._row_sets.items():
             values |= Postgres.rows_values(name, columns, values.pop(name))
-        return connection.execute(self._postgres, [values[name] for name in self._arguments])
+        return [values[name] for name in self._arguments]
+
+    @property
+    def number_of_arguments(self) -> int:
+        """On PostgreSQL."""
+        return len(self._arguments)
 
     def _render_for_sqlite(self, values: Mapping[str, Any]) -> tuple[str, list[Any]]:
         bound: list[Any] = []
@@ -162,6 +173,34 @@ class Statement:
             return self._postgres
         nothing = dict.fromkeys(self._sqlite[1::2], ())
         return self._render_for_sqlite(nothing)[0]
+
+
+def together(connection: Connection, *calls: tuple[Statement, dict[str, Any]]) -> Result:
+    """Runs statements that do not need each other's rows, in one round trip on PostgreSQL: there
+    all of them see the same snapshot, in any order. Returns the rows of the last one."""
+    statements = tuple(statement for statement, _values in calls)
+    if connection.engine == Sqlite.name:
+        for statement, values in calls[:-1]:
+            statement(connection, **values)
+        return calls[-1][0](connection, **calls[-1][1])
+    arguments = [statement.postgres_arguments(dict(values)) for statement, values in calls]
+    return connection.execute(_joined(statements), [*chain.from_iterable(arguments)])
+
+
+@lru_cache(maxsize=100)
+def _joined(statements: tuple[Statement, ...]) -> str:
+    """Returns one text: all but the last are common table expressions that change data."""
+    texts: list[str] = []
+    used = 0
+    for statement in statements:
+        texts.append(_renumbered(statement.sql(Postgres.name), used))
+        used += statement.number_of_arguments
+    first = ", ".join(f"part_{n} AS ({text})" for n, text in enumerate(texts[:-1], 1))
+    return f"WITH {first} {texts[-1]}"
+
+
+def _renumbered(sql: str, used: int) -> str:
+    return _NUMBER.sub(lambda number: f"${int(number[1]) + used}", sql)
 
 
 class Lookup:

@@ -263,11 +263,9 @@ async def test_pages_are_locked_in_one_order_whatever_the_databases_collation(
 ) -> None:
     """The wheel's PostgreSQL has only C locales, so the plan must say it: where the database
     sorts text otherwise, a submit would lock its pages in another order than a flush."""
-    sql = admit._UPSERT_PAGES.sql("postgresql")
-    for column in ("fingerprint", "url", "host", "scraper", "options", "times"):
-        sql = sql.replace(f":wanted_{column}", "'{}'")
-    explain = f"EXPLAIN {sql.replace(':now', '0')}"
-    plan = await bench.store.read(lambda c: [row[0] for row in c.execute(explain)])
+    explain = f"EXPLAIN {admit._UPSERT_PAGES.sql('postgresql')}"
+    arguments = admit._UPSERT_PAGES.postgres_arguments({"wanted": [], "now": 0})
+    plan = await bench.store.read(lambda c: [row[0] for row in c.execute(explain, arguments)])
     assert [line for line in plan if "Sort Key" in line and 'COLLATE "C"' not in line] == []
 
 
