@@ -1,12 +1,13 @@
 """Leases sources: no other worker may start a request to a leased source until it is released."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from curtsy.clock import DAY
-from curtsy.frontier.receipts import receipts_of
+from curtsy.frontier.receipts import RECEIPT_OF_DAY
 from curtsy.model.job_states import Band
 from curtsy.politeness.receipt import Receipt
 from curtsy.store import Connection, Lookup, Statement
@@ -31,28 +32,31 @@ _PICK = Lookup(
     each={"band": "smallint", "want": "int", "low": "bigint"},
 )
 _LEASE = Statement(
-    """
+    f"""
     UPDATE sources SET owner = :worker, epoch = epoch + 1, suspect_page_id = NULL
-    WHERE id IN (SELECT id FROM {picked})
+    WHERE id IN (SELECT id FROM {{picked}})
     RETURNING id, name, epoch, band, ready_at, next_fetch_at, policy, control_version, ranks, looks,
-              fail_streak, crash_streak, failing_since, pace, paced_at, delay_ms, unreported
-    """,
+              fail_streak, crash_streak, failing_since, pace, paced_at, delay_ms, unreported,
+              {RECEIPT_OF_DAY} AS receipt
+    """,  # noqa: S608
     picked={"id": "bigint"},
 )
-_LOWEST = Statement(
+_LOWEST = Lookup(
     """
-    SELECT ready_at FROM sources
-    WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused AND band = :band
+    SELECT band, ready_at FROM sources
+    WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused AND band = {each_band}
     ORDER BY ready_at LIMIT 1
-    """
+    """,
+    each={"band": "smallint"},
 )
-_NEXT_READY = Statement(  # with a reason to wait other than its pace, it is not leased ahead
+_NEXT_READY = Lookup(  # with a reason to wait other than its pace, it is not leased ahead
     """
     SELECT CASE WHEN ready_at = next_fetch_at AND NOT unreported THEN ready_at - :ahead
-        ELSE ready_at END FROM sources
-    WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused AND band = :band
+        ELSE ready_at END AS at FROM sources
+    WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused AND band = {each_band}
       AND ready_at > :after ORDER BY ready_at LIMIT 1
-    """
+    """,
+    each={"band": "smallint"},
 )
 
 
@@ -98,16 +102,19 @@ class LowWater:
         self._probed_at: dict[int, int] = {}
         self._clock_version: int | None = None
 
-    def of(self, connection: Connection, band: int, *, now: int, clock_version: int | None) -> int:
+    def of(
+        self, connection: Connection, bands: Sequence[int], *, now: int, clock_version: int | None
+    ) -> Mapping[int, int]:
         if clock_version != self._clock_version:
             self._probed_at.clear()
             self._clock_version = clock_version
-        if now - self._probed_at.get(band, -PROBE_EVERY) >= PROBE_EVERY:
-            lowest = _LOWEST(connection, band=band).scalar()
+        old = [b for b in bands if now - self._probed_at.get(b, -PROBE_EVERY) >= PROBE_EVERY]
+        if old:
+            lowest = {row.band: row.ready_at for row in _LOWEST(connection, [(b,) for b in old])}
             safe = now - LATE_COMMIT
-            self._low[band] = safe if lowest is None else min(lowest, safe)
-            self._probed_at[band] = now
-        return self._low[band]
+            self._low |= {band: min(lowest.get(band, safe), safe) for band in old}
+            self._probed_at |= dict.fromkeys(old, now)
+        return self._low
 
 
 def lease(
@@ -126,30 +133,25 @@ def lease(
     Leases none if this worker was declared dead or if time was shifted since its last
     synchronisation. `doubt` is by how much `now` may be late: sources wait that much longer.
     """
-    requests = [
-        (band, want, low_water.of(connection, band, now=now, clock_version=clock_version))
-        for band, want in sorted(wants.items())
-    ]
+    low = low_water.of(connection, list(wants), now=now, clock_version=clock_version)
+    requests = [(band, want, low[band]) for band, want in sorted(wants.items())]
     picked = _PICK(connection, requests, worker=worker, clock_version=clock_version, now=now,
                    soon=now + AHEAD)  # fmt: skip
     if not picked:
         return []
     wanted = [(row.id,) for row in picked]
-    rows = _LEASE(connection, worker=worker, picked=wanted).all()
-    receipts = receipts_of(connection, wanted, day=now // DAY)
-    leases = (_lease(row, now - doubt, receipts.get(row.id)) for row in rows)
-    return sorted(leases, key=lambda leased: leased.band)
+    rows = _LEASE(connection, worker=worker, picked=wanted, day=now // DAY)
+    return sorted((_lease(row, now - doubt) for row in rows), key=lambda leased: leased.band)
 
 
 def next_ready(connection: Connection, *, after: int = -1) -> int | None:
     """When the next source can be leased, of those that are ready later than `after`; None: no
     source will be ready."""
-    found = [_NEXT_READY(connection, band=int(band), after=after, ahead=AHEAD).scalar()
-             for band in Band]  # fmt: skip
-    return min((at for at in found if at is not None), default=None)
+    found = _NEXT_READY(connection, [(int(band),) for band in Band], after=after, ahead=AHEAD)
+    return min((row.at for row in found), default=None)
 
 
-def _lease(row: Any, now: int, receipt: Receipt | None) -> Lease:
+def _lease(row: Any, now: int) -> Lease:
     return Lease(
         source_id=row.id,
         name=row.name,
@@ -169,5 +171,5 @@ def _lease(row: Any, now: int, receipt: Receipt | None) -> Lease:
         crash_streak=row.crash_streak,
         failing_since=row.failing_since,
         pace=orjson.loads(row.pace) if row.pace else {},
-        receipt=receipt,
+        receipt=Receipt(*orjson.loads(row.receipt)) if row.receipt else None,
     )

@@ -9,6 +9,11 @@ _COLUMNS = (
     "day, requests, robots_requests, robots_refusals, smallest_gap_ms, rests_announced, "
     "rests_of_our_own, not_modified, bytes, bytes_saved"
 )
+RECEIPT_OF_DAY = f"""
+    (SELECT {{json_array}}({_COLUMNS}) FROM receipts
+     WHERE receipts.source_id = sources.id AND receipts.day = :day)
+    """  # noqa: S608
+"""A column of a statement on `sources`: the receipt of that day as JSON, or NULL."""
 _OF_DAY = Statement(
     f"""
     SELECT r.source_id, {_COLUMNS} FROM {{wanted}} JOIN receipts r ON r.source_id = wanted.id

@@ -67,9 +67,15 @@ _OF_ONE_PRIORITY = """
     ORDER BY rank, page_id LIMIT {{each_want}}) AS of_priority_{p}
     """
 
+_POSTPONED = """
+    SELECT * FROM (SELECT * FROM visits
+    WHERE source_id = {each_source_id} AND due_at IS NOT NULL AND due_at <= :now
+    ORDER BY due_at LIMIT {each_want}) AS postponed
+    """
+
 _READY = Lookup(
     f"SELECT {_VISIT} FROM ("  # noqa: S608
-    + " UNION ALL ".join(_OF_ONE_PRIORITY.format(p=p) for p in PRIORITIES)
+    + " UNION ALL ".join([*(_OF_ONE_PRIORITY.format(p=p) for p in PRIORITIES), _POSTPONED])
     + ") v JOIN pages p ON p.id = v.page_id",
     each={"source_id": "bigint", "want": "int"}
     | {f"{column}_{p}": "bigint" for p in PRIORITIES for column in ("rank", "page")},
@@ -87,17 +93,6 @@ _MORE = Lookup(
     each={"source_id": "bigint", "priority": "smallint", "rank": "bigint", "page_id": "bigint",
           "want": "int"},
 )  # fmt: skip
-_DUE = Lookup(
-    f"SELECT {_VISIT} "  # noqa: S608
-    """
-    FROM (
-        SELECT * FROM visits
-        WHERE source_id = {each_source_id} AND due_at IS NOT NULL AND due_at <= :now
-        ORDER BY due_at LIMIT {each_want}) v
-    JOIN pages p ON p.id = v.page_id
-    """,
-    each={"source_id": "bigint", "want": "int"},
-)
 
 
 def take(
@@ -112,8 +107,7 @@ def take(
     ]
     rows: list[Any] = _MORE(connection, more) if more else []
     if whole:
-        rows += _READY(connection, [(r.source_id, r.want, *_positions(r)) for r in whole])
-        rows += _DUE(connection, [(r.source_id, r.want) for r in whole], now=now)
+        rows += _READY(connection, [(r.source_id, r.want, *_positions(r)) for r in whole], now=now)
     taken: dict[int, list[Visit]] = {request.source_id: [] for request in requests}
     for row in rows:
         visit = Visit._make(row)

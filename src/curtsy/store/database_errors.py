@@ -11,6 +11,8 @@ from curtsy.model.masks import without_credentials
 
 Verdict = Literal["again", "away", "full", "damaged", "ours"]
 
+_CLIENT_ERRORS = ("InterfaceError", "InternalClientError")
+"""A connection that is closed, or that broke in the middle of an answer."""
 A_PAGE = 32 * 1024
 """The bytes by which SQLite enlarges its shared memory."""
 _AGAIN = {"40001", "40P01", "55P03"}  # serialization, deadlock, lock not available
@@ -68,9 +70,8 @@ def _postgres_verdict(error: BaseException) -> Verdict:
         return "full"
     if state in _AWAY or state.startswith(_AWAY_CLASSES):
         return "away"
-    if _is_of_asyncpg(error, "DataError"):
-        return "ours"  # a value that does not fit its parameter
-    return "away" if _is_of_asyncpg(error, "InterfaceError") else "ours"
+    is_of_client = any(_is_of_asyncpg(error, name) for name in _CLIENT_ERRORS)
+    return "away" if is_of_client else "ours"
 
 
 def to_curtsy_error(error: BaseException, url: str) -> CurtsyError | None:

@@ -39,6 +39,7 @@ class Postgres:
         "by_place_desc": "e.xid DESC, e.seq DESC",
         "receiver": "lower(split_part(url, '/', 3))",  # the host and port of a URL
         "version_tables": "count(to_regclass('alembic_version'))",
+        "json_array": "json_build_array",
     }
 
     @staticmethod
@@ -68,6 +69,7 @@ class Sqlite:
         "receiver": "lower(substr(url, instr(url, '//') + 2,"
         " instr(substr(url || '/', instr(url, '//') + 2), '/') - 1))",
         "version_tables": "count(*) FROM sqlite_master WHERE name = 'alembic_version'",
+        "json_array": "json_array",
     }
 
     MOST_VALUES = 1_024

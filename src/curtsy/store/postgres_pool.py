@@ -94,11 +94,12 @@ class PostgresPool:
             connection = self._last_used() or await self._connect()
             try:
                 yield connection
-            except Exception:
-                if not await _rolled_back(connection):
+            except Exception as error:
+                if _is_broken_by(error) or not await _rolled_back(connection):
+                    connection.raw.terminate()
                     self._drop_idle()  # the server is away, or was
-                    raise
-                self._idle.append(connection)
+                else:
+                    self._idle.append(connection)
                 raise
             except BaseException:  # cancelled: a statement may still run
                 connection.raw.terminate()
@@ -129,6 +130,12 @@ class PostgresPool:
             self._idle.pop().raw.terminate()
 
 
+def _is_broken_by(error: Exception) -> bool:
+    """Whether the state of the session is unknown after the error."""
+    client = asyncpg.InterfaceError | asyncpg.InternalClientError
+    return isinstance(error, OSError | TimeoutError | client)
+
+
 async def _rolled_back(connection: PostgresConnection) -> bool:
     """Returns whether the connection can be used again."""
     raw = connection.raw
@@ -137,7 +144,6 @@ async def _rolled_back(connection: PostgresConnection) -> bool:
             async with asyncio.timeout(ROLLBACK_SECONDS):
                 await raw.execute("ROLLBACK")
     except Exception:
-        raw.terminate()
         return False
     except BaseException:
         raw.terminate()

@@ -250,7 +250,7 @@ async def test_a_held_snapshot_does_not_make_leasing_dearer(
 
     async def buffers(low: LowWater) -> int:
         def work(c: Connection) -> int:
-            low.of(c, 2, now=later, clock_version=held.clock.version)
+            low.of(c, [2], now=later, clock_version=held.clock.version)
             with explained(monkeypatch) as plans:
                 got = lease(c, worker=WORKER, wants={2: 8}, low_water=low,
                             clock_version=held.clock.version, now=later)  # fmt: skip
@@ -261,7 +261,7 @@ async def test_a_held_snapshot_does_not_make_leasing_dearer(
 
     with_mark = await buffers(LowWater())
     blind = LowWater()
-    monkeypatch.setattr(blind, "of", lambda *_, **__: 0)
+    monkeypatch.setattr(blind, "of", lambda *_, **__: {2: 0})
     without = await buffers(blind)
     assert with_mark <= 30
     assert without > 4 * with_mark, "without the mark every dead entry is waded through"
