@@ -71,7 +71,7 @@ def decode(encoding: str, wire: bytes, cap: int, allowance: Allowance) -> bytes:
     return wire
 
 
-def _identity(wire: bytes, cap: int, _allowance: Allowance) -> bytes:
+def identity(wire: bytes, cap: int, _allowance: Allowance | None = None) -> bytes:
     if len(wire) > cap:
         raise TooLarge(f"its body is larger than {cap} bytes")
     return wire
@@ -170,8 +170,8 @@ def _over(cap: int) -> TooLarge:
 
 
 _DECODERS: dict[str, Callable[[bytes, int, Allowance], bytes]] = {
-    "": _identity,
-    "identity": _identity,
+    "": identity,
+    "identity": identity,
     "gzip": _gzip,
     "x-gzip": _gzip,
     "deflate": _deflate,

@@ -12,7 +12,7 @@ from typing import Self
 
 from curtsy.fetch.connection_pool import ConnectionPool
 from curtsy.fetch.connector import Connector
-from curtsy.fetch.encodings import ACCEPT_ENCODING, Allowance, TooCostly, decode
+from curtsy.fetch.encodings import ACCEPT_ENCODING, Allowance, TooCostly, decode, identity
 from curtsy.fetch.failures import failure
 from curtsy.fetch.fetch_errors import DecodedTooLate, FetchError, PortRefused, ProxyFailed, TooLarge
 from curtsy.fetch.guard import BLOCKED_PORTS, Network
@@ -148,7 +148,7 @@ class Fetcher:
         """Returns the decoded body, by `until`. Small ones are decoded here at once."""
         cap = self._limits.body_bytes
         if not encoding:
-            return decode(encoding, wire, cap, Allowance(DECODE_ON_LOOP_SECONDS))
+            return identity(wire, cap)
         if len(wire) <= DECODE_ON_LOOP_BYTES:
             with suppress(TooLarge, TooCostly):
                 small = min(cap, DECODED_ON_LOOP_BYTES)

@@ -41,6 +41,8 @@ class Holds:
 
     def attribute(self, since: int, until: int, hours: Hours | None) -> Waited:
         """Attributes the time between two instants."""
+        if not self._holds and (hours is None or not hours.closed):
+            return Waited(0, max(0, until - since), 0, 0)
         spent: dict[Why, int] = {"capacity": 0, "backoff": 0}
         for start, end, why in self._holds:
             spent[why] += max(0, min(end, until) - max(start, since))
