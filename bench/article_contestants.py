@@ -14,6 +14,7 @@ from trafilatura.xml import xmltotxt
 
 from curtsy.model.outcome import Failed, Reply
 from curtsy.scrapers.article import article
+from curtsy.scrapers.articles.extraction import extract
 from curtsy.scrapers.charset import text_of
 
 SHORT = 800
@@ -82,7 +83,7 @@ def _trafilatura(page: SavedPage, *, fast: bool) -> Mapping[str, Any]:
 
 def hand_over(page: SavedPage) -> str | None:
     """Returns why the scraper's first tier hands the page over; None: it does not."""
-    return "today"
+    return extract(page.text, page.url).handed_over
 
 
 CONTESTANTS: dict[str, Callable[[SavedPage], Mapping[str, Any]]] = {

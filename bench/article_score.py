@@ -1,7 +1,7 @@
 """`python -m bench.article_score PAGES`: how well and how fast articles are extracted from a folder
 of saved pages whose true text is known: the scraper, the way it took before, and trafilatura.
 
-PAGES holds `<id>.html` or `<id>.html.gz`, itself or in a folder `html`. The truths are a JSON object
+PAGES holds `<id>.html` or `<id>.html.gz`, itself or in a folder `html`. The truths are an object
 of `{id: {"articleBody": …, "url": …}}`, where `title`, `author` and `date` may stand too.
 """
 

@@ -1,0 +1,196 @@
+"""The body of a page as flat lists in the order of the page: what later steps ask of a part of
+the page, sums of lengths and counts, is a difference of two entries."""
+
+from collections.abc import Mapping
+from itertools import accumulate
+
+from selectolax.lexbor import LexborNode
+
+from curtsy.scrapers.articles import tags
+from curtsy.scrapers.articles.class_words import COMMENTS, LONGEST_NAMES, meaning_of
+
+MOST_ENTRIES = 400_000
+"""Elements and texts. What follows is left out: no article is that long, and lists need memory."""
+LONG_TEXT = 80
+"""Characters. A bare text of this length counts as prose."""
+MOST_NOISE, MOST_COMMENTS = 0.3, 0.7
+"""Shares of the page's text above which an element is kept in spite of its names."""
+LEAST_LEFT_BY_NAMES = 1 / 3
+_NO_ATTRIBUTES: Mapping[str, str | None] = {}
+_NOISY_ROLES = frozenset({
+    "navigation", "banner", "complementary", "contentinfo", "search", "menu", "menubar", "dialog",
+    "alertdialog", "toolbar", "tooltip", "button", "tablist",
+})  # fmt: skip
+
+
+class Outline:
+    """Each list has one entry for each element and each text, and the sums one more at the end."""
+
+    def __init__(self) -> None:
+        self.tags: list[int] = []
+        self.ends: list[int] = []
+        """Where the entries after the element's content begin."""
+        self.parents: list[int] = []
+        self.attributes: list[Mapping[str, str | None]] = []
+        self.texts: list[str] = []
+        """Of texts as written; empty for elements."""
+        self.meanings: list[int] = []
+        """Flags of `class_words`."""
+        self.is_hidden: list[bool] = []
+        self.is_noise: list[bool] = []
+        self.text_before: list[int] = []
+        """Characters of all texts in front of the entry, without space around them."""
+        self.link_before: list[int] = []
+        """Of those in links."""
+        self.prose_before: list[int] = []
+        """Of those in paragraphs, and in longer runs of bare text, but not in links."""
+        self.is_cut = False
+
+    def text_in(self, at: int) -> int:
+        return self.text_before[self.ends[at]] - self.text_before[at]
+
+    def links_in(self, at: int) -> int:
+        return self.link_before[self.ends[at]] - self.link_before[at]
+
+    def prose_in(self, at: int) -> int:
+        return self.prose_before[self.ends[at]] - self.prose_before[at]
+
+
+def outline_of(body: LexborNode) -> Outline:
+    """Lays out the element and its content."""
+    out = Outline()
+    texts, numbers, parents, ends = out.texts, out.tags, out.parents, out.ends
+    attributes, meanings, is_hidden = out.attributes, out.meanings, out.is_hidden
+    lengths: list[int] = []
+    open_nodes: list[LexborNode] = []
+    open_at: list[int] = []
+    skipped, is_text = tags.SKIPPED, tags.TEXT
+    node: LexborNode | None = body
+    parent = -1
+    while node is not None:
+        at = len(numbers)
+        number = node.tag_id
+        numbers.append(number)
+        parents.append(parent)
+        ends.append(at + 1)
+        child = None
+        if number == is_text:
+            text = node.text_content or ""
+            texts.append(text)
+            lengths.append(0 if text.isspace() else len(text.strip()))
+            attributes.append(_NO_ATTRIBUTES)
+            meanings.append(0)
+            is_hidden.append(False)
+        else:
+            texts.append("")
+            lengths.append(0)
+            found = node.attributes or _NO_ATTRIBUTES
+            attributes.append(found)
+            meaning, hidden = _looks(found) if found else (0, False)
+            meanings.append(meaning)
+            is_hidden.append(hidden)
+            if number not in skipped and not hidden:
+                child = node.first_child
+        if at >= MOST_ENTRIES:
+            out.is_cut = True
+            break
+        if child is not None:
+            open_nodes.append(node)
+            open_at.append(at)
+            parent, node = at, child
+            continue
+        node = None if not open_nodes else node.next
+        while node is None and open_nodes:
+            closed = open_nodes.pop()
+            ends[open_at.pop()] = at + 1
+            parent = open_at[-1] if open_at else -1
+            node = closed.next if open_nodes else None
+    for still_open in open_at:
+        ends[still_open] = len(numbers)
+    _sum_up(out, lengths)
+    return out
+
+
+def _looks(found: Mapping[str, str | None]) -> tuple[int, bool]:
+    """Returns the flags of the element's names, and whether nobody sees it."""
+    meaning = 0
+    names = f"{found.get('class') or ''} {found.get('id') or ''}"
+    if len(names) > 1:
+        meaning = meaning_of(names[:LONGEST_NAMES])
+    if "hidden" in found or found.get("aria-hidden") == "true":
+        return meaning, "hidden" in found
+    if (style := found.get("style")) and "none" in style[:LONGEST_NAMES]:
+        return meaning, "display:none" in style[:LONGEST_NAMES].replace(" ", "").lower()
+    if (role := found.get("role")) and role in _NOISY_ROLES:
+        return meaning, True
+    return meaning, False
+
+
+def _sum_up(out: Outline, lengths: list[int]) -> None:
+    """Fills the sums. Names are not heeded where they would leave too little: then the site uses
+    the words in a sense of its own."""
+    out.text_before = list(accumulate(lengths, initial=0))
+    out.is_noise = _noise(out)
+    prose, links = _prose_and_links(out, lengths, out.is_noise)
+    if any(out.is_noise):
+        nothing = [False] * len(lengths)
+        all_prose, all_links = _prose_and_links(out, lengths, nothing)
+        if sum(prose) < sum(all_prose) * LEAST_LEFT_BY_NAMES:
+            out.is_noise, prose, links = nothing, all_prose, all_links
+    out.link_before = list(accumulate(links, initial=0))
+    out.prose_before = list(accumulate(prose, initial=0))
+
+
+def _noise(out: Outline) -> list[bool]:
+    """Which elements are no part of an article by their names. An element that holds much of the
+    page is, whatever its name."""
+    before, ends = out.text_before, out.ends
+    most_noise, most_comments = (before[-1] * share for share in (MOST_NOISE, MOST_COMMENTS))
+    is_noise = [False] * len(ends)
+    never = tags.NEVER_NOISE
+    for at, meaning in enumerate(out.meanings):
+        if meaning & 3 and out.tags[at] not in never:
+            length = before[ends[at]] - before[at]
+            is_noise[at] = length <= (most_comments if meaning & COMMENTS else most_noise)
+    return is_noise
+
+
+def _prose_and_links(
+    out: Outline, lengths: list[int], is_noise: list[bool]
+) -> tuple[list[int], list[int]]:
+    """Returns the characters of each text, if it is prose and if it is a link."""
+    links, prose = [0] * len(lengths), [0] * len(lengths)
+    link_end = prose_end = at = 0
+    numbers, ends, parents = out.tags, out.ends, out.parents
+    paragraphs, is_text, link, total = tags.PARAGRAPHS, tags.TEXT, tags.A, len(lengths)
+    while at < total:
+        number = numbers[at]
+        if number == is_text:
+            length = lengths[at]
+            if length:
+                if at < link_end:
+                    links[at] = length
+                elif at < prose_end or (length > LONG_TEXT and _is_bare(numbers, parents, at)):
+                    prose[at] = length
+        elif is_noise[at]:
+            at = ends[at]
+            continue
+        elif number == link:
+            link_end = max(link_end, ends[at])
+        elif number in paragraphs:
+            prose_end = max(prose_end, ends[at])
+        at += 1
+    return prose, links
+
+
+def _is_bare(numbers: list[int], parents: list[int], at: int) -> bool:
+    """Whether a text stands in a container, at most a few inline elements deep."""
+    for _ in range(4):
+        at = parents[at]
+        if at < 0:
+            return False
+        if numbers[at] in tags.CONTAINERS:
+            return True
+        if numbers[at] not in tags.INLINE:
+            return False
+    return False
