@@ -14,7 +14,9 @@ def article(reply: Reply) -> Record | Failed:
     page = page_text(reply, plain=True)
     if isinstance(page, Failed):
         return page
-    found = _plain(page.text) if page.is_plain else extract(page.text, reply.url, page.charset).parts
+    found = (
+        _plain(page.text) if page.is_plain else extract(page.text, reply.url, page.charset).parts
+    )
     if (failure := no_article(found, reply.status)) is not None:
         return failure
     content = orjson.dumps(found, option=orjson.OPT_SORT_KEYS)

@@ -23,6 +23,8 @@ class Choice(NamedTuple):
     stage: int
     inside: int
     """Characters of prose in the element."""
+    unsifted: int
+    """The same, with what names say is no part of the article."""
     outside: int
     """Characters of prose elsewhere on the page."""
 
@@ -67,7 +69,8 @@ def _first_good(outline: Outline, candidates: list[int], least: float) -> int | 
 
 def _choice(outline: Outline, at: int, stage: int) -> Choice:
     inside = outline.prose_in(at)
-    return Choice(at, stage, inside, outline.prose_before[-1] - inside)
+    unsifted = outline.unsifted_before[outline.ends[at]] - outline.unsifted_before[at]
+    return Choice(at, stage, inside, unsifted, outline.prose_before[-1] - inside)
 
 
 def _widened(outline: Outline, choice: Choice) -> Choice:

@@ -16,24 +16,33 @@ _PREFIX = re.compile(
     r"^(?:(?:written|posted|published|story|words|text|reported)\s+)?(?:by|von|par|por|di|door|av|af|"
     r"autor|author|auteur|reporter|writer)\b\s*:?\s*", re.I)  # fmt: skip
 _AFTER = re.compile(
-    r"\s*(?:[|•·–—/]|\s-\s|,?\s+(?:on|at|for|in)\s|\d|@|\(|updated|published|posted|follow).*$", re.I | re.S)
+    r"\s*(?:[|•·–—/]|\s-\s|,?\s+(?:on|at|for|in)\s|\d|@|\(|updated|published|posted|follow).*$",
+    re.I | re.S,
+)
 _JOINED = re.compile(r"\s*(?:;|,|&|\s(?:and|und|et|y|og|och)\s)\s*")
-_NO_NAME = re.compile(r"https?:|www\.|@|^\W*$|^(?:admin|staff|editor|user|unknown|none|null|guest)$", re.I)
+_ADDRESS = re.compile(r"https?:|www\.|^@|\S@\S")
+_NO_NAME = re.compile(
+    r"https?:|www\.|@|^\W*$|^(?:admin|staff|editor|user|unknown|none|null|guest)$", re.I
+)
 
 
 def byline_of(
-    metas: Mapping[str, str], described: Iterable[Mapping[str, Any]], outline: Outline | None
+    metas: Mapping[str, str],
+    described: Iterable[Mapping[str, Any]],
+    outline: Outline,
+    site: str | None,
 ) -> str | None:
+    """Returns the names of the persons, joined by semicolons; the site is nobody."""
     for thing in described:
-        if names := _clean(json_ld.names_in(thing.get("author"))):
+        if names := _clean(json_ld.persons_in(thing.get("author")), site):
             return "; ".join(names)
     for key in _NAMES:
-        if (value := metas.get(key)) and (names := _clean(_split(value))):
+        if (value := metas.get(key)) and (names := _clean(_split(value), site)):
             return "; ".join(names)
-    return None if outline is None else _written(outline)
+    return _written(outline, site)
 
 
-def _written(outline: Outline) -> str | None:
+def _written(outline: Outline, site: str | None) -> str | None:
     """Returns the text of the first element that names an author."""
     for at, meaning in enumerate(outline.meanings):
         attributes = outline.attributes[at]
@@ -42,20 +51,27 @@ def _written(outline: Outline) -> str | None:
             continue
         if 0 < outline.text_in(at) <= LONGEST:
             text = " ".join(" ".join(outline.texts[at : outline.ends[at]]).split())
-            if names := _clean(_split(text)):
+            if names := _clean(_split(text), site):
                 return "; ".join(names)
     return None
 
 
 def _split(text: str) -> list[str]:
+    if _ADDRESS.search(text):
+        return []
     text = _AFTER.sub("", _PREFIX.sub("", text[:LONGEST].strip()))
     return _JOINED.split(text)
 
 
-def _clean(names: Iterable[str]) -> list[str]:
+def _clean(names: Iterable[str], site: str | None) -> list[str]:
     found: dict[str, None] = {}
     for name in names:
         name = _PREFIX.sub("", " ".join(name.split()))[:LONGEST].strip(" ,;:.|-")
-        if name and not _NO_NAME.search(name) and len(name.split()) <= 6:
+        if (
+            name
+            and not (site and name.casefold() == site.casefold())
+            and not _NO_NAME.search(name)
+            and len(name.split()) <= 6
+        ):
             found[name] = None
     return list(found)[:10]

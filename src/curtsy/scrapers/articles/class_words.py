@@ -27,7 +27,7 @@ def _any_of(*words: str) -> re.Pattern[str]:
 
 
 _END = r"(?![a-z])"
-_PIECE = r"(?:article|post|entry|story|news|blog|blogpost|page)"
+_PIECE = r"(?:article|post|entry|story|news|blog|blogpost)"
 _NOISE = _any_of(
     r"shar(?:e|ing|ed)", "social", "relat(?:ed|ion)", "recommend", "recirc", rf"promo(?:s|tion)?{_END}",
     "sidebar", "side-bar", "rail", "widget", "newsletter", "subscri", "sign-?up", "mailing-?list",
@@ -60,8 +60,8 @@ _MAIN_CONTENT = re.compile(
 )
 _BYLINE = re.compile(r"author|by-?line|writer|redakt|auteur|verfasser|autor|journalist|reporter")
 _NO_BYLINE = re.compile(
-    r"bio|avatar|image|photo|pic|social|follow|comment|related|box|more|info|desc|about|title|"
-    r"role|job|date|time|meta-?data|twitter|mail|link-?list|bottom|articles|posts"
+    r"bio|avatar|image|photo|pic|social|follow|comment|related|desc|about|job|twitter|mail|articles|"
+    r"posts|date|time"
 )
 _DATE = re.compile(r"date|time|publi(?:sh|c)|posted|fecha|datum|dato|created")
 _HEADLINE = re.compile(rf"(?:^|[^a-z])(?:headline|{_PIECE}[-_]*(?:title|headline|heading)){_END}")

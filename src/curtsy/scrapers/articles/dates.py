@@ -1,9 +1,8 @@
 """Finds the day on which an article was published."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
-from html import escape
 from typing import Any
 
 from htmldate import find_date
@@ -12,69 +11,114 @@ from curtsy.scrapers.articles import json_ld, tags
 from curtsy.scrapers.articles.class_words import COMMENTS, DATE
 from curtsy.scrapers.articles.outline import Outline
 
-_NAMES = (
+LONGEST, MOST_WRITTEN, LARGEST_SEARCHED = 100, 30, 300_000
+FIRST_YEAR = 1990
+_PUBLISHED = (
     "article:published_time", "og:article:published_time", "datepublished", "date.published",
     "article.published", "article:published", "published_time", "publication_date",
     "parsely-pub-date", "sailthru.date", "pubdate", "publishdate", "publish-date", "publish_date",
     "dc.date", "dc.date.issued", "dcterms.date", "dcterms.created", "dcterms.issued", "date",
-    "citation_publication_date", "citation_date", "cxenseparse:recs:publishtime",
-    "article_date_original", "originalpublicationdate", "datecreated", "og:published_time",
-    "article:modified_time", "og:updated_time",
+    "citation_publication_date", "citation_date", "article_date_original", "datecreated",
+    "originalpublicationdate", "og:published_time",
 )  # fmt: skip
-_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-/.]?(0[1-9]|1[0-2])[-/.]?(0[1-9]|[12]\d|3[01])(?!\d{3})")
-_IN_URL = re.compile(r"/((?:19|20)\d\d)[/-]?(0?[1-9]|1[0-2])[/-]?(0?[1-9]|[12]\d|3[01])(?=[/_-]|\D)")
-_MOST_WRITTEN, LONGEST = 12, 100
+_YEAR = r"((?:19|20)\d\d)"
+_ISO = re.compile(rf"(?<!\d){_YEAR}([-/.]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?!\d{{3}})")
+_IN_URL = re.compile(rf"[/_-]{_YEAR}([/_-]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?!\d)")
+_WORD = r"([^\W\d_]{3,12})"
+_DAY_FIRST = re.compile(
+    rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th|er|[.º])?\s+(?:de\s+|of\s+)?{_WORD}\.?,?\s+(?:de\s+)?{_YEAR}"
+)
+_MONTH_FIRST = re.compile(rf"{_WORD}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+{_YEAR}")
+_WITH_UNITS = re.compile(rf"{_YEAR}\s?[年년]\s?(\d{{1,2}})\s?[月월]\s?(\d{{1,2}})\s?[日일]")
+_DOTTED = re.compile(rf"(?<!\d)(\d{{1,2}})\.\s?(\d{{1,2}})\.\s?{_YEAR}")
+_MONTHS = (
+    ("jan", "ene", "gen", "янв", "січ", "oca", "sty"), ("feb", "fév", "fev", "фев", "лют", "lut"),
+    ("mar", "mär", "mrt", "maa", "мар", "бер"), ("apr", "avr", "abr", "апр", "кві", "kwi", "nis"),
+    ("may", "mai", "maj", "mei", "mag", "мая", "май", "тра"), ("jun", "juin", "giu", "июн", "чер", "haz", "cze"),
+    ("jul", "juil", "lug", "июл", "лип", "tem", "lip"), ("aug", "aoû", "aou", "ago", "авг", "сер", "ağu", "sie"),
+    ("sep", "set", "сен", "вер", "eyl", "wrz"), ("oct", "okt", "out", "ott", "окт", "жов", "eki", "paź"),
+    ("nov", "ноя", "лис", "kas", "lis"), ("dec", "dez", "déc", "dic", "des", "дек", "гру", "ara", "gru"),
+)  # fmt: skip
+"""How the months' names begin in a dozen languages."""
 
 
-def date_of(
-    metas: Mapping[str, str], described: Iterable[Mapping[str, Any]], outline: Outline, url: str, today: date
+def stated_date(
+    metas: Mapping[str, str],
+    described: Iterable[Mapping[str, Any]],
+    outline: Outline,
+    url: str,
+    today: date,
 ) -> str | None:
+    """Returns the day that the URL, the head or an element for dates states; the URL has the day
+    of the newsroom, the others often that of Greenwich."""
     latest = today + timedelta(days=2)
-    stated = [json_ld.text_in(thing, "datePublished") for thing in described]
-    for value in (*(metas.get(name) for name in _NAMES[:1]), *stated, *(metas.get(name) for name in _NAMES[1:-2])):
-        if value and (day := _day(_DAY.search(value[:LONGEST]), latest)):
-            return day
-    written = []
-    for at in _dated(outline):
-        attributes = outline.attributes[at]
-        value = attributes.get("datetime") or attributes.get("content") or ""
-        if day := _day(_DAY.search(value[:LONGEST]), latest):
-            return day
-        written.append(" ".join(" ".join(outline.texts[at : outline.ends[at]]).split()))
-        if len(written) == _MOST_WRITTEN:
-            break
-    if day := _day(_IN_URL.search(url), latest):
+    if day := _numeric(_IN_URL.search(url), latest):
         return day
-    return _searched(written, metas, url)
+    stated = [json_ld.text_in(thing, "datePublished") for thing in described]
+    for value in (metas.get(_PUBLISHED[0]), *stated, *map(metas.get, _PUBLISHED[1:])):
+        if value and (day := _written(value[:LONGEST], latest)):
+            return day
+    for text in _texts(outline):
+        if day := _written(text, latest):
+            return day
+    return None
 
 
-def _dated(outline: Outline) -> Iterable[int]:
+def searched_date(page: str, url: str, today: date) -> str | None:
+    """Lets htmldate search the page: slow, for pages that state no date."""
+    if len(page) > LARGEST_SEARCHED:
+        return None
+    latest = (today + timedelta(days=2)).isoformat()
+    try:
+        return find_date(page, original_date=True, url=url, max_date=latest)
+    except (ValueError, TypeError, OverflowError, LookupError):
+        return None
+
+
+def _texts(outline: Outline) -> Iterator[str]:
+    """Returns what elements for dates say, in the order of the page."""
+    found = 0
     for at, number in enumerate(outline.tags):
-        if number == tags.TIME or outline.meanings[at] & DATE:
-            if not outline.meanings[at] & COMMENTS and outline.text_in(at) <= LONGEST:
-                yield at
+        meaning = outline.meanings[at]
+        if not (number == tags.TIME or meaning & DATE) or meaning & COMMENTS:
+            continue
+        if outline.text_in(at) > LONGEST:
+            continue
+        attributes = outline.attributes[at]
+        yield (attributes.get("datetime") or attributes.get("content") or "")[:LONGEST]
+        yield " ".join(" ".join(outline.texts[at : outline.ends[at]]).split())[:LONGEST]
+        found += 1
+        if found == MOST_WRITTEN:
+            return
 
 
-def _searched(written: list[str], metas: Mapping[str, str], url: str) -> str | None:
-    """Lets htmldate read what is written in words, in a document of only that."""
-    lines = "".join(f"<time>{escape(text)}</time>" for text in written if any(map(str.isdigit, text)))
-    others = "".join(
-        f'<meta property="{escape(key)}" content="{escape(metas[key])}">' for key in _NAMES if key in metas
-    )
-    if not lines and not others:
-        return None
-    document = f"<html><head>{others}</head><body>{lines}</body></html>"
+def _written(text: str, latest: date) -> str | None:
+    if day := _numeric(_ISO.search(text), latest):
+        return day
+    if found := _DAY_FIRST.search(text):
+        return _day(found[3], _month(found[2]), found[1], latest)
+    if found := _MONTH_FIRST.search(text):
+        return _day(found[3], _month(found[1]), found[2], latest)
+    if found := _WITH_UNITS.search(text):
+        return _day(found[1], found[2], found[3], latest)
+    if found := _DOTTED.search(text):
+        return _day(found[3], found[2], found[1], latest)
+    return None
+
+
+def _month(name: str) -> int:
+    """Returns the number of a month; 0: it is none."""
+    name = name.casefold()
+    return next((n for n, begins in enumerate(_MONTHS, 1) if name.startswith(begins)), 0)
+
+
+def _numeric(found: re.Match[str] | None, latest: date) -> str | None:
+    return None if found is None else _day(found[1], found[3], found[4], latest)
+
+
+def _day(year: str, month: str | int, day: str, latest: date) -> str | None:
     try:
-        return find_date(document, extensive_search=True, original_date=True, url=url)
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
-def _day(found: re.Match[str] | None, latest: date) -> str | None:
-    if found is None:
-        return None
-    try:
-        day = date(int(found[1]), int(found[2]), int(found[3]))
+        found = date(int(year), int(month), int(day))
     except ValueError:
         return None
-    return day.isoformat() if day.year >= 1990 and day <= latest else None
+    return found.isoformat() if found.year >= FIRST_YEAR and found <= latest else None

@@ -1,9 +1,7 @@
 """Extracts an article: by the first tier where it is sure, else by the slow tier."""
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any
 
@@ -14,11 +12,11 @@ from curtsy.scrapers.articles import metadata
 from curtsy.scrapers.articles.blocks import Block, markdown_of, text_of, tidied
 from curtsy.scrapers.articles.body_choice import choose
 from curtsy.scrapers.articles.bylines import byline_of
-from curtsy.scrapers.articles.dates import date_of
+from curtsy.scrapers.articles.dates import searched_date, stated_date
 from curtsy.scrapers.articles.gate import doubt
 from curtsy.scrapers.articles.outline import Outline, outline_of
 from curtsy.scrapers.articles.slow_tier import pruned, slow_blocks
-from curtsy.scrapers.articles.writer import Writer
+from curtsy.scrapers.articles.writer import Absolute, Writer
 from curtsy.scrapers.articles.writing_system import scale_of
 from curtsy.scrapers.links import base_of
 
@@ -46,24 +44,36 @@ def extract(page: str, url: str, charset: str = "utf-8") -> Extracted:
     blocks = tidied(Writer(outline, absolute).write(choice.at), title, scale)
     reason = doubt(blocks, choice, scale)
     parts = _parts(head, outline, title, url, absolute)
-    if reason is not None:
-        slow = slow_blocks(pruned(tree), url, absolute, thorough=not blocks)
-        blocks = tidied(slow, title, scale) or blocks
+    if reason is not None or parts["date"] is None:
+        smaller = pruned(tree)
+        if reason is not None:
+            slow = slow_blocks(smaller, url, absolute, thorough=not blocks)
+            blocks = tidied(slow, title, scale) or blocks
+        parts["date"] = parts["date"] or searched_date(smaller, url, _today())
     return Extracted(parts | {"text": text_of(blocks), "markdown": markdown_of(blocks)}, reason)
 
 
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
 def _parts(
-    head: metadata.Head, outline: Outline, title: str | None, url: str, absolute: Callable[[str | None], str | None]
+    head: metadata.Head, outline: Outline, title: str | None, url: str, absolute: Absolute
 ) -> dict[str, Any]:
+    site = metadata.site_of(head)
     parts = {
         "title": title,
-        "byline": byline_of(head.metas, head.described, outline),
-        "date": date_of(head.metas, head.described, outline, url, datetime.now(UTC).date()),
-        "site": metadata.site_of(head),
+        "byline": byline_of(head.metas, head.described, outline, site),
+        "date": stated_date(head.metas, head.described, outline, url, _today()),
+        "site": site,
         "description": metadata.description_of(head),
         "language": head.language,
     }
-    more = {"image": absolute(metadata.image_of(head)), "canonical": absolute(head.canonical), "tags": list(head.tags)}
+    more = {
+        "image": absolute(metadata.image_of(head)),
+        "canonical": absolute(head.canonical),
+        "tags": list(head.tags),
+    }
     return parts | {name: value for name, value in more.items() if value}
 
 

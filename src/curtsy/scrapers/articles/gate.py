@@ -19,7 +19,7 @@ def doubt(blocks: list[Block], choice: Choice, scale: float) -> str | None:
         return "nothing"
     if size < LEAST_SIZE * scale:
         return "short"
-    if size < choice.inside * LEAST_KEPT:
+    if size < choice.unsifted * LEAST_KEPT:
         return "much left out"
     if choice.outside > MOST_OUTSIDE * max(choice.inside, size):
         return "much outside"

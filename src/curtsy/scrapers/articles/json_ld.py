@@ -64,6 +64,16 @@ def text_in(thing: Mapping[str, Any], key: str) -> str | None:
     return value.strip() or None if isinstance(value, str) else None
 
 
+def persons_in(value: Any) -> list[str]:
+    """Returns the names of authors that are no organisations."""
+    each = (value if isinstance(value, list) else [value])[:20]
+    return names_in([a for a in each if not (isinstance(a, dict) and _is_organisation(a))])
+
+
+def _is_organisation(author: Mapping[str, Any]) -> bool:
+    return "Organization" in str(author.get("@type"))[:200]
+
+
 def names_in(value: Any) -> list[str]:
     """Returns the names of persons or organisations, given as text, object or list."""
     names = []

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 _SPECIAL = re.compile(
     r"[\\`*\[\]<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w{1,32};)|~(?=~)|(?<=~)~|(?<=!)(?=\[)"
 )
-_AT_LINE_START = re.compile(r"^(?:(#{1,6}|[-+](?=[ \t]|$)|[>=|:]|-{2,}|~{3,})|(\d{1,9})([.)])(?=[ \t]|$))", re.M)
+_AT_LINE_START = re.compile(
+    r"^(?:(#{1,6}|[-+](?=[ \t]|$)|[>=|:]|-{2,}|~{3,})|(\d{1,9})([.)])(?=[ \t]|$))", re.M
+)
 _FENCES = re.compile(r"`+")
 
 

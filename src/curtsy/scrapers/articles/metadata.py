@@ -90,9 +90,13 @@ def title_of(head: Head, outline: Outline) -> str | None:
 def _heading(outline: Outline) -> str | None:
     """Returns the only heading of the first level, else the first element that is a headline by
     its name."""
-    first = [at for at, number in enumerate(outline.tags) if number == tags.H1 and outline.text_in(at)]
+    first = [
+        at for at, number in enumerate(outline.tags) if number == tags.H1 and outline.text_in(at)
+    ]
     if len(first) != 1:
-        first = [at for at, m in enumerate(outline.meanings) if m & HEADLINE and outline.text_in(at)][:1] or first[:1]
+        first = [
+            at for at, m in enumerate(outline.meanings) if m & HEADLINE and outline.text_in(at)
+        ][:1] or first[:1]
     for at in first:
         if outline.text_in(at) <= LONGEST_TITLE:
             return " ".join(" ".join(outline.texts[at : outline.ends[at]]).split()) or None

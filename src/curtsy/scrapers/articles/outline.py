@@ -7,13 +7,13 @@ from itertools import accumulate
 from selectolax.lexbor import LexborNode
 
 from curtsy.scrapers.articles import tags
-from curtsy.scrapers.articles.class_words import COMMENTS, LONGEST_NAMES, meaning_of
+from curtsy.scrapers.articles.class_words import COMMENTS, LONGEST_NAMES, NOISE, meaning_of
 
 MOST_ENTRIES = 400_000
 """Elements and texts. What follows is left out: no article is that long, and lists need memory."""
 LONG_TEXT = 80
 """Characters. A bare text of this length counts as prose."""
-MOST_NOISE, MOST_COMMENTS = 0.3, 0.7
+MOST_NOISE, MOST_COMMENTS = 0.3, 0.95
 """Shares of the page's text above which an element is kept in spite of its names."""
 LEAST_LEFT_BY_NAMES = 1 / 3
 _NO_ATTRIBUTES: Mapping[str, str | None] = {}
@@ -36,7 +36,6 @@ class Outline:
         """Of texts as written; empty for elements."""
         self.meanings: list[int] = []
         """Flags of `class_words`."""
-        self.is_hidden: list[bool] = []
         self.is_noise: list[bool] = []
         self.text_before: list[int] = []
         """Characters of all texts in front of the entry, without space around them."""
@@ -44,6 +43,8 @@ class Outline:
         """Of those in links."""
         self.prose_before: list[int] = []
         """Of those in paragraphs, and in longer runs of bare text, but not in links."""
+        self.unsifted_before: list[int] = []
+        """The same, with what names say is no part of the article."""
         self.is_cut = False
 
     def text_in(self, at: int) -> int:
@@ -59,15 +60,14 @@ class Outline:
 def outline_of(body: LexborNode) -> Outline:
     """Lays out the element and its content."""
     out = Outline()
-    texts, numbers, parents, ends = out.texts, out.tags, out.parents, out.ends
-    attributes, meanings, is_hidden = out.attributes, out.meanings, out.is_hidden
+    numbers, parents, ends = out.tags, out.parents, out.ends
     lengths: list[int] = []
     open_nodes: list[LexborNode] = []
     open_at: list[int] = []
     skipped, is_text = tags.SKIPPED, tags.TEXT
     node: LexborNode | None = body
     parent = -1
-    while node is not None:
+    while node is not None and not out.is_cut:
         at = len(numbers)
         number = node.tag_id
         numbers.append(number)
@@ -75,31 +75,19 @@ def outline_of(body: LexborNode) -> Outline:
         ends.append(at + 1)
         child = None
         if number == is_text:
-            text = node.text_content or ""
-            texts.append(text)
-            lengths.append(0 if text.isspace() else len(text.strip()))
-            attributes.append(_NO_ATTRIBUTES)
-            meanings.append(0)
-            is_hidden.append(False)
+            lengths.append(_add_text(out, node.text_content or ""))
         else:
-            texts.append("")
             lengths.append(0)
-            found = node.attributes or _NO_ATTRIBUTES
-            attributes.append(found)
-            meaning, hidden = _looks(found) if found else (0, False)
-            meanings.append(meaning)
-            is_hidden.append(hidden)
-            if number not in skipped and not hidden:
+            _add_element(out, node.attributes or _NO_ATTRIBUTES)
+            if number not in skipped:
                 child = node.first_child
-        if at >= MOST_ENTRIES:
-            out.is_cut = True
-            break
+        out.is_cut = at >= MOST_ENTRIES
         if child is not None:
             open_nodes.append(node)
             open_at.append(at)
             parent, node = at, child
             continue
-        node = None if not open_nodes else node.next
+        node = node.next if open_nodes else None
         while node is None and open_nodes:
             closed = open_nodes.pop()
             ends[open_at.pop()] = at + 1
@@ -111,19 +99,31 @@ def outline_of(body: LexborNode) -> Outline:
     return out
 
 
-def _looks(found: Mapping[str, str | None]) -> tuple[int, bool]:
-    """Returns the flags of the element's names, and whether nobody sees it."""
+def _add_text(out: Outline, text: str) -> int:
+    """Returns the length of the text without space around it."""
+    out.texts.append(text)
+    out.attributes.append(_NO_ATTRIBUTES)
+    out.meanings.append(0)
+    return 0 if text.isspace() else len(text.strip())
+
+
+def _add_element(out: Outline, attributes: Mapping[str, str | None]) -> None:
+    out.texts.append("")
+    out.attributes.append(attributes)
+    out.meanings.append(_meaning(attributes) if attributes else 0)
+
+
+def _meaning(attributes: Mapping[str, str | None]) -> int:
+    """Returns the flags of the element's names. What is hidden or has a noisy role is noise."""
     meaning = 0
-    names = f"{found.get('class') or ''} {found.get('id') or ''}"
+    names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
     if len(names) > 1:
         meaning = meaning_of(names[:LONGEST_NAMES])
-    if "hidden" in found or found.get("aria-hidden") == "true":
-        return meaning, "hidden" in found
-    if (style := found.get("style")) and "none" in style[:LONGEST_NAMES]:
-        return meaning, "display:none" in style[:LONGEST_NAMES].replace(" ", "").lower()
-    if (role := found.get("role")) and role in _NOISY_ROLES:
-        return meaning, True
-    return meaning, False
+    style = (attributes.get("style") or "")[:LONGEST_NAMES]
+    is_hidden = "hidden" in attributes or (
+        "none" in style and "display:none" in style.replace(" ", "").lower()
+    )
+    return meaning | NOISE if is_hidden or attributes.get("role") in _NOISY_ROLES else meaning
 
 
 def _sum_up(out: Outline, lengths: list[int]) -> None:
@@ -132,13 +132,15 @@ def _sum_up(out: Outline, lengths: list[int]) -> None:
     out.text_before = list(accumulate(lengths, initial=0))
     out.is_noise = _noise(out)
     prose, links = _prose_and_links(out, lengths, out.is_noise)
+    all_prose = prose
     if any(out.is_noise):
-        nothing = [False] * len(lengths)
-        all_prose, all_links = _prose_and_links(out, lengths, nothing)
+        comments = [n and m & COMMENTS > 0 for n, m in zip(out.is_noise, out.meanings, strict=True)]
+        all_prose, all_links = _prose_and_links(out, lengths, comments)
         if sum(prose) < sum(all_prose) * LEAST_LEFT_BY_NAMES:
-            out.is_noise, prose, links = nothing, all_prose, all_links
+            out.is_noise, prose, links = comments, all_prose, all_links
     out.link_before = list(accumulate(links, initial=0))
     out.prose_before = list(accumulate(prose, initial=0))
+    out.unsifted_before = list(accumulate(all_prose, initial=0))
 
 
 def _noise(out: Outline) -> list[bool]:
@@ -149,7 +151,7 @@ def _noise(out: Outline) -> list[bool]:
     is_noise = [False] * len(ends)
     never = tags.NEVER_NOISE
     for at, meaning in enumerate(out.meanings):
-        if meaning & 3 and out.tags[at] not in never:
+        if meaning & (NOISE | COMMENTS) and out.tags[at] not in never:
             length = before[ends[at]] - before[at]
             is_noise[at] = length <= (most_comments if meaning & COMMENTS else most_noise)
     return is_noise

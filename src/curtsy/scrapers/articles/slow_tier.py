@@ -10,7 +10,20 @@ from curtsy.scrapers.articles.blocks import Block
 from curtsy.scrapers.articles.outline import outline_of
 from curtsy.scrapers.articles.writer import Absolute, Writer
 
-_DROPPED = ["style", "svg", "nav", "footer", "aside", "button", "select", "iframe", "noscript", "template", "canvas", "script"]
+_DROPPED = [
+    "style",
+    "svg",
+    "nav",
+    "footer",
+    "aside",
+    "button",
+    "select",
+    "iframe",
+    "noscript",
+    "template",
+    "canvas",
+    "script",
+]
 _TAGS = {"head": "h2", "item": "li", "lb": "br", "quote": "blockquote", "row": "tr", "cell": "td",
          "ref": "a", "graphic": "img", "del": "del", "list": "ul", "code": "code"}  # fmt: skip
 _MARKS = {"#b": "strong", "#i": "em", "#t": "code", "#u": "u"}

@@ -73,7 +73,7 @@ class Writer:
             if number == tags.TEXT:
                 self._line.add(outline.texts[at])
                 at += 1
-            elif number in _LEFT_OUT or outline.is_noise[at] or outline.is_hidden[at]:
+            elif number in _LEFT_OUT or outline.is_noise[at]:
                 if number in tags.BREAKING or not (number in _LEFT_OUT or number in tags.INLINE):
                     self._end_line()
                 at = ends[at]
@@ -149,7 +149,9 @@ class Writer:
         marker = "- " if number is None else f"{number}. "
         if self._lists and number is not None:
             self._lists[-1] = (list_at, number + 1)
-        self._nest(opened, _Nest(marker, " " * len(marker), self._lists[0][0] if self._lists else -1))
+        self._nest(
+            opened, _Nest(marker, " " * len(marker), self._lists[0][0] if self._lists else -1)
+        )
 
     def _nest(self, opened: _Open, nest: _Nest) -> None:
         if len(self._nests) < DEEPEST and self._table is None:
