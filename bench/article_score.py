@@ -108,7 +108,8 @@ def report(
         right = [metadata(key, ids, of, results[REFERENCE], truths) for key in METADATA]
         spent = sorted(of.milliseconds[page] for page in ids)
         print(f"{name:16}{fmean(s.f1 for s in scores):7.4f}{pooled_f1(scores):7.4f}"
-              f"{fmean(s.precision for s in scores):7.4f}{fmean(s.recall for s in scores):7.4f}{''.join(f'{r:7.3f}' for r in right)}"
+              f"{fmean(s.precision for s in scores):7.4f}{fmean(s.recall for s in scores):7.4f}"
+              f"{''.join(f'{r:7.3f}' for r in right)}"
               f"{fmean(spent):8.2f}{at(spent, 0.5):7.2f}{at(spent, 0.95):7.2f}")  # fmt: skip
     ours, *others = results
     for other in others:

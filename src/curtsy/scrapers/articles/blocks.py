@@ -32,6 +32,8 @@ class Block:
     """Of a heading."""
     list_at: int = -1
     """Which list the block is an item of; blocks of one list stand in lines without space."""
+    quote_at: int = -1
+    """Which quotation the block is part of; its mark goes on between the blocks."""
 
 
 def tidied(blocks: list[Block], title: str | None, scale: float) -> list[Block]:
@@ -65,12 +67,18 @@ def text_of(blocks: list[Block]) -> str:
     return "\n".join(block.text for block in blocks if block.text)
 
 
+def _between(before: Block, after: Block) -> str:
+    if before.list_at == after.list_at >= 0:
+        return "\n"
+    return "\n>\n" if before.quote_at == after.quote_at >= 0 else "\n\n"
+
+
 def markdown_of(blocks: list[Block]) -> str:
     pieces: list[str] = []
-    before = -1
+    before: Block | None = None
     for block in blocks:
-        if pieces:
-            pieces.append("\n" if block.list_at == before >= 0 else "\n\n")
+        if before is not None:
+            pieces.append(_between(before, block))
         pieces.append(block.markdown)
-        before = block.list_at
+        before = block
     return "".join(pieces)

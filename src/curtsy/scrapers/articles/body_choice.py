@@ -38,8 +38,8 @@ def choose(outline: Outline, scale: float) -> Choice:
             stages[stage].append(at)
     for stage, candidates in enumerate(stages):
         # Stages are by name: one that misses most of the page's prose is left to later stages.
-        if (at := _first_good(outline, candidates, least)) is not None:
-            return _widened(outline, _choice(outline, at, stage))
+        if (good := _first_good(outline, candidates, least)) is not None:
+            return _widened(outline, _choice(outline, good, stage))
     return _choice(outline, _most_prose(outline), BY_PROSE)
 
 

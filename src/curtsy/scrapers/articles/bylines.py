@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from curtsy.scrapers.articles import json_ld, tags
-from curtsy.scrapers.articles.class_words import BYLINE, COMMENTS
+from curtsy.scrapers.articles import json_ld
+from curtsy.scrapers.articles.class_words import BYLINE
 from curtsy.scrapers.articles.outline import Outline
 
 LONGEST = 120
@@ -44,10 +44,10 @@ def byline_of(
 
 def _written(outline: Outline, site: str | None) -> str | None:
     """Returns the text of the first element that names an author."""
-    for at, meaning in enumerate(outline.meanings):
+    for at in outline.outside_comments():
         attributes = outline.attributes[at]
         is_author = attributes.get("rel") == "author" or attributes.get("itemprop") == "author"
-        if not (is_author or meaning & BYLINE) or meaning & COMMENTS:
+        if not (is_author or outline.meanings[at] & BYLINE):
             continue
         if 0 < outline.text_in(at) <= LONGEST:
             text = " ".join(" ".join(outline.texts[at : outline.ends[at]]).split())

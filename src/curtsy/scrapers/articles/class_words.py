@@ -29,13 +29,15 @@ def _any_of(*words: str) -> re.Pattern[str]:
 _END = r"(?![a-z])"
 _PIECE = r"(?:article|post|entry|story|news|blog|blogpost)"
 _NOISE = _any_of(
-    r"shar(?:e|ing|ed)", "social", "relat(?:ed|ion)", "recommend", "recirc", rf"promo(?:s|tion)?{_END}",
+    r"shar(?:e|ing|ed)", "social", "relat(?:ed|ion)", "recommend", "recirc",
+    rf"promo(?:s|tion)?{_END}",
     "sidebar", "side-bar", "rail", "widget", "newsletter", "subscri", "sign-?up", "mailing-?list",
     rf"ads?{_END}", "advert", "adslot", "adunit", "adbox", "adsense", "banner", "sponsor", "dfp",
     "breadcrumb", "cookie", "consent", "gdpr", "privacy", rf"foot(?:er|notes-?nav)?{_END}", "navi?",
     rf"menu{_END}", "paginat", rf"pager{_END}", "popup", "pop-up", "modal", "overlay", "lightbox",
     rf"hidden{_END}", rf"hide{_END}", "sr-only", "screen-?reader", "visually-?hidden",
-    "skip-?(?:link|to|nav)", rf"tags?{_END}", "taglist", "tagcloud", "tag-cloud", "toolbar", "toolbox",
+    "skip-?(?:link|to|nav)", rf"tags?{_END}", "taglist", "tagcloud", "tag-cloud", "toolbar",
+    "toolbox",
     "byline", "dateline", "timestamp", "author", "biograph", rf"bio{_END}", "contributor",
     rf"meta{_END}", "metadata", "postmeta", "captions?", rf"credits?{_END}", "teaser",
     "most-?(?:read|popular|viewed|recent)", "popular", "trending", "read-?(?:more|next|also)",
@@ -43,7 +45,8 @@ _NOISE = _any_of(
     "next-(?:post|article|story)", "prev(?:ious)?-(?:post|article|story)", "rating", "log-?in",
     "feedback", "disclaimer", "copyright", rf"print{_END}", "donat", "call-?to-?action",
     rf"cta{_END}", "follow", "poll", "quiz", "carousel", "slider", "outbrain", "taboola", "zergnet",
-    "jp-", "addthis", "likes?-", "actions?", "category", "categories", "kicker", "edit-?(?:link|section)",
+    "jp-", "addthis", "likes?-", "actions?", "category", "categories", "kicker",
+    "edit-?(?:link|section)",
     "no-?print", "toc", "infobox", "navbox", "hatnote", "reflist", "placeholder", "skeleton",
 )  # fmt: skip
 _COMMENTS = _any_of(r"comments?(?!ary|ator)", "commentlist", "disqus", "respond", "repl(?:y|ies)",

@@ -8,7 +8,7 @@ from typing import Any
 from htmldate import find_date
 
 from curtsy.scrapers.articles import json_ld, tags
-from curtsy.scrapers.articles.class_words import COMMENTS, DATE
+from curtsy.scrapers.articles.class_words import DATE
 from curtsy.scrapers.articles.outline import Outline
 
 LONGEST, MOST_WRITTEN, LARGEST_SEARCHED = 100, 30, 300_000
@@ -32,13 +32,19 @@ _MONTH_FIRST = re.compile(rf"{_WORD}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+{_YEAR
 _WITH_UNITS = re.compile(rf"{_YEAR}\s?[年년]\s?(\d{{1,2}})\s?[月월]\s?(\d{{1,2}})\s?[日일]")
 _DOTTED = re.compile(rf"(?<!\d)(\d{{1,2}})\.\s?(\d{{1,2}})\.\s?{_YEAR}")
 _MONTHS = (
-    ("jan", "ene", "gen", "янв", "січ", "oca", "sty"), ("feb", "fév", "fev", "фев", "лют", "lut"),
-    ("mar", "mär", "mrt", "maa", "мар", "бер"), ("apr", "avr", "abr", "апр", "кві", "kwi", "nis"),
-    ("may", "mai", "maj", "mei", "mag", "мая", "май", "тра"), ("jun", "juin", "giu", "июн", "чер", "haz", "cze"),
-    ("jul", "juil", "lug", "июл", "лип", "tem", "lip"), ("aug", "aoû", "aou", "ago", "авг", "сер", "ağu", "sie"),
-    ("sep", "set", "сен", "вер", "eyl", "wrz"), ("oct", "okt", "out", "ott", "окт", "жов", "eki", "paź"),
-    ("nov", "ноя", "лис", "kas", "lis"), ("dec", "dez", "déc", "dic", "des", "дек", "гру", "ara", "gru"),
-)  # fmt: skip
+    ("jan", "ene", "gen", "янв", "січ", "oca", "sty"),
+    ("feb", "fév", "fev", "фев", "лют", "lut"),
+    ("mar", "mär", "mrt", "maa", "мар", "бер"),
+    ("apr", "avr", "abr", "апр", "кві", "kwi", "nis"),
+    ("may", "mai", "maj", "mei", "mag", "мая", "май", "тра"),
+    ("jun", "juin", "giu", "июн", "чер", "haz", "cze"),
+    ("jul", "juil", "lug", "июл", "лип", "tem", "lip"),
+    ("aug", "aoû", "aou", "ago", "авг", "сер", "ağu", "sie"),
+    ("sep", "set", "сен", "вер", "eyl", "wrz"),
+    ("oct", "okt", "out", "ott", "окт", "жов", "eki", "paź"),
+    ("nov", "ноя", "лис", "kas", "lis"),
+    ("dec", "dez", "déc", "dic", "des", "дек", "гру", "ara", "gru"),
+)
 """How the months' names begin in a dozen languages."""
 
 
@@ -70,17 +76,18 @@ def searched_date(page: str, url: str, today: date) -> str | None:
         return None
     latest = (today + timedelta(days=2)).isoformat()
     try:
-        return find_date(page, original_date=True, url=url, max_date=latest)
+        found = find_date(page, original_date=True, url=url, max_date=latest)
     except (ValueError, TypeError, OverflowError, LookupError):
         return None
+    # The first of January is what it makes of a year that stands somewhere.
+    return None if found is None or found.endswith("-01-01") else found
 
 
 def _texts(outline: Outline) -> Iterator[str]:
     """Returns what elements for dates say, in the order of the page."""
     found = 0
-    for at, number in enumerate(outline.tags):
-        meaning = outline.meanings[at]
-        if not (number == tags.TIME or meaning & DATE) or meaning & COMMENTS:
+    for at in outline.outside_comments():
+        if not (outline.tags[at] == tags.TIME or outline.meanings[at] & DATE):
             continue
         if outline.text_in(at) > LONGEST:
             continue

@@ -9,13 +9,14 @@ from selectolax.lexbor import LexborHTMLParser
 
 from curtsy.model.urls import BadUrl, joined
 from curtsy.scrapers.articles import metadata
-from curtsy.scrapers.articles.blocks import Block, markdown_of, text_of, tidied
+from curtsy.scrapers.articles.blocks import markdown_of, text_of, tidied
 from curtsy.scrapers.articles.body_choice import choose
 from curtsy.scrapers.articles.bylines import byline_of
 from curtsy.scrapers.articles.dates import searched_date, stated_date
+from curtsy.scrapers.articles.depth_check import is_too_deep
 from curtsy.scrapers.articles.gate import doubt
 from curtsy.scrapers.articles.outline import Outline, outline_of
-from curtsy.scrapers.articles.slow_tier import pruned, slow_blocks
+from curtsy.scrapers.articles.slow_tier import pruned, slow_article, slow_blocks
 from curtsy.scrapers.articles.writer import Absolute, Writer
 from curtsy.scrapers.articles.writing_system import scale_of
 from curtsy.scrapers.links import base_of
@@ -31,12 +32,15 @@ class Extracted:
 
 
 def extract(page: str, url: str, charset: str = "utf-8") -> Extracted:
+    if is_too_deep(page):
+        absolute = partial(absolute_url, url)
+        return Extracted(slow_article(page, url, absolute), "deep")
     tree = LexborHTMLParser(page)
     body = tree.body
     if body is None:
         return Extracted({"title": None, "text": "", "language": None}, "nothing")
     head = metadata.head_of(tree)
-    absolute = partial(_absolute, base_of(tree, url, charset).url)
+    absolute = partial(absolute_url, base_of(tree, url, charset).url)
     outline = outline_of(body)
     title = metadata.title_of(head, outline)
     scale = scale_of(outline.texts)
@@ -77,7 +81,7 @@ def _parts(
     return parts | {name: value for name, value in more.items() if value}
 
 
-def _absolute(base: str, href: str | None) -> str | None:
+def absolute_url(base: str, href: str | None) -> str | None:
     """Returns a link as an absolute URL; None: it leads nowhere, or would run something."""
     if not href:
         return None

@@ -67,7 +67,7 @@ def image(alt: str, url: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], *, has_header: bool) -> str:
-    """The first row is the header; a table without one gets an empty header, as it must have one."""
+    """The first row is the header; a table without one gets an empty one: it must have one."""
     width = max(map(len, rows))
     header = list(rows[0]) if has_header else []
     lines = [_row([*header, *[""] * (width - len(header))]), _row(["---"] * width)]

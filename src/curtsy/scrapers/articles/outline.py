@@ -1,7 +1,7 @@
 """The body of a page as flat lists in the order of the page: what later steps ask of a part of
 the page, sums of lengths and counts, is a difference of two entries."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 
 from selectolax.lexbor import LexborNode
@@ -46,6 +46,17 @@ class Outline:
         self.unsifted_before: list[int] = []
         """The same, with what names say is no part of the article."""
         self.is_cut = False
+
+    def outside_comments(self) -> Iterator[int]:
+        """Returns the entries in order, without what readers wrote."""
+        at, total = 0, len(self.tags)
+        meanings, ends = self.meanings, self.ends
+        while at < total:
+            if meanings[at] & COMMENTS and self.is_noise[at]:
+                at = ends[at]
+                continue
+            yield at
+            at += 1
 
     def text_in(self, at: int) -> int:
         return self.text_before[self.ends[at]] - self.text_before[at]

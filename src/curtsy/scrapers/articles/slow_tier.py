@@ -6,7 +6,7 @@ from lxml import html
 from selectolax.lexbor import LexborHTMLParser
 from trafilatura import bare_extraction, load_html
 
-from curtsy.scrapers.articles.blocks import Block
+from curtsy.scrapers.articles.blocks import Block, markdown_of, text_of, tidied
 from curtsy.scrapers.articles.outline import outline_of
 from curtsy.scrapers.articles.writer import Absolute, Writer
 
@@ -24,20 +24,39 @@ _DROPPED = [
     "canvas",
     "script",
 ]
-_TAGS = {"head": "h2", "item": "li", "lb": "br", "quote": "blockquote", "row": "tr", "cell": "td",
-         "ref": "a", "graphic": "img", "del": "del", "list": "ul", "code": "code"}  # fmt: skip
+_TAGS = {"item": "li", "lb": "br", "quote": "blockquote", "row": "tr", "graphic": "img"}
 _MARKS = {"#b": "strong", "#i": "em", "#t": "code", "#u": "u"}
-LONGEST_INLINE_CODE = 200
 
 
 def slow_blocks(page: str, url: str, absolute: Absolute, *, thorough: bool) -> list[Block]:
     """Returns the blocks of the article; none: there is no article. With `thorough`, at once with
     all fallbacks."""
-    body = _body(page, url, fast=not thorough)
-    if body is None and not thorough:
-        body = _body(page, url, fast=False)
-    if body is None:
-        return []
+    found = _document(page, url, fast=not thorough)
+    if found is None and not thorough:
+        found = _document(page, url, fast=False)
+    return [] if found is None else _blocks(found.body, absolute)
+
+
+def slow_article(page: str, url: str, absolute: Absolute) -> dict[str, Any]:
+    """Returns the article with the metadata that trafilatura finds, for pages that the first
+    tier's parser does not read."""
+    found = _document(page, url, fast=True, with_metadata=True)
+    if found is None:
+        return {"title": None, "text": "", "language": None}
+    blocks = tidied(_blocks(found.body, absolute), found.title, 1.0)
+    return {
+        "title": found.title,
+        "byline": found.author,
+        "date": found.date,
+        "site": found.sitename,
+        "description": found.description,
+        "language": None,
+        "text": text_of(blocks),
+        "markdown": markdown_of(blocks),
+    }
+
+
+def _blocks(body: Any, absolute: Absolute) -> list[Block]:
     tree = LexborHTMLParser(_as_html(body))
     return Writer(outline_of(tree.body), absolute).write(0) if tree.body is not None else []
 
@@ -48,15 +67,15 @@ def pruned(tree: LexborHTMLParser) -> str:
     return tree.html or ""
 
 
-def _body(page: str, url: str, *, fast: bool) -> Any:
+def _document(page: str, url: str, *, fast: bool, with_metadata: bool = False) -> Any:
+    """Returns trafilatura's document; None: it found nothing."""
     tree = load_html(page)
     if tree is None:
         return None
-    document: Any = bare_extraction(
+    return bare_extraction(
         tree, url=url, fast=fast, include_comments=False, include_formatting=True,
-        include_links=True, with_metadata=False, output_format="markdown",
+        include_links=True, with_metadata=with_metadata, output_format="markdown",
     )  # fmt: skip
-    return None if document is None else document.body
 
 
 def _as_html(body: Any) -> str:
@@ -81,6 +100,6 @@ def _as_html(body: Any) -> str:
                 element.tag = "pre"
             case "body":
                 element.tag = "div"
-            case tag:
-                element.tag = _TAGS.get(tag, tag)
+            case tag if tag in _TAGS:  # others keep their name, which may be impossible to set
+                element.tag = _TAGS[tag]
     return f"<body>{html.tostring(body, encoding='unicode')}</body>"

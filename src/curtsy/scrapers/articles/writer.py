@@ -44,6 +44,7 @@ class _Nest:
     first: str
     rest: str
     list_at: int = -1
+    quote_at: int = -1
     used: bool = False
 
 
@@ -107,10 +108,9 @@ class Writer:
             if self._line.open("link", url or ""):
                 self._open.append(_Open(end, number, "link"))
         elif (mark := _MARKS.get(number)) is not None:
-            in_code = self._line.has_open("code")
-            if not in_code and not (mark == "strong" and self._heading):
-                if self._line.open(mark):
-                    self._open.append(_Open(end, number, mark))
+            is_needless = self._line.has_open("code") or (mark == "strong" and self._heading > 0)
+            if not is_needless and self._line.open(mark):
+                self._open.append(_Open(end, number, mark))
 
     def _enter_block(self, at: int, number: int, end: int) -> int:
         if number == tags.PRE and self._table is None:
@@ -127,7 +127,7 @@ class Writer:
         if number in tags.HEADINGS:
             self._heading = tags.HEADINGS[number]
         elif number == tags.BLOCKQUOTE:
-            self._nest(opened, _Nest("> ", "> "))
+            self._nest(opened, _Nest("> ", "> ", quote_at=at))
         elif number == tags.OL or number == tags.UL:
             self._lists.append((at, self._first_number(at) if number == tags.OL else None))
         elif number == tags.LI:
@@ -232,6 +232,7 @@ class Writer:
         if self._nests:
             rest = "".join(nest.rest for nest in self._nests)
             first = "".join(nest.rest if nest.used else nest.first for nest in self._nests)
+            block.quote_at = self._nests[0].quote_at
             is_first = not self._nests[-1].used
             for nest in self._nests:
                 nest.used = True
