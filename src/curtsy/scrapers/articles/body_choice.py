@@ -27,6 +27,8 @@ class Choice(NamedTuple):
     """The same, with what names say is no part of the article."""
     outside: int
     """Characters of prose elsewhere on the page."""
+    elsewhere: int
+    """Characters of any text elsewhere that is no link."""
 
 
 def choose(outline: Outline, scale: float) -> Choice:
@@ -70,7 +72,11 @@ def _first_good(outline: Outline, candidates: list[int], least: float) -> int | 
 def _choice(outline: Outline, at: int, stage: int) -> Choice:
     inside = outline.prose_in(at)
     unsifted = outline.unsifted_before[outline.ends[at]] - outline.unsifted_before[at]
-    return Choice(at, stage, inside, unsifted, outline.prose_before[-1] - inside)
+    plain = outline.text_before[-1] - outline.link_before[-1]
+    plain_inside = outline.text_in(at) - outline.links_in(at)
+    return Choice(
+        at, stage, inside, unsifted, outline.prose_before[-1] - inside, plain - plain_inside
+    )
 
 
 def _widened(outline: Outline, choice: Choice) -> Choice:

@@ -7,7 +7,8 @@ LEAST_SIZE = 800
 WEAK_BELOW = 1_500
 WEAK_STAGE = 3
 LEAST_KEPT = 0.7
-MOST_OUTSIDE = 0.8
+MOST_OUTSIDE = 0.4
+MOST_ELSEWHERE = 2.0
 MOST_LINKS = 0.25
 
 
@@ -23,6 +24,8 @@ def doubt(blocks: list[Block], choice: Choice, scale: float) -> str | None:
         return "much left out"
     if choice.outside > MOST_OUTSIDE * max(choice.inside, size):
         return "much outside"
+    if choice.elsewhere > MOST_ELSEWHERE * size:
+        return "much elsewhere"
     if sum(block.links for block in blocks) > MOST_LINKS * size:
         return "many links"
     if size < WEAK_BELOW * scale and (choice.stage >= WEAK_STAGE or choice.inside < size / 2):
