@@ -43,7 +43,8 @@ class InlineText:
             self._marked.append(" ")
         joined = " ".join(words)
         self._plain.append(joined)
-        self._marked.append(markdown.escape(joined) if _SPECIAL.search(joined) else joined)
+        is_special = not self.has_open("code") and _SPECIAL.search(joined) is not None
+        self._marked.append(markdown.escape(joined) if is_special else joined)
         self._space = text[-1].isspace()
         if self.has_open("link"):
             self.links += len(joined)
