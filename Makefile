@@ -11,7 +11,7 @@ AT_ONCE := -n $(TOGETHER) --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes: none of them should compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: test-fast test check bench soak up demo clean
+.PHONY: test-fast test check bench bench-articles soak up demo clean
 
 # At every change: what is pure, and the engine on SQLite.
 test-fast: $(VENV)/ready
@@ -43,6 +43,10 @@ demo: $(VENV)/runtime-ready
 
 bench: $(VENV)/bench-ready
 	$(BIN)/python -m bench
+
+# PAGES is a folder of saved pages and their true text: see bench/article_score.py.
+bench-articles: $(VENV)/bench-ready
+	$(BIN)/python -m bench.article_score $(PAGES)
 
 soak: $(VENV)/ready
 	$(BIN)/python -m pytest tests/slow/chaos/test_postgres.py tests/slow/chaos/test_sqlite.py --soak-seconds=$(or $(SECONDS),600)

@@ -33,14 +33,16 @@ class ChildProcess(asyncio.Protocol):
         self._answer: asyncio.Future[tuple[dict[str, Any], bytes]] | None = None
         self._is_gone = False
 
-    async def scrape(self, request: bytes) -> tuple[dict[str, Any], bytes]:
+    async def scrape(self, start: bytes, body: bytes) -> tuple[dict[str, Any], bytes]:
         """Sends one page and returns the answer. Raises `ChildGone`, once the exit status is
         known, or `Garbled`."""
         self.pages += 1
         self._received.clear()
         self._expected = LENGTHS.size
         self._answer = asyncio.get_running_loop().create_future()
-        self._transport.write(request)
+        # One after the other: joining them would copy the page.
+        self._transport.write(start)
+        self._transport.write(body)
         return await self._answer
 
     @property

@@ -13,8 +13,13 @@ LARGEST_RECORD = 64 * 2**20
 
 
 def frame(header: Mapping[str, Any], body: bytes = b"") -> bytes:
+    return frame_start(header, body) + body
+
+
+def frame_start(header: Mapping[str, Any], body: bytes) -> bytes:
+    """Returns the frame up to the body, for callers that send the body without copying it."""
     encoded = orjson.dumps(header)
-    return b"".join((LENGTHS.pack(len(encoded), len(body)), encoded, body))
+    return LENGTHS.pack(len(encoded), len(body)) + encoded
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any], bytes] | None:

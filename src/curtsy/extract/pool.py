@@ -14,7 +14,7 @@ from curtsy.extract.child_main import OUT_OF_MEMORY
 from curtsy.extract.child_process import ChildGone, ChildProcess, Garbled
 from curtsy.extract.fair_slots import FairSlots
 from curtsy.extract.fork_server_client import ForkServerClient, ForkServerGone
-from curtsy.extract.frames import frame
+from curtsy.extract.frames import frame_start
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers import NAMES
@@ -87,7 +87,7 @@ class Pool:
         `params` are the scraper's parameters. With `links` the record also has the page's links;
         with `chosen` only those that the scraper chose.
         """
-        request = frame(
+        start = frame_start(
             {
                 "scraper": scraper,
                 "status": reply.status,
@@ -104,7 +104,7 @@ class Pool:
             acquired = await self._acquire(group)
             if isinstance(acquired, Failed):
                 return acquired
-            return await self._scrape(group, *acquired, request)
+            return await self._scrape(group, *acquired, (start, reply.body))
 
     async def prepare(self, scraper: str) -> None:
         """Forks a child process ahead of the first page. May fail silently."""
@@ -129,11 +129,15 @@ class Pool:
             return Failed(Kind.EXTRACT_TIMEOUT, sentence)
 
     async def _scrape(
-        self, group: ChildGroup, client: ForkServerClient, child: ChildProcess, request: bytes
+        self,
+        group: ChildGroup,
+        client: ForkServerClient,
+        child: ChildProcess,
+        request: tuple[bytes, bytes],
     ) -> Record | Failed:
         try:
             async with asyncio.timeout(self._limits.seconds):
-                header, body = await child.scrape(request)
+                header, body = await child.scrape(*request)
         except TimeoutError:
             client.kill_child(child)
             sentence = f"The scraper was not done with the page after {self._limits.seconds:g} s."

@@ -1,0 +1,84 @@
+"""The paragraphs, headings, items, tables and images of an article, in order."""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+LEAST_REPEATED = 40
+"""Characters. Shorter paragraphs may stand twice in an article."""
+SHORT_BARE, MUCH_PROSE = 200, 600
+"""Beside this much text in paragraphs, shorter bare text is a label, a credit or a button."""
+
+
+class Kind(Enum):
+    PARAGRAPH = auto()
+    BARE = auto()
+    """Text that stands in no paragraph."""
+    HEADING = auto()
+    ITEM = auto()
+    CODE = auto()
+    TABLE = auto()
+    IMAGE = auto()
+    RULE = auto()
+
+
+@dataclass(slots=True)
+class Block:
+    kind: Kind
+    text: str
+    markdown: str
+    links: int = 0
+    """Characters in links."""
+    level: int = 0
+    """Of a heading."""
+    list_at: int = -1
+    """Which list the block is an item of; blocks of one list stand in lines without space."""
+    quote_at: int = -1
+    """Which quotation the block is part of; its mark goes on between the blocks."""
+
+
+def tidied(blocks: list[Block], title: str | None, scale: float) -> list[Block]:
+    """Drops labels, repeats, the title, headings of nothing and rules at the ends."""
+    prose = sum(len(b.text) for b in blocks if b.kind is Kind.PARAGRAPH)
+    least = SHORT_BARE * scale if prose >= MUCH_PROSE * scale else 0
+    met: set[str] = set()
+    kept: list[Block] = []
+    for block in blocks:
+        text = block.text
+        if block.kind is Kind.BARE and len(text) < least:
+            continue
+        if len(text) >= LEAST_REPEATED * scale and block.kind is not Kind.CODE:
+            if text in met:
+                continue
+            met.add(text)
+        if block.kind is Kind.HEADING and title and _same(text, title):
+            continue
+        kept.append(block)
+    while kept and kept[-1].kind in (Kind.HEADING, Kind.RULE):
+        kept.pop()
+    begins = next((n for n, b in enumerate(kept) if b.kind is not Kind.RULE), len(kept))
+    return kept[begins:]
+
+
+def _same(heading: str, title: str) -> bool:
+    return heading.casefold() == title.casefold()
+
+
+def text_of(blocks: list[Block]) -> str:
+    return "\n".join(block.text for block in blocks if block.text)
+
+
+def _between(before: Block, after: Block) -> str:
+    if before.list_at == after.list_at >= 0:
+        return "\n"
+    return "\n>\n" if before.quote_at == after.quote_at >= 0 else "\n\n"
+
+
+def markdown_of(blocks: list[Block]) -> str:
+    pieces: list[str] = []
+    before: Block | None = None
+    for block in blocks:
+        if before is not None:
+            pieces.append(_between(before, block))
+        pieces.append(block.markdown)
+        before = block
+    return "".join(pieces)

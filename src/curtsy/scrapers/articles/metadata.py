@@ -1,0 +1,139 @@
+"""Finds what a page says of its article: title, site, description, language, image, tags."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser
+
+from curtsy.scrapers.articles import json_ld, tags
+from curtsy.scrapers.articles.class_words import HEADLINE
+from curtsy.scrapers.articles.outline import Outline
+
+MOST_METAS, LONGEST_META, MOST_TAGS = 500, 2_000, 30
+LONGEST_TITLE = 500
+_TITLES = ("og:title", "twitter:title", "dc.title", "dcterms.title", "citation_title",
+           "parsely-title", "sailthru.title", "headline")  # fmt: skip
+_DESCRIPTIONS = ("og:description", "description", "twitter:description", "dc.description",
+                 "dcterms.description", "sailthru.description")  # fmt: skip
+_SITES = ("og:site_name", "application-name", "dc.publisher", "citation_journal_title",
+          "apple-mobile-web-app-title", "publisher")  # fmt: skip
+_IMAGES = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
+_KEYWORDS = ("article:tag", "keywords", "news_keywords", "parsely-tags", "sailthru.tags")
+_SEPARATOR = re.compile(r"\s+[|–—·•«»:›]\s+|\s+-\s+|\s*\|\s*")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?![a-z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the head of the page states, still to be chosen from."""
+
+    metas: Mapping[str, str]
+    """The first of each name, in lower case."""
+    tags: tuple[str, ...]
+    described: tuple[Mapping[str, Any], ...]
+    title: str
+    canonical: str | None
+    language: str | None
+
+
+def head_of(tree: LexborHTMLParser) -> Head:
+    metas: dict[str, str] = {}
+    words: list[str] = []
+    for node in islice(tree.css("meta[content]"), MOST_METAS):
+        attributes = node.attributes
+        content = (attributes.get("content") or "")[:LONGEST_META].strip()
+        name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
+        if name and content:
+            name = name[:60].lower()
+            metas.setdefault(name, content)
+            if name == "article:tag":
+                words.append(content)
+    title = tree.css_first("title")
+    link = tree.css_first("link[rel=canonical]")
+    return Head(
+        metas, tuple(_tags(metas, words)), tuple(json_ld.articles_in(tree)),
+        " ".join(title.text()[:LONGEST_TITLE].split()) if title is not None else "",
+        link.attributes.get("href") if link is not None else None, _language(tree),
+    )  # fmt: skip
+
+
+def _tags(metas: Mapping[str, str], words: list[str]) -> list[str]:
+    if not words:
+        listed = next((metas[name] for name in _KEYWORDS if name in metas), "")
+        words = re.split(r"[,;]", listed)
+    return list(dict.fromkeys(word.strip()[:100] for word in words if word.strip()))[:MOST_TAGS]
+
+
+def _language(tree: LexborHTMLParser) -> str | None:
+    """Returns the language that the page declares, as a code of two or three letters."""
+    root = tree.root
+    attributes = root.attributes if root is not None else {}
+    declared = (attributes.get("lang") or attributes.get("xml:lang") or "").strip().lower()
+    found = _LANGUAGE.match(declared)
+    return found[0] if found else None
+
+
+def title_of(head: Head, outline: Outline) -> str | None:
+    """Returns the title without the name of the site."""
+    first = _first(head.metas, _TITLES)
+    if first is not None:
+        return _without_site(first, head)
+    for thing in head.described:
+        if (headline := json_ld.text_in(thing, "headline")) is not None:
+            return " ".join(headline[:LONGEST_TITLE].split())
+    return _heading(outline) or _longest_part(head.title) or None
+
+
+def _heading(outline: Outline) -> str | None:
+    """Returns the only heading of the first level, else the first element that is a headline by
+    its name."""
+    first = [
+        at for at, number in enumerate(outline.tags) if number == tags.H1 and outline.text_in(at)
+    ]
+    if len(first) != 1:
+        first = [
+            at for at, m in enumerate(outline.meanings) if m & HEADLINE and outline.text_in(at)
+        ][:1] or first[:1]
+    for at in first:
+        if outline.text_in(at) <= LONGEST_TITLE:
+            return " ".join(" ".join(outline.texts[at : outline.ends[at]]).split()) or None
+    return None
+
+
+def _without_site(title: str, head: Head) -> str:
+    title = " ".join(title[:LONGEST_TITLE].split())
+    parts = _SEPARATOR.split(title)
+    site = site_of(head)
+    if len(parts) > 1 and site and parts[-1].casefold() == site.casefold():
+        return title[: title.rindex(parts[-1])].rstrip(" |–—·•«»:›-")
+    return title
+
+
+def _longest_part(title: str) -> str:
+    return max(_SEPARATOR.split(title), key=len)
+
+
+def site_of(head: Head) -> str | None:
+    found = _first(head.metas, _SITES)
+    if found is not None:
+        return found.removeprefix("@")
+    for thing in head.described:
+        if names := json_ld.names_in(thing.get("publisher")):
+            return names[0][:200]
+    return None
+
+
+def description_of(head: Head) -> str | None:
+    found = _first(head.metas, _DESCRIPTIONS)
+    return " ".join(found.split()) if found else None
+
+
+def image_of(head: Head) -> str | None:
+    return _first(head.metas, _IMAGES)
+
+
+def _first(metas: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return next((metas[name] for name in names if name in metas), None)
