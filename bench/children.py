@@ -6,6 +6,7 @@ here, no child outlives its measurement.
 
 import ctypes
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -25,21 +26,23 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def run(contestant: str, **options: Any) -> dict[str, Any]:
-    """Runs the contestant to its end and returns its measurements."""
-    with Child(contestant, **options) as child:
+def run(contestant: str, *, root: Path = ROOT, **options: Any) -> dict[str, Any]:
+    """Runs the contestant to its end and returns its measurements. `root` is the folder of the
+    project, or of another revision of it."""
+    with Child(contestant, root=root, **options) as child:
         return child.answer()
 
 
 class Child:
     """A contestant that runs in parallel until `answer` or the end of the `with`."""
 
-    def __init__(self, contestant: str, **options: Any) -> None:
+    def __init__(self, contestant: str, *, root: Path = ROOT, **options: Any) -> None:
         self.contestant = contestant
         command = [sys.executable, "-m", f"bench.contestants.{contestant}"]
         self.process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, preexec_fn=_die_with_parent,
+            env=os.environ | {"PYTHONPATH": str(root / "src")},
         )  # fmt: skip
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(options).encode() + b"\n")

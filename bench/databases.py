@@ -15,10 +15,10 @@ from bench.children import ROOT
 sys.path.insert(0, str(ROOT / "tests"))
 
 from support.departures import Departures, port_of  # type: ignore[import-not-found]
-from support.postgres import Postgres  # type: ignore[import-not-found]
+from support.postgres import Postgres, free_port  # type: ignore[import-not-found]
 from support.processes import Fleet  # type: ignore[import-not-found]
 
-__all__ = ["ENGINES", "Databases", "Departures", "Fleet", "port_of"]
+__all__ = ["ENGINES", "Databases", "Departures", "Fleet", "free_port", "port_of"]
 
 ENGINES = ("sqlite", "postgresql")
 SERVER_SETTINGS = {"max_connections": "100", "shared_buffers": "256MB", "max_wal_size": "4GB"}
