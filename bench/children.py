@@ -59,11 +59,16 @@ class Child:
             if pipe is not None:
                 pipe.close()
 
-    def wait_until_ready(self) -> None:
+    def first_line(self) -> bytes:
         """Waits for its first line; none means that it has ended."""
         assert self.process.stdout is not None
-        if not self.process.stdout.readline():
+        line = self.process.stdout.readline()
+        if not line:
             self.answer()
+        return line
+
+    def wait_until_ready(self) -> None:
+        self.first_line()
 
     def answer(self) -> dict[str, Any]:
         """Closes its stdin, which ends a serving contestant, and waits for its line."""
