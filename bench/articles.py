@@ -20,7 +20,10 @@ OF_SCRAPY = 4.0
 OF_BARE = 1.0
 LEAST_FOUND = 0.85
 """Of the pages: fewer articles mean that something else was measured."""
-OTHERS = {"scrapy": ("Scrapy + trafilatura", OF_SCRAPY), "bare": ("bare loop, 2 processes", OF_BARE)}
+OTHERS = {
+    "scrapy": ("Scrapy + trafilatura", OF_SCRAPY),
+    "bare": ("bare loop, 2 processes", OF_BARE),
+}
 
 
 class Articles:
@@ -58,14 +61,14 @@ class Articles:
 def served(sizes: Sizes) -> Iterator[int]:
     """Yields the port of a site with the pages."""
     folder = sizes.article_folder
+    if folder is None:
+        print("  no folder of pages (--pages): generated ones, which are all alike", flush=True)
     with children.Child("article_site", folder=str(folder) if folder else None) as site:
         yield int(site.first_line())
         site.answer()
 
 
 def run(sizes: Sizes, databases: Databases) -> list[Line]:
-    if sizes.article_folder is None:
-        print("  no folder of pages: generated ones, which are all alike", flush=True)
     with served(sizes) as port:
         articles = Articles(port, sizes.articles, databases)
         ways: dict[str, Callable[[], dict[str, Any]]] = {

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-LONGEST_SECONDS = 900
+LONGEST_SECONDS = 3_600
 
 
 class ContestantFailed(Exception):
     """The child failed; the text has the end of its output."""
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
@@ -41,7 +41,7 @@ class Child:
         command = [sys.executable, "-m", f"bench.contestants.{contestant}"]
         self.process = subprocess.Popen(
             command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, preexec_fn=_die_with_parent,
+            stderr=subprocess.PIPE, preexec_fn=die_with_parent,
             env=os.environ | {"PYTHONPATH": str(root / "src")},
         )  # fmt: skip
         assert self.process.stdin is not None

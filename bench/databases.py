@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.children import ROOT
+from bench.spent import processor_time
 
 sys.path.insert(0, str(ROOT / "tests"))
 
@@ -49,6 +50,10 @@ class Databases:
             self._server = server
             server.__enter__()
         return self._server
+
+    def server_seconds(self) -> float:
+        """Processor time of the PostgreSQL server so far."""
+        return processor_time(self.server.pid)
 
     @contextmanager
     def fresh(self, engine: str) -> Iterator[str]:

@@ -11,6 +11,8 @@ class Sizes:
     page_rounds: int = 5
     pages: int = 5_000
     page_hosts: int = 100
+    process_pages: int = 20_000
+    process_rounds: int = 5
     frontier_visits: int = 50_000
     frontier_sources: int = 1_000
     small_backlog: int = 10_000
@@ -48,6 +50,9 @@ class Sizes:
     tick_rounds: int = 5
     year_days: int = 365
     body_bytes: int = 10 * 2**20
+    hostile_bytes: int = 200_000
+    hostile_seconds: int = 20
+    """The processor time of a page: then it is killed, as in a worker."""
     article_folder: Path | None = None
     """Article pages, `*.html` or `*.html.gz`; None: generated ones."""
     beside: str = "b243596"
@@ -55,12 +60,14 @@ class Sizes:
 
 
 USUAL = Sizes()
-LONG = replace(USUAL, article_marks=(10_000, 50_000, 100_000))
+LONG = replace(USUAL, article_marks=(10_000, 50_000, 100_000), hostile_bytes=10 * 2**20)
 QUICK = Sizes(
     rounds=1,
     page_rounds=1,
     pages=300,
     page_hosts=20,
+    process_pages=600,
+    process_rounds=1,
     frontier_visits=2_000,
     frontier_sources=100,
     small_backlog=1_000,
@@ -98,4 +105,6 @@ QUICK = Sizes(
     tick_rounds=1,
     year_days=20,
     body_bytes=2**20,
+    hostile_bytes=20_000,
+    hostile_seconds=5,
 )

@@ -50,9 +50,7 @@ def _costs(engine: str, sizes: Sizes, databases: Databases) -> Iterator[Line]:
         )  # fmt: skip
 
 
-def _counts(
-    engine: str, sizes: Sizes, databases: Databases, before: Path | None
-) -> Iterator[Line]:
+def _counts(engine: str, sizes: Sizes, databases: Databases, before: Path | None) -> Iterator[Line]:
     now = _counted(databases, engine, sizes.count_samples, children.ROOT)
     then = None if before is None else _counted(databases, engine, sizes.count_samples, before)
     for name, number in now.items():
@@ -96,7 +94,8 @@ def _submits(engine: str, sizes: Sizes, databases: Databases, before: Path) -> I
                    ratio(measured, "now", "before"), bar)  # fmt: skip
         spent = medians(cpu)
         yield Line("statements", f"{what}, processor time", f"{spent['now']:.2f} ms",
-                   f"{spent['before']:.2f} ms", ratio(cpu, "now", "before"), at_least=False)  # fmt: skip
+                   f"{spent['before']:.2f} ms", ratio(cpu, "now", "before"),
+                   at_least=False)  # fmt: skip
 
 
 def _rate(

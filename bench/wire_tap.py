@@ -66,9 +66,7 @@ class WireTap:
         await asyncio.gather(*rest, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        upstream, server = await asyncio.open_connection(
-            self._server.hostname, self._server.port
-        )
+        upstream, server = await asyncio.open_connection(self._server.hostname, self._server.port)
         messages = _Messages(self.sent)
         with contextlib.suppress(ConnectionError, asyncio.CancelledError):
             async with asyncio.TaskGroup() as both:

@@ -16,7 +16,9 @@ from bench.spent import Spent, processor_time
 PROCESSES = 2
 AT_ONCE = 16
 """Fetched pages at a time: more than the processes can take."""
-WARM_UP = "<html><body><article><p>" + "Words of a first page. " * 50 + "</p></article></body></html>"
+WARM_UP = (
+    "<html><body><article><p>" + "Words of a first page. " * 50 + "</p></article></body></html>"
+)
 
 
 def extract(page: str, url: str) -> str | None:
