@@ -19,7 +19,7 @@ Found = dict[str, dict[str, Any]]
 
 
 def run(sizes: Sizes, _databases: Databases) -> list[Line]:
-    options = {"size": sizes.hostile_bytes, "most": sizes.hostile_seconds}
+    options: dict[str, Any] = {"size": sizes.hostile_bytes, "most": sizes.hostile_seconds}
     ours = children.run("hostile_article", extractor="curtsy", **options)
     theirs = children.run("hostile_article", extractor="trafilatura", **options)
     before: Found | None = None
