@@ -11,12 +11,11 @@ CONNECT: Callable[..., sqlite3.Connection] = sqlite3.connect
 
 def trace_statements() -> list[int]:
     """Returns a list that grows by an instant of `CLOCK_MONOTONIC` in nanoseconds with each
-    statement. Counts what a trigger runs as a part of its statement."""
+    statement. The schema has no triggers: their steps would count too."""
     begun: list[int] = []
 
-    def note(sql: str) -> None:
-        if not sql.startswith("--"):
-            begun.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+    def note(_sql: str) -> None:
+        begun.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
 
     @wraps(CONNECT)
     def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
