@@ -20,7 +20,7 @@ NAMES = ("pages", "processes", "politeness", "policy", "articles", "pool", "host
          "care", "bodies", "frontier", "backlog", "growth", "submit", "statements", "latency",
          "memory", "article-memory", "history", "schedules", "api", "results",
          "streams")  # fmt: skip
-PAGES_VARIABLE = "CURTSY_BENCH_PAGES"
+PAGES_VARIABLE = "BENCH_PAGES"
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
