@@ -1,37 +1,60 @@
-"""`python -m bench [NAME…] [--quick] [--json FILE]`: one table, status 1 if a bar was missed."""
+"""`python -m bench [NAME…] [--quick | --full] [--pages FOLDER] [--beside REVISION] [--json FILE]`:
+one table, status 1 if a bar was missed."""
 
 import argparse
 import json
+import os
 import signal
 import sys
 import time
 import traceback
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 from bench.databases import Databases
 from bench.lines import Line, table
-from bench.sizes import FULL, QUICK
+from bench.sizes import LONG, QUICK, USUAL, Sizes
 
-NAMES = ("pages", "politeness", "policy", "articles", "care", "bodies", "frontier", "backlog",
-         "submit", "latency", "memory", "history", "schedules", "api", "results",
+NAMES = ("pages", "processes", "politeness", "policy", "articles", "pool", "hostile-articles",
+         "care", "bodies", "frontier", "backlog", "growth", "submit", "statements", "latency",
+         "memory", "article-memory", "history", "schedules", "api", "results",
          "streams")  # fmt: skip
+PAGES_VARIABLE = "BENCH_PAGES"
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(NAMES)}")
-    parser.add_argument("--quick", action="store_true", help="small sizes: a smoke test")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="small sizes: a smoke test")
+    size.add_argument("--full", action="store_true", help="the largest sizes: hours")
+    parser.add_argument("--pages", type=Path, metavar="FOLDER", default=_pages_of_environment(),
+                        help=f"article pages, *.html or *.html.gz ({PAGES_VARIABLE})")  # fmt: skip
+    parser.add_argument("--beside", metavar="REVISION", default=USUAL.beside,
+                        help=f"the revision to compare with ({USUAL.beside})")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="the lines, for programs")
     chosen = parser.parse_args(arguments)
     if unknown := set(chosen.names) - set(NAMES):
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    if chosen.pages is not None and not chosen.pages.is_dir():
+        parser.error(f"no such folder: {chosen.pages}")
     return chosen
+
+
+def _pages_of_environment() -> Path | None:
+    folder = os.environ.get(PAGES_VARIABLE)
+    return Path(folder) if folder else None
+
+
+def _sizes(chosen: argparse.Namespace) -> Sizes:
+    sizes = QUICK if chosen.quick else LONG if chosen.full else USUAL
+    return replace(sizes, article_folder=chosen.pages, beside=chosen.beside)
 
 
 def main(arguments: list[str]) -> int:
     chosen = options(arguments)
-    sizes = QUICK if chosen.quick else FULL
+    sizes = _sizes(chosen)
     lines: list[Line] = []
     broken: list[str] = []
     for name in chosen.names or NAMES:
@@ -39,7 +62,7 @@ def main(arguments: list[str]) -> int:
         began = time.monotonic()
         try:
             with Databases() as databases:
-                lines += import_module(f"bench.{name}").run(sizes, databases)
+                lines += import_module(f"bench.{name.replace('-', '_')}").run(sizes, databases)
         except Exception:
             traceback.print_exc()
             broken.append(name)

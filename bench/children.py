@@ -6,6 +6,7 @@ here, no child outlives its measurement.
 
 import ctypes
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,32 +15,34 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-LONGEST_SECONDS = 900
+LONGEST_SECONDS = 3_600
 
 
 class ContestantFailed(Exception):
     """The child failed; the text has the end of its output."""
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def run(contestant: str, **options: Any) -> dict[str, Any]:
-    """Runs the contestant to its end and returns its measurements."""
-    with Child(contestant, **options) as child:
+def run(contestant: str, *, root: Path = ROOT, **options: Any) -> dict[str, Any]:
+    """Runs the contestant to its end and returns its measurements. `root` is the folder of the
+    project, or of another revision of it."""
+    with Child(contestant, root=root, **options) as child:
         return child.answer()
 
 
 class Child:
     """A contestant that runs in parallel until `answer` or the end of the `with`."""
 
-    def __init__(self, contestant: str, **options: Any) -> None:
+    def __init__(self, contestant: str, *, root: Path = ROOT, **options: Any) -> None:
         self.contestant = contestant
         command = [sys.executable, "-m", f"bench.contestants.{contestant}"]
         self.process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, preexec_fn=_die_with_parent,
+            command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, preexec_fn=die_with_parent,
+            env=os.environ | {"PYTHONPATH": str(root / "src")},
         )  # fmt: skip
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(options).encode() + b"\n")
@@ -56,11 +59,16 @@ class Child:
             if pipe is not None:
                 pipe.close()
 
-    def wait_until_ready(self) -> None:
+    def first_line(self) -> bytes:
         """Waits for its first line; none means that it has ended."""
         assert self.process.stdout is not None
-        if not self.process.stdout.readline():
+        line = self.process.stdout.readline()
+        if not line:
             self.answer()
+        return line
+
+    def wait_until_ready(self) -> None:
+        self.first_line()
 
     def answer(self) -> dict[str, Any]:
         """Closes its stdin, which ends a serving contestant, and waits for its line."""

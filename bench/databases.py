@@ -11,14 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.children import ROOT
+from bench.spent import processor_time
 
 sys.path.insert(0, str(ROOT / "tests"))
 
 from support.departures import Departures, port_of  # type: ignore[import-not-found]
-from support.postgres import Postgres  # type: ignore[import-not-found]
+from support.postgres import Postgres, free_port  # type: ignore[import-not-found]
 from support.processes import Fleet  # type: ignore[import-not-found]
 
-__all__ = ["ENGINES", "Databases", "Departures", "Fleet", "port_of"]
+__all__ = ["ENGINES", "Databases", "Departures", "Fleet", "free_port", "port_of"]
 
 ENGINES = ("sqlite", "postgresql")
 SERVER_SETTINGS = {"max_connections": "100", "shared_buffers": "256MB", "max_wal_size": "4GB"}
@@ -49,6 +50,10 @@ class Databases:
             self._server = server
             server.__enter__()
         return self._server
+
+    def server_seconds(self) -> float:
+        """Processor time of the PostgreSQL server so far."""
+        return processor_time(self.server.pid)
 
     @contextmanager
     def fresh(self, engine: str) -> Iterator[str]:

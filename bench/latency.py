@@ -11,15 +11,21 @@ from bench.lines import Line
 from bench.sizes import Sizes
 from curtsy.demo.process import PracticeProcess
 
-MOST_MILLISECONDS = 15.0
+EMBEDDED_MILLISECONDS = 5.0
+SERVER_MILLISECONDS = 8.0
 WAYS = {
     "sqlite, one process": ("sqlite", True),
     "postgresql, one process": ("postgresql", True),
     "postgresql, worker apart": ("postgresql", False),
     "sqlite, worker apart": ("sqlite", False),
 }
-NO_BAR = ("sqlite, worker apart",)
-"""No bar: a second process polls the file every 50 ms, while the bar is for notified workers."""
+BARS = {
+    "sqlite, one process": EMBEDDED_MILLISECONDS,
+    "postgresql, one process": SERVER_MILLISECONDS,
+    "postgresql, worker apart": SERVER_MILLISECONDS,
+}
+"""None for `sqlite, worker apart`: that worker polls the file every 50 ms, the others are
+notified."""
 
 
 def run(sizes: Sizes, databases: Databases) -> list[Line]:
@@ -38,8 +44,7 @@ def run(sizes: Sizes, databases: Databases) -> list[Line]:
 def _lines(way: str, ours: list[float], bare: list[float]) -> Iterator[Line]:
     p50, p95 = median(ours), quantiles(ours, n=20)[-1]
     beside = f"GET {median(bare):.2f} ms"
-    bar = None if way in NO_BAR else MOST_MILLISECONDS
-    yield Line("latency", f"{way}, p50", f"{p50:.1f} ms", beside, p50, bar,
+    yield Line("latency", f"{way}, p50", f"{p50:.1f} ms", beside, p50, BARS.get(way),
                at_least=False, unit="ms")  # fmt: skip
     yield Line("latency", f"{way}, p95", f"{p95:.1f} ms", beside, p95, unit="ms")
     yield Line("latency", f"{way}, p50 / bare GET", f"{p50:.1f} ms", beside, p50 / median(bare))

@@ -15,8 +15,9 @@ from curtsy.demo.process import PracticeProcess
 
 CONCURRENT = 100
 PER_HOST = 8
-OF_BARE = 0.6
-OF_SCRAPY = 5.0
+BARS = {"bare": 0.5, "scrapy": 5.0, "scrapy+aiohttp": 3.5}
+AIM = 0.6
+"""Of the bare loop: printed, not judged."""
 
 
 def run(sizes: Sizes, databases: Databases) -> list[Line]:
@@ -44,11 +45,11 @@ def _lines(measured: dict[str, list[float]]) -> Iterator[Line]:
     def rate(name: str) -> str:
         return f"{rates[name]:,.0f} pages/s"
 
-    bars = {"bare": OF_BARE, "scrapy": OF_SCRAPY, "scrapy+aiohttp": OF_SCRAPY}
     for engine in ENGINES:
-        for other, bar in bars.items():
+        for other, bar in BARS.items():
+            aim = f", aim {AIM:.1f}" if other == "bare" else ""
             yield Line(
-                "pages", f"{engine} / {other}", rate(engine), rate(other),
+                "pages", f"{engine} / {other}{aim}", rate(engine), rate(other),
                 ratio(measured, engine, other), bar,
             )  # fmt: skip
 

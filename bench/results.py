@@ -58,7 +58,7 @@ def _peak(engine: str, pages: int, databases: Databases) -> float:
             read = asyncio.run(_read_lines(f"{ours.url}/jobs/job_1/results"))
             if read != pages:
                 raise AssertionError(f"{read} lines of {pages}")
-            status = Path(f"/proc/{ours.pid}/status").read_Statement()
+            status = Path(f"/proc/{ours.pid}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 

@@ -39,12 +39,14 @@ def submitter(store: Store, clock: Clock) -> Submitter:
     return Submitter(store=store, clock=clock, limits=limits, delay_ms=0)
 
 
-async def submit(store: Store, clock: Clock, urls: Iterable[str]) -> list[str]:
+async def submit(
+    store: Store, clock: Clock, urls: Iterable[str], scraper: str = "raw"
+) -> list[str]:
     """Submits through the usual Submitter, in jobs of the largest size; returns the jobs."""
     door = submitter(store, clock)
     remaining, jobs = iter(urls), []
     while pages := [PageRequest(url) for url in islice(remaining, URLS_PER_JOB)]:
-        jobs.append((await door.submit(JobRequest("bench", pages))).job)
+        jobs.append((await door.submit(JobRequest("bench", pages, scraper))).job)
     return jobs
 
 

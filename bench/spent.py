@@ -22,18 +22,28 @@ class Spent:
 
 def processor_time(root: int, *, with_root: bool = True) -> float:
     """Processor seconds of a process and all its children, ended ones included."""
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
+    found = _family(root)
+    if not with_root:
+        found.pop(root, None)
+    # user, system, and both of buried children
+    return sum(sum(map(int, fields[11:15])) for fields in found.values()) / _TICKS
+
+
+def descendants(root: int) -> list[int]:
+    """The children of a process, their children, and so on."""
+    return [number for number in _family(root) if number != root]
+
+
+def _family(root: int) -> dict[int, list[str]]:
+    """The fields of /proc/*/stat behind the name, by number."""
+    found: dict[int, list[str]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = stat.read_text().rpartition(")")[2].split()
+            found[int(stat.parent.name)] = stat.read_text().rpartition(")")[2].split()
         except OSError:
             continue  # it has just ended
-        number = int(stat.parent.name)
-        parents[number] = int(fields[1])
-        ticks[number] = sum(map(int, fields[11:15]))  # user, system, and both of buried children
     family = {root}
-    for number in sorted(parents):  # a child's number may be the lower one after a wrap: rare
-        if parents[number] in family:
+    for number in sorted(found):  # a child's number may be the lower one after a wrap: rare
+        if int(found[number][1]) in family:
             family.add(number)
-    return sum(ticks.get(n, 0) for n in family if with_root or n != root) / _TICKS
+    return {number: found[number] for number in family if number in found}

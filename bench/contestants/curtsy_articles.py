@@ -1,56 +1,40 @@
-"""The same pages through our pool, with as many processes as there are cores."""
+"""Our worker with its pool of scrapers. Its child processes have started when the job comes."""
 
 import asyncio
 import os
-import time
 from typing import Any
 
 import uvloop
 
-from bench.articles_pages import pages
 from bench.children import contestant
+from bench.contestants.curtsy_pages import finished, settings
+from bench.setting_up import LOOPBACK, opened
 from bench.spent import Spent, processor_time
-from curtsy.extract import ExtractLimits, Pool
-from curtsy.model.outcome import Record, Reply
+from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter
+from curtsy.worker import Worker
 
-AT_ONCE = 16
-"""Fetched pages that wait for a reader, as in a busy worker."""
-
-
-async def run(number: int) -> dict[str, Any]:
-    replies = [Reply(200, url, {"content-type": "text/html"}, body, len(body))
-               for url, body in pages(number)]  # fmt: skip
-    async with Pool(ExtractLimits(pages_per_process=number)) as pool:
-        await asyncio.gather(*(pool.extract("article", replies[0]) for _ in range(AT_ONCE)))
-        waiting, found = iter(replies), 0
-
-        async def one_after_another() -> None:
-            nonlocal found
-            for reply in waiting:
-                outcome = await pool.extract("article", reply)
-                found += isinstance(outcome, Record)
-
-        before = _processor_time_of_children()
-        spent = Spent()
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(AT_ONCE):
-                tasks.create_task(one_after_another())
-        measured = spent.until_now()
-        measured["cpu"] += _processor_time_of_children() - before
-        return {"pages": found, **measured, "overhead": await _overhead(pool)}
+WARM_UP = 20
 
 
-def _processor_time_of_children() -> float:
-    return processor_time(os.getpid(), with_root=False)
+def _request(urls: list[str]) -> JobRequest:
+    return JobRequest("bench", [PageRequest(url) for url in urls], scraper="article")
 
 
-async def _overhead(pool: Pool) -> float:
-    """Seconds per trivial page, one at a time."""
-    nothing = Reply(200, "http://a.example/", {"content-type": "image/png"}, b"x" * 20_000, 20_000)
-    began = time.perf_counter()
-    for _ in range(500):
-        await pool.extract("article", nothing)
-    return (time.perf_counter() - began) / 500
+async def run(database: str, urls: list[str], **options: Any) -> dict[str, Any]:
+    """From the submit to the end of the job in the store."""
+    async with opened(database) as (store, clock):
+        worker = Worker(store=store, clock=clock, settings=settings(**options))
+        door = Submitter(store=store, clock=clock, limits=SubmitLimits(allow=LOOPBACK), delay_ms=0,
+                         on_submitted=worker.wake)  # fmt: skip
+        running = asyncio.create_task(worker.run())
+        first = [f"{url}?warm-up=1/{n}" for n, url in enumerate(urls[:WARM_UP])]
+        await finished(store, (await door.submit(_request(first))).job)
+        before, spent = processor_time(os.getpid()), Spent()
+        done = await finished(store, (await door.submit(_request(urls))).job)
+        measured = spent.until_now() | {"cpu": processor_time(os.getpid()) - before}
+        await worker.stop()
+        await running
+    return {"pages": done, **measured}
 
 
 def measure(**options: Any) -> dict[str, Any]:

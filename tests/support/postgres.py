@@ -141,6 +141,11 @@ class Postgres:
             (self._data / "postmaster.pid").unlink(missing_ok=True)
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None, "the server runs"
+        return self._process.pid
+
+    @property
     def programs(self) -> Path:
         """The folder of `pg_dump` and the others."""
         return self._wheel.bin_path
