@@ -12,13 +12,13 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from api.front import Front
-from api.test_keys import statements
 from api.visitors import MovableClock, revoke, visitor
 from curtsy.api.auth.open_streams import CHECK_SECONDS
 from curtsy.api.auth.stream_access import StreamAccess
 from curtsy.clock import SECOND
 from curtsy.errors import KeyNeeded, StoreAway
 from support.patience import PATIENCE, TRIES
+from support.sql import statements_ran
 
 PAGE = "http://example.com/"
 SAID = {"type": "websocket.send", "text": "news"}
@@ -120,7 +120,7 @@ async def test_many_streams_of_one_key_are_asked_about_once(door: Front) -> None
         for _ in range(20):
             opened = connect(ws(door), additional_headers=ann.headers)
             await (await stack.enter_async_context(opened)).recv()
-        with statements("FROM api_keys WHERE public_id IN") as reads:
+        with statements_ran("FROM api_keys WHERE public_id IN") as reads:
             await asyncio.sleep(5 * CHECK_SECONDS)
     assert 1 <= len(reads) <= 6
 

@@ -8,7 +8,6 @@ import asyncpg
 import pytest
 
 from api.front import Answer, Front, assert_problem, front
-from api.test_keys import statements
 from api.visitors import MovableClock, Visitor, revoke, rotate, visitor
 from curtsy.access import sessions
 from curtsy.api.auth.failed_attempts import MOST_FAILURES
@@ -16,6 +15,7 @@ from curtsy.clock import HOUR, MINUTE, SECOND
 from curtsy.model.roles import Role
 from curtsy.store import Store
 from support.engine import engine, until
+from support.sql import statements_ran
 
 PAGE = {"url": "http://example.com/"}
 FORGED = {"X-CSRF-Token": "0" * 64}
@@ -255,7 +255,7 @@ async def test_wrong_keys_lock_nobody_out_who_has_a_right_one(guarded: Front) ->
 
 async def test_a_wrong_key_begins_no_transaction(guarded: Front) -> None:
     ann = await visitor(guarded)
-    with statements("api_keys") as about_keys:
+    with statements_ran("api_keys") as about_keys:
         for wrong in range(2 * MOST_FAILURES):
             await come_in(guarded, guess(ann, wrong))
     assert not [one for one in about_keys if "FOR UPDATE" in one or "public_id = " in one]
