@@ -178,7 +178,8 @@ class Session:
         try:
             leases = await self._store.write(
                 lambda c: lease(c, worker=self.id, wants=wants, low_water=self._low_water,
-                                clock_version=version, now=now, doubt=self._clock.doubt)
+                                clock_version=version, now=now, doubt=self._clock.doubt),
+                single=True,
             )  # fmt: skip
         finally:
             self._leasing = False
