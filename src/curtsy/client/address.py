@@ -2,18 +2,22 @@
 
 import os
 import re
-
-import httpx
+from typing import TYPE_CHECKING
 
 from curtsy.errors import BadSetting
 
+if TYPE_CHECKING:
+    import httpx
 
-def open_http(url: str, *, key: str | None, timeout: float) -> httpx.AsyncClient:
+
+def open_http(url: str, *, key: str | None, timeout: float) -> "httpx.AsyncClient":
     """Returns an HTTP client for the API at `url`.
 
     Without a `key` it sends the one in `CURTSY_KEY`. Raises `BadSetting` for a wrong address or
     key; the sentence never contains the key.
     """
+    import httpx  # here, because it takes longer to load than all of our own client
+
     address = url.strip()
     if "://" not in address:
         address = f"http://{address}"

@@ -12,9 +12,9 @@ import typer
 from cli.conftest import Curtsy
 from curtsy.cli.commands.not_built import NOT_YET
 from curtsy.cli.console.help_examples import EXAMPLES
-from curtsy.cli.main import commands
+from curtsy.cli.program import build
 
-GROUP = typer.main.get_group(commands)
+GROUP = typer.main.get_group(build())
 
 
 def _walk(command: Any, path: str) -> dict[str, Any]:
