@@ -99,8 +99,8 @@ def _allow_many_files() -> None:
 
 def collect_garbage_less_often() -> None:
     """Pages and jobs create many short-lived objects and few cycles: measured, a tenth of the time
-    went into searching them for cycles."""
-    gc.collect()
+    went into searching them for cycles. What the imports left is not searched at all: of 180,000
+    objects 1,700 were garbage, and finding them took 75 ms."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
 
