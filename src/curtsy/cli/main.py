@@ -44,9 +44,9 @@ def main() -> None:
     if sys.argv[1:] == ["--version"] and _shows_version():
         sys.exit(0)
     from curtsy.cli.console.error_output import run_command_line
-    from curtsy.cli.program import build, collect_less_garbage
+    from curtsy.cli.program import build, hasten_imports
 
-    collect_less_garbage()
+    hasten_imports()
     run_command_line(build(*sys.argv[1:2]))
 
 

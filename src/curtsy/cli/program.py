@@ -1,6 +1,7 @@
 """Builds the command line from the table in `main`: the whole of it, or one command."""
 
 import gc
+import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Annotated
@@ -15,10 +16,15 @@ from curtsy.cli.main import COMMANDS, GROUPS, LETTERS, NOT_BUILT
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 
-def collect_less_garbage() -> None:
-    """Imports create many objects and hardly any garbage: searching for it took a tenth of the
-    start. A process that opens the store sets limits for its work later."""
+def hasten_imports() -> None:
+    """Saves work that imports cause and no command needs.
+
+    Imports create many objects and hardly any garbage: searching for it took a tenth of the start.
+    A process that opens the store sets limits for its work later. httpx loads its own command line,
+    with click, rich and pygments, and does without where that cannot be imported.
+    """
     gc.set_threshold(200_000, 20, 100)
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # None: no such module
 
 
 def build(chosen: str | None = None) -> typer.Typer:

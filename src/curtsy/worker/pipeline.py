@@ -85,6 +85,8 @@ class Pipeline:
             policy = with_secrets(policy)
         except ValueError as missing:  # the source rests until the operator has mended it
             return Done(Failed(Kind.CONNECT, f"No request was sent: {missing}"))
+        if _parses(visit):
+            self._pool.start(visit.scraper)  # it loads while the hosts answer
         if (denied := await self._robots_first(visit, policy, may_start)) is not None:
             return denied
         request = _with_policy(_request(visit), policy, from_url=visit.page_url)
@@ -150,14 +152,18 @@ class Pipeline:
 
     async def _scrape(self, visit: Visit, reply: Reply) -> Record | Failed:
         scraper = visit.scraper
-        if (simple := SIMPLE.get(scraper)) is not None and not visit.links:
-            return simple(reply)
+        if not _parses(visit):
+            return SIMPLE[scraper](reply)
         if self._pool.knows(scraper):
             chosen = Way.CHOSEN_LINKS in ways_of(visit.options)
             return await self._pool.extract(
                 scraper, reply, links=visit.links, params=params_of(visit.options), chosen=chosen
             )
         return Failed(Kind.NOT_SUPPORTED, f"This worker has no scraper named {scraper}.")
+
+
+def _parses(visit: Visit) -> bool:
+    return visit.links or visit.scraper not in SIMPLE
 
 
 def _is_past_the_end(visit: Visit, failed: Failed) -> bool:
