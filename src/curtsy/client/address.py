@@ -2,6 +2,7 @@
 
 import os
 import re
+import ssl
 from typing import TYPE_CHECKING
 
 from curtsy.errors import BadSetting
@@ -24,8 +25,11 @@ def open_http(url: str, *, key: str | None, timeout: float) -> "httpx.AsyncClien
     if not address.lower().startswith(("http://", "https://")):
         raise BadSetting(f"The API's address is '{url}': it must begin with http:// or https://.")
     headers = _headers(key or os.environ.get("CURTSY_KEY", ""))
+    # Reading the certificates takes 20 ms, and http needs none: a context without any trusts nobody
+    is_plain = address.lower().startswith("http://")
+    verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else True
     try:
-        return httpx.AsyncClient(base_url=address, timeout=timeout, headers=headers)
+        return httpx.AsyncClient(base_url=address, timeout=timeout, headers=headers, verify=verify)
     except httpx.InvalidURL as error:
         raise BadSetting(f"The API's address '{url}' is not a URL ({error}).") from None
 

@@ -40,7 +40,8 @@ class ExtractLimits:
 
 
 class Pool:
-    """Starts no process before `start` or the first page. A page waits while all child processes are busy.
+    """Starts no process before `start` or the first page. A page waits while all child processes
+    are busy.
 
     The user's own scrapers have a fork server and slots of their own.
     """

@@ -71,6 +71,33 @@ async def test_pages_that_are_no_article_say_why(curtsy: Engine) -> None:
     assert kinds == {server.url(path): kind for path, (_, kind) in pages.items()}
 
 
+class _Arrivals(dict[str, bytes]):
+    """Pages that note, as each is requested, how many fork servers run."""
+
+    def __init__(self, pages: dict[str, bytes]) -> None:
+        super().__init__(pages)
+        self.noted: list[tuple[str, int]] = []
+
+    def get(self, path: str, default: object = None) -> bytes | None:  # type: ignore[override]
+        children = psutil.Process().children()
+        servers = [child for child in children if "curtsy.extract.fork_server" in child.cmdline()]
+        self.noted.append((path, len(servers)))
+        return super().get(path)
+
+
+@pytest.mark.parametrize(("scraper", "number"), [("article", 1), ("raw", 0)])
+async def test_the_scrapers_are_loaded_while_the_first_page_is_fetched(
+    curtsy: Engine, scraper: str, number: int
+) -> None:
+    """Not after it, and not for pages that nobody parses."""
+    pages = _Arrivals({"/first": b"hello", "/second": b"hello"})
+    async with PageServer(pages) as server, curtsy.worker(settings(FAST, extract=quick())):
+        for path in ("/first", "/second"):
+            await curtsy.ended(await submit(curtsy, server.url(path), scraper=scraper))
+    paths = ("/robots.txt", "/first", "/second")
+    assert pages.noted == [(path, number) for path in paths]
+
+
 def resident() -> int:
     """What is really in use: the allocator gives back what it only keeps at hand."""
     gc.collect()
