@@ -94,7 +94,7 @@ async def test_the_scrapers_are_loaded_while_the_first_page_is_fetched(
     async with PageServer(pages) as server, curtsy.worker(settings(FAST, extract=quick())):
         for path in ("/first", "/second"):
             await curtsy.ended(await submit(curtsy, server.url(path), scraper=scraper))
-    paths = ("/robots.txt", "/first", "/second")
+    paths = ("/first", "/second")
     assert pages.noted == [(path, number) for path in paths]
 
 
