@@ -89,7 +89,7 @@ def _starts(site: PracticeProcess, url: str, job: str) -> dict[str, Start]:
         "jobs --url": Start(("jobs", "--url", url), bar=0.8),
         "status --url": Start(("status", job, "--url", url), bar=0.8),
         "scrape, no file yet": Start(scrape, fresh=True, bar=0.6),
-        "scrape": Start(scrape, bar=0.85),
+        "scrape, page unchanged": Start(scrape, bar=0.85),
         "jobs": Start(("jobs",), bar=0.85),
         "up, no file yet": Start(("up", "--port", "0", "--json"), b'"up"', fresh=True, bar=0.6),
         "up": Start(("up", "--port", "0", "--json"), b'"up"', bar=0.9),

@@ -16,6 +16,7 @@ import pytest
 import zstandard
 
 from curtsy.clock import Clock
+from curtsy.demo.news import article_paths
 from curtsy.demo.practice_site import PracticeSite
 from curtsy.extract import ExtractLimits
 from curtsy.jobs import JobRequest, PageRequest
@@ -96,6 +97,20 @@ async def test_the_scrapers_are_loaded_while_the_first_page_is_fetched(
             await curtsy.ended(await submit(curtsy, server.url(path), scraper=scraper))
     paths = ("/first", "/second")
     assert pages.noted == [(path, number) for path in paths]
+
+
+async def test_no_scrapers_are_loaded_for_a_page_that_has_not_changed(
+    curtsy: Engine, site: PracticeSite
+) -> None:
+    url = site.url(0, article_paths()[0])
+    async with curtsy.worker(settings(FAST, extract=quick())):
+        await curtsy.ended(await submit(curtsy, url))
+    before = set(psutil.Process().children())
+    async with curtsy.worker(settings(FAST, extract=quick())):
+        await curtsy.ended(await submit(curtsy, url))
+        assert set(psutil.Process().children()) == before
+    attempts = await curtsy.query("SELECT status FROM attempts ORDER BY turn")
+    assert [attempt.status for attempt in attempts] == [200, 304]
 
 
 def resident() -> int:
