@@ -41,8 +41,8 @@ GROUPS = {
 
 def main() -> None:
     """Runs the command line and ends the process."""
-    if sys.argv[1:] == ["--version"] and _shows_version():
-        sys.exit(0)
+    if sys.argv[1:] == ["--version"]:
+        sys.exit(_show_version())
     from curtsy.cli.console.error_output import run_command_line
     from curtsy.cli.program import build, hasten_imports
 
@@ -50,11 +50,13 @@ def main() -> None:
     run_command_line(build(*sys.argv[1:2]))
 
 
-def _shows_version() -> bool:
-    """Prints the version without loading the rest; False: whoever reports errors must try it."""
+def _show_version() -> int:
+    """Prints the version without loading the rest; returns the exit code."""
     try:
         sys.stdout.write(f"curtsy {__version__}\n")
         sys.stdout.flush()
-    except OSError:
-        return False
-    return True
+    except OSError as error:
+        from curtsy.cli.console.error_output import code_of_output_error
+
+        return code_of_output_error(error)
+    return 0
