@@ -55,6 +55,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # so a shell starts what runs in its background, and what tests start would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 logs.configure("INFO", "text")
+logs.CONFIGURATION.apply()  # before a test captures lines
 files_in_memory()
 
 
