@@ -79,6 +79,12 @@ class _Reopening:
         self._handler.flush()
 
 
+def add_to_every_line(**keys: str) -> None:
+    """Adds keys to every line of this process, from all its threads."""
+    processors = structlog.get_config()["processors"]
+    structlog.configure(processors=[lambda _logger, _method, event: event | keys, *processors])
+
+
 def logger(room: str) -> structlog.typing.FilteringBoundLogger:
     log: structlog.typing.FilteringBoundLogger = structlog.get_logger(room=room)
     return log

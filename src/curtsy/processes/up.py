@@ -1,4 +1,5 @@
-"""`curtsy up`: API, worker and scheduler in one process, on one loop."""
+"""`curtsy up`: API, worker and scheduler in one process, on one loop; more workers in processes of
+their own."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,10 +13,12 @@ from curtsy.processes.builders import scheduler_for, submitter_for
 from curtsy.processes.declarations import Declared, apply
 from curtsy.processes.http_server import Api, listen, url_of
 from curtsy.processes.lock_file import hold_lock
-from curtsy.processes.parts import until_stopped
+from curtsy.processes.parts import Part, until_stopped
 from curtsy.processes.scheduler import loops_for
+from curtsy.processes.shares import place_of, shares
 from curtsy.processes.signals import Stop
 from curtsy.processes.startup import check_folder, own_scrapers, ready
+from curtsy.processes.supervisor import Supervisor
 from curtsy.reports.diagnosis import waiting_visits
 from curtsy.store.wakeups import Wakeups
 from curtsy.worker import Worker
@@ -29,15 +32,18 @@ async def run_up(
 ) -> None:
     """Runs until a signal. Creates or upgrades a SQLite file first.
 
-    `on_up` receives the API's address; `on_down` the number of pages that this process recorded,
-    and of those that still wait.
+    `on_up` receives the API's address; `on_down` the number of results that its processes
+    stored, and of the visits that still wait.
     """
     check_folder(settings.database_url)
     declared, own = Declared.read(settings), own_scrapers(settings)
-    with hold_lock(settings), Stop() as stop, listen(settings) as listening:
+    first, *others = shares(settings)
+    supervisor = Supervisor.of(settings, others, first=2)
+    fetching = worker_settings(first.applied_to(settings), own, place=place_of(1, 1 + len(others)))
+    with hold_lock(settings), Stop(supervisor.kill) as stop, listen(settings) as listening:
         async with ready(settings, upgrades_sqlite=True) as (store, clock):
             access_rules = await access_rules_for(settings, listening, store)
-            worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own),
+            worker = Worker(store=store, clock=clock, settings=fetching,
                             on_commit=lambda: backend.feed.wake(),
                             on_offer=lambda: wakeups.send())  # fmt: skip
 
@@ -58,6 +64,7 @@ async def run_up(
                 await apply(settings, declared, store, clock, scheduler.firer.check)
                 on_up(url_of(listening))
                 loops = loops_for(settings, store, clock, scheduler)
-                await until_stopped(stop, [Api(backend, listening, access_rules), worker, loops])
+                parts: list[Part] = [Api(backend, listening, access_rules), worker, loops]
+                await until_stopped(stop, [*parts, supervisor] if others else parts)
                 with suppress(StoreAway):  # the numbers are unknown then, but nothing is lost
-                    on_down(worker.recorded, await store.read(waiting_visits))
+                    on_down(worker.recorded + supervisor.recorded, await store.read(waiting_visits))

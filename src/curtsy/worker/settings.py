@@ -25,4 +25,6 @@ class WorkerSettings:
     allow: tuple[Network, ...] = ()
     allow_proxies: tuple[AllowedProxies, ...] = ()
     drain_seconds: float = 40.0
+    place: str = ""
+    """Among the processes of one supervisor, such as `2 of 4 under 812`; empty: it has none."""
     own: OwnScrapers = field(default_factory=OwnScrapers)

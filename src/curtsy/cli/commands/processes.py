@@ -30,6 +30,14 @@ Port = Annotated[
 Slots = Annotated[
     int | None, typer.Option(metavar="N", help="Maximum of open requests (CURTSY_WORKER_SLOTS).")
 ]
+Processes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N",
+        help="Processes that fetch pages and share the slots (CURTSY_WORKER_PROCESSES), or `auto`: "
+        "one for each core.",
+    ),
+]
 Scrapers = Annotated[
     list[str] | None,
     typer.Option(
@@ -67,6 +75,7 @@ def up(
     host: Host = None,
     port: Port = None,
     slots: Slots = None,
+    processes: Processes = None,
     scrapers: Scrapers = None,
     detach: Detach = False,
     as_json: AsJson = False,
@@ -78,7 +87,7 @@ def up(
     JSON when it is up and another when it has stopped.
     """
     settings = settings_for(api_host=host, api_port=port, worker_slots=slots,
-                            scrapers=join_paths(scrapers))  # fmt: skip
+                            worker_processes=processes, scrapers=join_paths(scrapers))  # fmt: skip
     if detach:
         facts = start_detached(settings)
         if as_json:
@@ -175,14 +184,27 @@ def api(host: Host = None, port: Port = None, scrapers: Scrapers = None) -> None
     run(serve_api(settings_for(api_host=host, api_port=port, scrapers=join_paths(scrapers))))
 
 
-def worker(slots: Slots = None, scrapers: Scrapers = None) -> None:
+def worker(
+    slots: Slots = None,
+    processes: Processes = None,
+    scrapers: Scrapers = None,
+    place: Annotated[str | None, typer.Option(hidden=True)] = None,
+) -> None:
     """Run a worker, which fetches pages; run as many as you like.
 
-    It prints only log lines, on stderr; CURTSY_LOG_FORMAT=json prints them as JSON.
+    With --processes N one command runs N of them, starts those again that end, and stops them in
+    order. It prints only log lines, on stderr; CURTSY_LOG_FORMAT=json prints them as JSON.
     """
-    from curtsy.processes.worker import run_worker
+    from curtsy import logs
+    from curtsy.processes.worker import run_supervised_worker, run_worker
 
-    run(run_worker(settings_for(worker_slots=slots, scrapers=join_paths(scrapers))))
+    settings = settings_for(worker_slots=slots, worker_processes=processes,
+                            scrapers=join_paths(scrapers))  # fmt: skip
+    if place is None:
+        run(run_worker(settings))
+    else:
+        logs.add_to_every_line(process=place)
+        run(run_supervised_worker(settings, place))
 
 
 def scheduler() -> None:

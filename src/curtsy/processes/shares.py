@@ -1,0 +1,48 @@
+"""Divides what the settings allow one worker among the processes of one command."""
+
+import os
+from dataclasses import dataclass
+
+from curtsy.config import Settings, worker_settings
+
+FEWEST_CONNECTIONS = 4
+"""A worker leases, reads visits, flushes and looks for news at the same time."""
+STOP_SLACK_SECONDS = 15.0
+"""Beyond the drain of a worker: for its row, its scrapers and its connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one of several worker processes gets."""
+
+    slots: int
+    extract_processes: int
+    connections: int
+
+    def applied_to(self, settings: Settings) -> Settings:
+        """The settings of a process with this share."""
+        return settings.model_copy(update={
+            "worker_processes": 1, "worker_slots": self.slots,
+            "extract_processes": self.extract_processes, "db_pool_size": self.connections,
+        })  # fmt: skip
+
+
+def shares(settings: Settings) -> list[Share]:
+    """Divides slots, parsing processes and connections among `worker_processes` workers, or among
+    fewer: each worker has a slot. Together they have exactly the slots of the settings."""
+    number = min(settings.worker_processes, settings.worker_slots)
+    slots, more = divmod(settings.worker_slots, number)
+    parsing = -(-settings.extract_processes // number)
+    fewest = min(FEWEST_CONNECTIONS, settings.db_pool_size)
+    connections = max(fewest, -(-settings.db_pool_size // number))
+    return [Share(slots + (place < more), parsing, connections) for place in range(number)]
+
+
+def place_of(number: int, processes: int) -> str:
+    """Names a worker among those that this process supervises; empty: there is only one."""
+    return f"{number} of {processes} under {os.getpid()}" if processes > 1 else ""
+
+
+def longest_stop(settings: Settings) -> float:
+    """Seconds that a worker process needs at most to end in order."""
+    return worker_settings(settings).drain_seconds + STOP_SLACK_SECONDS
