@@ -81,8 +81,11 @@ class _Reopening:
 
 def add_to_every_line(**keys: str) -> None:
     """Adds keys to every line of this process, from all its threads."""
-    processors = structlog.get_config()["processors"]
-    structlog.configure(processors=[lambda _logger, _method, event: event | keys, *processors])
+
+    def add(_logger: Any, _method: str, event: EventDict) -> EventDict:
+        return {**event, **keys}
+
+    structlog.configure(processors=[add, *structlog.get_config()["processors"]])
 
 
 def logger(room: str) -> structlog.typing.FilteringBoundLogger:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from curtsy.config.settings import Settings
 from curtsy.extract import ExtractLimits
 from curtsy.fetch import Limits, parse_allowed_proxies, parse_networks
+from curtsy.model.worker_places import WorkerPlace
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers.registry import OwnScrapers
 from curtsy.worker import WorkerSettings
@@ -40,7 +41,7 @@ def whole_policy(settings: Settings) -> Policy:
 
 
 def worker_settings(
-    settings: Settings, own: OwnScrapers | None = None, *, place: str = ""
+    settings: Settings, own: OwnScrapers | None = None, *, place: WorkerPlace | None = None
 ) -> WorkerSettings:
     """`own` are the scrapers of SCRAPERS and of installed packages; `place` is the worker's among
     the processes of one supervisor."""

@@ -79,28 +79,13 @@ _WAKE_FORGOTTEN = Statement(
 )
 
 
-PLACE = "; process "
-"""In the column `program`: between the program and its place among several processes."""
-
-
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
     id: str
     machine: str
     pid: int
     program: str
-    """For display; `program_text` makes it."""
     slots: int = 0
-
-
-def program_text(program: str, place: str) -> str:
-    """`place` is empty for a worker without supervisor."""
-    return f"{program}{PLACE}{place}" if place else program
-
-
-def program_and_place(text: str) -> tuple[str, str | None]:
-    program, _, place = text.partition(PLACE)
-    return program, place or None
 
 
 def register(connection: Connection, row: WorkerRow, *, lease_until: int, now: int) -> None:

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 
 from curtsy.config import Settings, worker_settings
+from curtsy.model.worker_places import WorkerPlace
 
 FEWEST_CONNECTIONS = 4
 """A worker leases, reads visits, flushes and looks for news at the same time."""
@@ -38,9 +39,9 @@ def shares(settings: Settings) -> list[Share]:
     return [Share(slots + (place < more), parsing, connections) for place in range(number)]
 
 
-def place_of(number: int, processes: int) -> str:
-    """Names a worker among those that this process supervises; empty: there is only one."""
-    return f"{number} of {processes} under {os.getpid()}" if processes > 1 else ""
+def place_of(number: int, processes: int) -> WorkerPlace:
+    """The place of a worker among those that this process supervises."""
+    return WorkerPlace(number, processes, os.getpid())
 
 
 def longest_stop(settings: Settings) -> float:

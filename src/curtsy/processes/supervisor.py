@@ -58,7 +58,7 @@ class Supervisor:
         """Supervises a worker for each share, numbered from `first` on."""
         starts: list[tuple[str, Start]] = []
         for number, share in enumerate(shares, first):
-            place = place_of(number, first - 1 + len(shares))
+            place = str(place_of(number, first - 1 + len(shares)))
             environment = environment_of(share.applied_to(settings))
             starts.append((place, partial(WorkerProcess, place, environment)))
         return cls(starts, seconds=longest_stop(settings))

@@ -39,7 +39,8 @@ async def run_up(
     declared, own = Declared.read(settings), own_scrapers(settings)
     first, *others = shares(settings)
     supervisor = Supervisor.of(settings, others, first=2)
-    fetching = worker_settings(first.applied_to(settings), own, place=place_of(1, 1 + len(others)))
+    place = place_of(1, 1 + len(others)) if others else None
+    fetching = worker_settings(first.applied_to(settings), own, place=place)
     with hold_lock(settings), Stop(supervisor.kill) as stop, listen(settings) as listening:
         async with ready(settings, upgrades_sqlite=True) as (store, clock):
             access_rules = await access_rules_for(settings, listening, store)

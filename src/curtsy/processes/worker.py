@@ -2,6 +2,7 @@
 
 from curtsy.clock import Clock
 from curtsy.config import Settings, worker_settings
+from curtsy.model.worker_places import WorkerPlace
 from curtsy.processes.builders import scheduler_for, submitter_for
 from curtsy.processes.declarations import Declared, apply
 from curtsy.processes.lifeline import Lifeline
@@ -34,7 +35,7 @@ async def run_worker(settings: Settings) -> None:
         await until_stopped(stop, [supervisor])
 
 
-async def run_supervised_worker(settings: Settings, place: str) -> None:
+async def run_supervised_worker(settings: Settings, place: WorkerPlace) -> None:
     """Runs a worker until its supervisor ends it, or itself has ended. The supervisor has applied
     the declared files."""
     own = own_scrapers(settings)
@@ -52,8 +53,9 @@ async def _apply(
 
 
 async def _fetch(
-    settings: Settings, own: OwnScrapers, stop: Stop, store: Store, clock: Clock, *, place: str = ""
-) -> int:
+    settings: Settings, own: OwnScrapers, stop: Stop, store: Store, clock: Clock, *,
+    place: WorkerPlace | None = None,
+) -> int:  # fmt: skip
     """Fetches pages until the stop; returns how many results were stored."""
     worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own, place=place),
                     on_offer=lambda: wakeups.send())  # fmt: skip

@@ -11,6 +11,7 @@ import typer
 from curtsy import __version__
 from curtsy.cli.console.api_connection import AsJson
 from curtsy.cli.console.detach import LOG, NotUp, start_detached
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.runner import run, settings_for
@@ -196,15 +197,18 @@ def worker(
     order. It prints only log lines, on stderr; CURTSY_LOG_FORMAT=json prints them as JSON.
     """
     from curtsy import logs
+    from curtsy.model.worker_places import parse_place
     from curtsy.processes.worker import run_supervised_worker, run_worker
 
     settings = settings_for(worker_slots=slots, worker_processes=processes,
                             scrapers=join_paths(scrapers))  # fmt: skip
     if place is None:
         run(run_worker(settings))
+    elif (supervised := parse_place(place)) is None:
+        raise WrongUsage("--place is set by `curtsy worker --processes` alone.")
     else:
         logs.add_to_every_line(process=place)
-        run(run_supervised_worker(settings, place))
+        run(run_supervised_worker(settings, supervised))
 
 
 def scheduler() -> None:
