@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from curtsy.config import Settings
 
-PROGRAM = ("-m", "curtsy")
+PROGRAM: tuple[str, ...] = ("-m", "curtsy")
 _LONGEST_REPORT = 100
 _STANDARD_ERROR = 2
 

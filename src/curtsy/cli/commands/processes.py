@@ -56,7 +56,7 @@ curtsy {version} is up.
   API        {url}
   API docs   {url}/docs
   Database   {database}
-
+{workers}
 Try it in another terminal, in this folder:
 
   {program} submit https://example.com/ --wait
@@ -153,8 +153,10 @@ def _database(settings: "Settings") -> str:
 
 
 def _print_up(settings: "Settings", url: str, as_json: bool) -> None:
+    from curtsy.processes.shares import shares
+
     facts = {"status": "up", "url": url, "docs": f"{url}/docs", "process": os.getpid(),
-             "database": _database(settings)}  # fmt: skip
+             "database": _database(settings), "workers": len(shares(settings))}  # fmt: skip
     if as_json:
         echo_json(facts)
     else:
@@ -162,7 +164,9 @@ def _print_up(settings: "Settings", url: str, as_json: bool) -> None:
 
 
 def _screen(facts: dict[str, Any], ending: str) -> str:
-    return SCREEN.format(version=__version__, program=program_name(), ending=ending, **facts)
+    several = f"  Workers    {facts['workers']} processes\n" if facts["workers"] > 1 else ""
+    return SCREEN.format(version=__version__, program=program_name(), ending=ending,
+                         **(facts | {"workers": several}))  # fmt: skip
 
 
 def _print_stopped(recorded: int, waiting: "Count", as_json: bool) -> None:
