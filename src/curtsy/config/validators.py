@@ -61,7 +61,7 @@ def _names_a_server(url: str) -> bool:
 def worker_processes(given: object) -> int:
     """Returns the number; for `auto` the number of cores that this process may use."""
     if given == "auto":
-        return min(MOST_PROCESSES, _cores())
+        return min(MOST_PROCESSES, cores())
     text = str(given)
     if not (
         text.isascii() and text.isdigit() and len(text) < 4 and 0 < int(text) <= MOST_PROCESSES
@@ -70,7 +70,8 @@ def worker_processes(given: object) -> int:
     return int(text)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):  # a container may have fewer than its machine
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

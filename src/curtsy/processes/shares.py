@@ -1,10 +1,15 @@
 """Divides what the settings allow one worker among the processes of one command."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from curtsy.config import Settings, worker_settings
+from curtsy.config.validators import cores
+from curtsy.logs import logger
 from curtsy.model.worker_places import WorkerPlace
+
+log = logger("app")
 
 FEWEST_CONNECTIONS = 4
 """A worker leases, reads visits, flushes and looks for news at the same time."""
@@ -37,6 +42,23 @@ def shares(settings: Settings) -> list[Share]:
     fewest = min(FEWEST_CONNECTIONS, settings.db_pool_size)
     connections = max(fewest, -(-settings.db_pool_size // number))
     return [Share(slots + (place < more), parsing, connections) for place in range(number)]
+
+
+def remarks(settings: Settings, *, cores: int) -> Iterator[str]:
+    """Sentences about processes that are fewer than the settings say, or more than is good."""
+    asked, number = settings.worker_processes, len(shares(settings))
+    if number < asked:
+        start = "starts" if number == 1 else "start"
+        yield (f"{number} of {asked} worker processes {start}: each needs a slot, and "
+               f"WORKER_SLOTS is {settings.worker_slots}.")  # fmt: skip
+    if number > cores:
+        yield (f"{number} worker processes share {cores} cores: each page costs more processor "
+               f"time then than with {cores}.")  # fmt: skip
+
+
+def log_remarks(settings: Settings) -> None:
+    for sentence in remarks(settings, cores=cores()):
+        log.warning("worker_processes", meaning=sentence)
 
 
 def place_of(number: int, processes: int) -> WorkerPlace:

@@ -77,11 +77,15 @@ class Supervisor:
 
     async def stop(self) -> None:
         """Returns once all processes have ended."""
+        self.begin_stop()
+        await self._ended.wait()
+
+    def begin_stop(self) -> None:
+        """Asks all processes to end; from now on none is started."""
         self._kill_at = self._now() + self._seconds
         for place in self._places:
             if place.process is not None:
                 place.process.ask_to_end()
-        await self._ended.wait()
 
     def kill(self) -> None:
         """Kills all processes at once."""

@@ -15,7 +15,7 @@ from curtsy.processes.http_server import Api, listen, url_of
 from curtsy.processes.lock_file import hold_lock
 from curtsy.processes.parts import Part, until_stopped
 from curtsy.processes.scheduler import loops_for
-from curtsy.processes.shares import place_of, shares
+from curtsy.processes.shares import log_remarks, place_of, shares
 from curtsy.processes.signals import Stop
 from curtsy.processes.startup import check_folder, own_scrapers, ready
 from curtsy.processes.supervisor import Supervisor
@@ -38,6 +38,7 @@ async def run_up(
     check_folder(settings.database_url)
     declared, own = Declared.read(settings), own_scrapers(settings)
     first, *others = shares(settings)
+    log_remarks(settings)
     supervisor = Supervisor.of(settings, others, first=2)
     place = place_of(1, 1 + len(others)) if others else None
     fetching = worker_settings(first.applied_to(settings), own, place=place)

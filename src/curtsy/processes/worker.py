@@ -7,7 +7,7 @@ from curtsy.processes.builders import scheduler_for, submitter_for
 from curtsy.processes.declarations import Declared, apply
 from curtsy.processes.lifeline import Lifeline
 from curtsy.processes.parts import until_stopped
-from curtsy.processes.shares import longest_stop, shares
+from curtsy.processes.shares import log_remarks, longest_stop, shares
 from curtsy.processes.signals import Stop
 from curtsy.processes.startup import own_scrapers, ready
 from curtsy.processes.supervisor import Supervisor
@@ -22,6 +22,7 @@ async def run_worker(settings: Settings) -> None:
     run."""
     declared, own = Declared.read(settings), own_scrapers(settings)
     divided = shares(settings)
+    log_remarks(settings)
     if len(divided) == 1:
         with Stop() as stop:
             async with ready(settings) as (store, clock):
