@@ -1,13 +1,11 @@
 """Divides what the settings allow one worker among the processes of one command."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from curtsy.config import Settings, worker_settings
 from curtsy.config.validators import cores
 from curtsy.logs import logger
-from curtsy.model.worker_places import WorkerPlace
 
 log = logger("app")
 
@@ -59,11 +57,6 @@ def remarks(settings: Settings, *, cores: int) -> Iterator[str]:
 def log_remarks(settings: Settings) -> None:
     for sentence in remarks(settings, cores=cores()):
         log.warning("worker_processes", meaning=sentence)
-
-
-def place_of(number: int, processes: int) -> WorkerPlace:
-    """The place of a worker among those that this process supervises."""
-    return WorkerPlace(number, processes, os.getpid())
 
 
 def longest_stop(settings: Settings) -> float:

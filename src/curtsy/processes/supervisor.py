@@ -1,6 +1,7 @@
 """The supervisor: keeps a number of worker processes running, and ends them in order."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,16 @@ from typing import Self
 
 from curtsy.config import Settings
 from curtsy.logs import logger
-from curtsy.processes.shares import Share, longest_stop, place_of
+from curtsy.model.worker_places import WorkerPlace
+from curtsy.processes.shares import Share, longest_stop
 from curtsy.processes.worker_process import WorkerProcess, environment_of
 
 log = logger("app")
 
 LOOK_SECONDS = 0.2
 """Between two looks at the processes."""
+WAKE_EVERY_SECONDS = 0.02
+"""At most so often: each time every process looks for work."""
 STEADY_SECONDS = 60.0
 """A process that lived so long ended for a reason of its own: the next starts at once."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
@@ -50,17 +54,22 @@ class Supervisor:
         self._seconds, self._now = seconds, now
         self._kill_at: float | None = None
         self._ended = asyncio.Event()
+        self._rest: asyncio.TimerHandle | None = None
+        self._wakes_again = False
         self.recorded = 0
         """Results that processes reported when they ended."""
 
     @classmethod
-    def of(cls, settings: Settings, shares: Sequence[Share], *, first: int = 1) -> Self:
-        """Supervises a worker for each share, numbered from `first` on."""
+    def of(
+        cls, settings: Settings, shares: Sequence[Share], *,
+        on_commit: Callable[[], None] = lambda: None,
+    ) -> Self:  # fmt: skip
+        """Supervises a worker for each share; `on_commit` is called when one has stored results."""
         starts: list[tuple[str, Start]] = []
-        for number, share in enumerate(shares, first):
-            place = str(place_of(number, first - 1 + len(shares)))
+        for number, share in enumerate(shares, 1):
+            place = str(WorkerPlace(number, len(shares), os.getpid()))
             environment = environment_of(share.applied_to(settings))
-            starts.append((place, partial(WorkerProcess, place, environment)))
+            starts.append((place, partial(WorkerProcess, place, environment, on_commit)))
         return cls(starts, seconds=longest_stop(settings))
 
     @property
@@ -86,6 +95,23 @@ class Supervisor:
         for place in self._places:
             if place.process is not None:
                 place.process.ask_to_end()
+
+    def wake(self) -> None:
+        """Tells all processes that new work was stored: the first call at once, those that follow
+        within a moment together."""
+        if self._rest is not None:
+            self._wakes_again = True
+            return
+        for place in self._places:
+            if place.process is not None:
+                place.process.wake()
+        self._rest = asyncio.get_running_loop().call_later(WAKE_EVERY_SECONDS, self._rested)
+
+    def _rested(self) -> None:
+        self._rest = None
+        if self._wakes_again:
+            self._wakes_again = False
+            self.wake()
 
     def kill(self) -> None:
         """Kills all processes at once."""

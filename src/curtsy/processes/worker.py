@@ -27,7 +27,10 @@ async def run_worker(settings: Settings) -> None:
         with Stop() as stop:
             async with ready(settings) as (store, clock):
                 await _apply(settings, declared, own, store, clock)
-                await _fetch(settings, own, stop, store, clock)
+                worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own),
+                                on_offer=lambda: wakeups.send())  # fmt: skip
+                async with Wakeups(settings.database_url, worker.wake) as wakeups:
+                    await until_stopped(stop, [worker])
         return
     supervisor = Supervisor.of(settings, divided)
     with Stop(supervisor.kill) as stop:
@@ -42,7 +45,15 @@ async def run_supervised_worker(settings: Settings, place: WorkerPlace) -> None:
     own = own_scrapers(settings)
     with Stop() as stop, Lifeline(stop.request, seconds=longest_stop(settings)) as lifeline:
         async with ready(settings) as (store, clock):
-            lifeline.report(await _fetch(settings, own, stop, store, clock, place=place))
+            fetching = worker_settings(settings, own, place=place)
+            worker = Worker(
+                store=store, clock=clock, settings=fetching, on_commit=lifeline.committed,
+                on_offer=lambda: wakeups.send(),
+            )  # fmt: skip
+            lifeline.on_wake = worker.wake
+            async with Wakeups(settings.database_url, worker.wake) as wakeups:
+                await until_stopped(stop, [worker])
+            lifeline.report(worker.recorded)
 
 
 async def _apply(
@@ -51,15 +62,3 @@ async def _apply(
     submitter = submitter_for(settings, store, clock, lambda: None, own)
     scheduler = scheduler_for(settings, store, clock, submitter, lambda: None)
     await apply(settings, declared, store, clock, scheduler.firer.check)
-
-
-async def _fetch(
-    settings: Settings, own: OwnScrapers, stop: Stop, store: Store, clock: Clock, *,
-    place: WorkerPlace | None = None,
-) -> int:  # fmt: skip
-    """Fetches pages until the stop; returns how many results were stored."""
-    worker = Worker(store=store, clock=clock, settings=worker_settings(settings, own, place=place),
-                    on_offer=lambda: wakeups.send())  # fmt: skip
-    async with Wakeups(settings.database_url, worker.wake) as wakeups:
-        await until_stopped(stop, [worker])
-    return worker.recorded

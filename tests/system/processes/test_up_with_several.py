@@ -1,5 +1,4 @@
-"""`curtsy up --processes N`: API, scheduler and a worker in the first process, more workers beside
-it."""
+"""`curtsy up --processes N`: API and scheduler in the first process, N workers beside it."""
 
 import json
 import signal
@@ -41,8 +40,7 @@ def test_its_workers_share_the_work_and_end_with_it(
         assert {worker["process"] for worker in workers} == {
             f"{place} of 3 under {number}" for place in (1, 2, 3)
         }
-        first = next(worker for worker in workers if worker["process"].startswith("1 "))
-        assert first["pid"] == number
+        assert number not in {worker["pid"] for worker in workers}, "that serves the API"
         job = _submit(up, practice, 200)
 
         def ended() -> bool:
@@ -53,13 +51,13 @@ def test_its_workers_share_the_work_and_end_with_it(
         assert up.stop() == 0
         assert not any(lives(worker["pid"]) for worker in workers)
         assert "Stopped: 200 results recorded." in up.log.read_text(), "those of all processes"
-        by = {line["process"] for line in up.lines() if line.get("recorded") and "process" in line}
-        assert by, "the first process did not do it all"
+        by = {line["process"] for line in up.lines() if line.get("recorded")}
+        assert len(by) == 3
 
 
 def test_a_killed_one_leaves_no_worker_behind(tmp_path: Path) -> None:
     with running(tmp_path, "up", **SETTINGS) as up:
-        others = [worker["pid"] for worker in _workers(up) if worker["pid"] != up.process.pid]
+        others = [worker["pid"] for worker in _workers(up)]
         up.signal(signal.SIGKILL)
         up.ended()
         wait_for(lambda: not any(map(lives, others)), lambda: "some live on")

@@ -1,5 +1,7 @@
 """The supervisor on a clock of the test's, with processes that only the test ends."""
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,9 +17,13 @@ class Scripted:
         self.pid = pid
         self.status: int | None = None
         self.is_asked = False
+        self.wakes = 0
 
     def ask_to_end(self) -> None:
         self.is_asked = True
+
+    def wake(self) -> None:
+        self.wakes += 1
 
     def kill(self) -> None:
         if self.status is None:
@@ -126,3 +132,22 @@ async def test_one_that_was_about_to_start_again_is_not_started_after_a_stop(sta
     stage.now += 20
     assert stage.supervisor.step() is True
     assert len(stage.made) == 1
+
+
+async def test_calls_that_follow_each_other_wake_at_once_and_then_once_more(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each wake makes every process look for work."""
+    timers: list[Callable[[], None]] = []
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(loop, "call_later", lambda _seconds, call: timers.append(call) or True)
+    [process] = stage.made
+    for _ in range(100):
+        stage.supervisor.wake()
+    assert process.wakes == 1
+    timers.pop()()
+    assert process.wakes == 2
+    timers.pop()()
+    assert process.wakes == 2
+    stage.supervisor.wake()
+    assert process.wakes == 3

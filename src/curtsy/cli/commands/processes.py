@@ -83,9 +83,10 @@ def up(
 ) -> None:
     """Start the API, a worker and a scheduler in one process.
 
-    Creates or upgrades the SQLite file (`curtsy.db`, or the one in CURTSY_DATABASE_URL). Ctrl-C
-    stops it: open requests finish, and waiting pages stay queued. With --json it prints a line of
-    JSON when it is up and another when it has stopped.
+    With --processes N it runs N workers beside it instead, each in a process of its own. Creates or
+    upgrades the SQLite file (`curtsy.db`, or the one in CURTSY_DATABASE_URL). Ctrl-C stops it: open
+    requests finish, and waiting pages stay queued. With --json it prints a line of JSON when it is
+    up and another when it has stopped.
     """
     settings = settings_for(api_host=host, api_port=port, worker_slots=slots,
                             worker_processes=processes, scrapers=join_paths(scrapers))  # fmt: skip
