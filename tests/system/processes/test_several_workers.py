@@ -14,6 +14,7 @@ from curtsy.store import Store
 from processes.conftest import HOSTS, Crew, Jobs, lives
 from support.engine import until
 from support.patience import PATIENCE
+from support.postgres import Postgres
 from support.processes import Fleet
 from support.sql import run, text
 
@@ -174,6 +175,24 @@ async def test_a_process_that_ends_again_and_again_is_reported_and_left_alone_fo
     scrapers.write_text(HIDE)
     await crew.has(3)
     assert await fleet.stop() == [0]
+
+
+async def test_a_process_that_finds_no_database_is_started_until_it_does(
+    tmp_path: Path, postgres: Postgres, postgres_url: str
+) -> None:
+    with Fleet(tmp_path, postgres_url, worker_processes=2) as fleet:
+        crew = Crew(fleet.worker())
+        await crew.has(2)
+        postgres.stop(signal.SIGQUIT)
+        try:
+            os.kill(crew.pids()[0], signal.SIGKILL)
+            await crew.has(2, "worker_process_ended")
+        finally:
+            postgres.start()
+        await crew.has(3)
+        [killed, away, *_] = crew.command.logged("worker_process_ended")
+        assert (killed["reason"], away["reason"]) == ("SIGKILL", "exit code 1")
+        assert await fleet.stop() == [0]
 
 
 @pytest.mark.parametrize("command", ["worker", "up"])
