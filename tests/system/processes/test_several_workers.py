@@ -1,5 +1,6 @@
 """`curtsy worker --processes N`: one command, several workers, each of them in its own process."""
 
+import asyncio
 import json
 import os
 import signal
@@ -183,12 +184,12 @@ async def test_a_process_that_finds_no_database_is_started_until_it_does(
     with Fleet(tmp_path, postgres_url, worker_processes=2) as fleet:
         crew = Crew(fleet.worker())
         await crew.has(2)
-        postgres.stop(signal.SIGQUIT)
+        await asyncio.to_thread(postgres.stop, signal.SIGQUIT)
         try:
             os.kill(crew.pids()[0], signal.SIGKILL)
             await crew.has(2, "worker_process_ended")
         finally:
-            postgres.start()
+            await asyncio.to_thread(postgres.start)
         await crew.has(3)
         [killed, away, *_] = crew.command.logged("worker_process_ended")
         assert (killed["reason"], away["reason"]) == ("SIGKILL", "exit code 1")
