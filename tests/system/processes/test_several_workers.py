@@ -178,22 +178,23 @@ async def test_a_process_that_ends_again_and_again_is_reported_and_left_alone_fo
     assert await fleet.stop() == [0]
 
 
-async def test_a_process_that_finds_no_database_is_started_until_it_does(
+def test_a_process_that_finds_no_database_is_started_until_it_does(
     tmp_path: Path, postgres: Postgres, postgres_url: str
 ) -> None:
+    """In the main thread: the server ends with the thread that started it."""
     with Fleet(tmp_path, postgres_url, worker_processes=2) as fleet:
         crew = Crew(fleet.worker())
-        await crew.has(2)
-        await asyncio.to_thread(postgres.stop, signal.SIGQUIT)
+        asyncio.run(crew.has(2))
+        postgres.stop(signal.SIGQUIT)
         try:
             os.kill(crew.pids()[0], signal.SIGKILL)
-            await crew.has(2, "worker_process_ended")
+            asyncio.run(crew.has(2, "worker_process_ended"))
         finally:
-            await asyncio.to_thread(postgres.start)
-        await crew.has(3)
+            postgres.start()
+        asyncio.run(crew.has(3))
         [killed, away, *_] = crew.command.logged("worker_process_ended")
         assert (killed["reason"], away["reason"]) == ("SIGKILL", "exit code 1")
-        assert await fleet.stop() == [0]
+        assert asyncio.run(fleet.stop()) == [0]
 
 
 @pytest.mark.parametrize("command", ["worker", "up"])
