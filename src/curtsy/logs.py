@@ -43,6 +43,7 @@ def configure(
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            lambda _logger, _method, event: {**event, **_on_every_line},
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
             structlog.processors.format_exc_info,
@@ -54,6 +55,14 @@ def configure(
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", to)),
         cache_logger_on_first_use=False,
     )
+
+
+_on_every_line: dict[str, str] = {}
+
+
+def add_to_every_line(**keys: str) -> None:
+    """Adds keys to every line of this process, from all its threads."""
+    _on_every_line.update(keys)
 
 
 class _PrivateFile(WatchedFileHandler):
@@ -77,15 +86,6 @@ class _Reopening:
 
     def flush(self) -> None:
         self._handler.flush()
-
-
-def add_to_every_line(**keys: str) -> None:
-    """Adds keys to every line of this process, from all its threads."""
-
-    def add(_logger: Any, _method: str, event: EventDict) -> EventDict:
-        return {**event, **keys}
-
-    structlog.configure(processors=[add, *structlog.get_config()["processors"]])
 
 
 def logger(room: str) -> structlog.typing.FilteringBoundLogger:
