@@ -35,6 +35,7 @@ CROWDS = {
 LONGEST = (
     "system/project/test_readme.py",
     "system/project/test_package.py",
+    "system/processes",
     "system/cli/test_processes.py",
     "engine/query_plans",
     "system/cli",

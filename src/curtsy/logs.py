@@ -105,6 +105,7 @@ def _configure_structlog(
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            lambda _logger, _method, event: {**event, **_on_every_line},
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
             structlog.processors.format_exc_info,
@@ -116,6 +117,14 @@ def _configure_structlog(
         logger_factory=structlog.PrintLoggerFactory(to),
         cache_logger_on_first_use=False,
     )
+
+
+_on_every_line: dict[str, str] = {}
+
+
+def add_to_every_line(**keys: str) -> None:
+    """Adds keys to every line of this process, from all its threads."""
+    _on_every_line.update(keys)
 
 
 class _PrivateFile(WatchedFileHandler):
