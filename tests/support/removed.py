@@ -63,7 +63,7 @@ def later_statement(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(flush, "move_visits", move_visits)
     nothing = Statement(
-        "SELECT page_id FROM {ended} WHERE page_id < 0 AND :now > 0",
+        "SELECT page_id FROM {ended} WHERE page_id < 0 AND CAST(:now AS bigint) > 0",
         ended={"page_id": "bigint", "state": "smallint", "document_version": "int", "kind": "text",
                "error": "text", "fetched_at": "bigint"},
     )  # fmt: skip
