@@ -16,6 +16,8 @@ BYLINE = 32
 DATE = 64
 HEADLINE = 128
 TAGS = 256
+HIDDEN = 512
+"""Not shown, or for screen readers only."""
 
 LONGEST_NAMES = 300
 """Characters of `class` and `id` that are looked at."""
@@ -35,7 +37,6 @@ _NOISE = _any_of(
     rf"ads?{_END}", "advert", "adslot", "adunit", "adbox", "adsense", "banner", "sponsor", "dfp",
     "breadcrumb", "cookie", "consent", "gdpr", "privacy", rf"foot(?:er|notes-?nav)?{_END}", "navi?",
     rf"menu{_END}", "paginat", rf"pager{_END}", "popup", "pop-up", "modal", "overlay", "lightbox",
-    rf"hidden{_END}", rf"hide{_END}", "sr-only", "screen-?reader", "visually-?hidden",
     "skip-?(?:link|to|nav)", rf"tags?{_END}", "taglist", "tagcloud", "tag-cloud", "toolbar",
     "toolbox",
     "byline", "dateline", "timestamp", "author", "biograph", rf"bio{_END}", "contributor",
@@ -49,6 +50,7 @@ _NOISE = _any_of(
     "edit-?(?:link|section)",
     "no-?print", "toc", "infobox", "navbox", "hatnote", "reflist", "placeholder", "skeleton",
 )  # fmt: skip
+_HIDDEN = _any_of(rf"hidden{_END}", rf"hide{_END}", "sr-only", "screen-?reader", "visually-?hidden")
 _COMMENTS = _any_of(r"comments?(?!ary|ator)", "commentlist", "disqus", "respond", "repl(?:y|ies)",
                     "discussion-?(?:thread|list)", "livefyre", "responses")  # fmt: skip
 _STORY_BODY = re.compile(
@@ -84,6 +86,8 @@ def meaning_of(names: str) -> int:
     for pattern, flag in _RULES:
         if pattern.search(words):
             flags |= flag
+    if _HIDDEN.search(words):
+        flags |= HIDDEN | NOISE
     if _BYLINE.search(words) and not _NO_BYLINE.search(words):
         flags |= BYLINE
     return flags

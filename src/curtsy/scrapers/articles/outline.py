@@ -7,7 +7,13 @@ from itertools import accumulate
 from selectolax.lexbor import LexborNode
 
 from curtsy.scrapers.articles import tags
-from curtsy.scrapers.articles.class_words import COMMENTS, LONGEST_NAMES, NOISE, meaning_of
+from curtsy.scrapers.articles.class_words import (
+    COMMENTS,
+    HIDDEN,
+    LONGEST_NAMES,
+    NOISE,
+    meaning_of,
+)
 
 MOST_ENTRIES = 400_000
 """Elements and texts. What follows is left out: no article is that long, and lists need memory."""
@@ -16,6 +22,8 @@ LONG_TEXT = 80
 MOST_NOISE, MOST_COMMENTS = 0.3, 0.95
 """Shares of the page's text above which an element is kept in spite of its names."""
 LEAST_LEFT_BY_NAMES = 1 / 3
+WORDS_AROUND = 3
+"""An inline element is part of a sentence when the line is longer than this many times it."""
 _NO_ATTRIBUTES: Mapping[str, str | None] = {}
 _NOISY_ROLES = frozenset({
     "navigation", "banner", "complementary", "contentinfo", "search", "menu", "menubar", "dialog",
@@ -134,7 +142,9 @@ def _meaning(attributes: Mapping[str, str | None]) -> int:
     is_hidden = "hidden" in attributes or (
         "none" in style and "display:none" in style.replace(" ", "").lower()
     )
-    return meaning | NOISE if is_hidden or attributes.get("role") in _NOISY_ROLES else meaning
+    if is_hidden:
+        return meaning | NOISE | HIDDEN
+    return meaning | NOISE if attributes.get("role") in _NOISY_ROLES else meaning
 
 
 def _sum_up(out: Outline, lengths: list[int]) -> None:
@@ -156,7 +166,7 @@ def _sum_up(out: Outline, lengths: list[int]) -> None:
 
 def _noise(out: Outline) -> list[bool]:
     """Which elements are no part of an article by their names. An element that holds much of the
-    page is, whatever its name."""
+    page is, whatever its name, and so are words within a sentence."""
     before, ends = out.text_before, out.ends
     most_noise, most_comments = (before[-1] * share for share in (MOST_NOISE, MOST_COMMENTS))
     is_noise = [False] * len(ends)
@@ -164,8 +174,18 @@ def _noise(out: Outline) -> list[bool]:
     for at, meaning in enumerate(out.meanings):
         if meaning & (NOISE | COMMENTS) and out.tags[at] not in never:
             length = before[ends[at]] - before[at]
-            is_noise[at] = length <= (most_comments if meaning & COMMENTS else most_noise)
+            is_noise[at] = length <= (
+                most_comments if meaning & COMMENTS else most_noise
+            ) and (meaning & HIDDEN > 0 or not _is_in_sentence(out, at, length))
     return is_noise
+
+
+def _is_in_sentence(out: Outline, at: int, length: int) -> bool:
+    """Whether an element is words of a longer line of running text."""
+    parent = out.parents[at]
+    if out.tags[at] not in tags.INLINE or parent < 0 or out.tags[parent] not in tags.SENTENCES:
+        return False
+    return out.text_in(parent) > WORDS_AROUND * length
 
 
 def _prose_and_links(

@@ -74,7 +74,7 @@ def _document(page: str, url: str, *, fast: bool, with_metadata: bool = False) -
         return None
     return bare_extraction(
         tree, url=url, fast=fast, include_comments=False, include_formatting=True,
-        include_links=True, with_metadata=with_metadata, output_format="markdown",
+        with_metadata=with_metadata, output_format="markdown",
     )  # fmt: skip
 
 

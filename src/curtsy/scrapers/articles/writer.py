@@ -203,6 +203,8 @@ class Writer:
             share > LINKED and linked > MANY_LINKS
         ):
             del self.blocks[first:]
+            if linked > 1 and self.blocks and self.blocks[-1].kind is Kind.HEADING:
+                self.blocks.pop()  # of the links alone
 
     def _end_line(self) -> None:
         if not self._line:
