@@ -37,6 +37,9 @@ class Block:
     """Which quotation the block is part of; its mark goes on between the blocks."""
 
 
+_NO_TEXT = frozenset({Kind.HEADING, Kind.RULE, Kind.IMAGE})
+
+
 def tidied(blocks: list[Block], title: str | None, scale: float) -> list[Block]:
     """Drops labels, repeats, the title, headings of nothing and rules at the ends."""
     prose, bare = (
@@ -53,9 +56,18 @@ def tidied(blocks: list[Block], title: str | None, scale: float) -> list[Block]:
         if block.kind is Kind.HEADING and title and _same(text, title):
             continue
         kept.append(block)
-    while kept and kept[-1].kind in (Kind.HEADING, Kind.RULE):
-        kept.pop()
-    return kept[_begin(kept, title) :]
+    return kept[_begin(kept, title) : _end(kept)]
+
+
+def _end(blocks: list[Block]) -> int:
+    """Returns where the text ends: in front of a last heading, a last rule and what images they
+    have."""
+    end = at = len(blocks)
+    while at and blocks[at - 1].kind in _NO_TEXT:
+        at -= 1
+        if blocks[at].kind is not Kind.IMAGE:
+            end = at
+    return end
 
 
 def _begin(blocks: list[Block], title: str | None) -> int:

@@ -56,11 +56,11 @@ class Outline:
         self.is_cut = False
 
     def outside_comments(self) -> Iterator[int]:
-        """Returns the entries in order, without what readers wrote."""
+        """Returns the entries in order, without what readers wrote and without quotations."""
         at, total = 0, len(self.tags)
-        meanings, ends = self.meanings, self.ends
+        meanings, ends, numbers = self.meanings, self.ends, self.tags
         while at < total:
-            if meanings[at] & COMMENTS and self.is_noise[at]:
+            if numbers[at] == tags.BLOCKQUOTE or (meanings[at] & COMMENTS and self.is_noise[at]):
                 at = ends[at]
                 continue
             yield at
