@@ -13,12 +13,12 @@ from curtsy.scrapers.articles.blocks import as_written, markdown_of, text_of, ti
 from curtsy.scrapers.articles.body_choice import choose
 from curtsy.scrapers.articles.bylines import byline_of
 from curtsy.scrapers.articles.dates import searched_date, stated_date
-from curtsy.scrapers.articles.depth_check import is_too_deep
 from curtsy.scrapers.articles.gate import better, doubt
 from curtsy.scrapers.articles.outline import Outline, outline_of
 from curtsy.scrapers.articles.slow_tier import pruned, slow_article, slow_blocks
 from curtsy.scrapers.articles.writer import Absolute, Writer
 from curtsy.scrapers.articles.writing_system import scale_of
+from curtsy.scrapers.depth_check import is_too_deep
 from curtsy.scrapers.links import base_of
 
 _SAFE = ("http:", "https:", "mailto:")

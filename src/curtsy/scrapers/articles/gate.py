@@ -3,12 +3,12 @@
 from curtsy.scrapers.articles.blocks import Block
 from curtsy.scrapers.articles.body_choice import Choice
 
-LEAST_SIZE = 800
+LEAST_SIZE, LEAST_NAMED = 800, 300
 WEAK_BELOW = 1_500
 WEAK_STAGE = 3
 LEAST_KEPT = 0.7
-MOST_OUTSIDE = 0.4
-MOST_ELSEWHERE = 2.0
+MOST_OUTSIDE = 0.8
+MOST_ELSEWHERE = 4.0
 MOST_LINKS = 0.25
 LEAST_TO_KEEP = 300
 MOST_OF_PROSE = 3
@@ -21,7 +21,7 @@ def doubt(blocks: list[Block], choice: Choice, scale: float) -> str | None:
     size = _size(blocks)
     if not size:
         return "nothing"
-    if size < LEAST_SIZE * scale:
+    if size < LEAST_SIZE * scale and not _is_short_article(size, choice, scale):
         return "short"
     if size < choice.unsifted * LEAST_KEPT:
         return "much left out"
@@ -34,6 +34,12 @@ def doubt(blocks: list[Block], choice: Choice, scale: float) -> str | None:
     if size < WEAK_BELOW * scale and (choice.stage >= WEAK_STAGE or choice.inside < size / 2):
         return "weak"
     return None
+
+
+def _is_short_article(size: int, choice: Choice, scale: float) -> bool:
+    """Whether the element is an article by its name, and most of the page's text is in it."""
+    is_named = choice.stage < WEAK_STAGE and size >= LEAST_NAMED * scale
+    return is_named and choice.elsewhere <= size
 
 
 def better(slow: list[Block], first: list[Block], prose: int, scale: float) -> list[Block]:

@@ -23,7 +23,7 @@ _SITES = ("og:site_name", "application-name", "dc.publisher", "citation_journal_
 _IMAGES = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
 _KEYWORDS = ("article:tag", "keywords", "news_keywords", "parsely-tags", "sailthru.tags")
 _SEPARATOR = re.compile(r"\s+[|–—·•«»:›]\s+|\s+--?\s+|\s*\|\s*")
-_HOST = re.compile(r"(?:[\w-]{2,40}\.){1,3}[a-z]{2,6}")
+_HOST = re.compile(r"(?:[\w-]{2,40}\.){1,3}[a-z]{2,12}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?![a-z])")
 
 

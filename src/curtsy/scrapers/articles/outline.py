@@ -97,8 +97,10 @@ def outline_of(body: LexborNode) -> Outline:
             lengths.append(_add_text(out, node.text_content or ""))
         else:
             lengths.append(0)
-            _add_element(out, node.attributes or _NO_ATTRIBUTES)
-            if number not in skipped:
+            if number in skipped:
+                _add_element(out, _NO_ATTRIBUTES)
+            else:
+                _add_element(out, node.attributes or _NO_ATTRIBUTES)
                 child = node.first_child
         out.is_cut = at >= MOST_ENTRIES
         if child is not None:
@@ -123,7 +125,7 @@ def _add_text(out: Outline, text: str) -> int:
     out.texts.append(text)
     out.attributes.append(_NO_ATTRIBUTES)
     out.meanings.append(0)
-    return 0 if text.isspace() else len(text.strip())
+    return len(text.strip())
 
 
 def _add_element(out: Outline, attributes: Mapping[str, str | None]) -> None:
@@ -174,9 +176,9 @@ def _noise(out: Outline) -> list[bool]:
     for at, meaning in enumerate(out.meanings):
         if meaning & (NOISE | COMMENTS) and out.tags[at] not in never:
             length = before[ends[at]] - before[at]
-            is_noise[at] = length <= (
-                most_comments if meaning & COMMENTS else most_noise
-            ) and (meaning & HIDDEN > 0 or not _is_in_sentence(out, at, length))
+            is_noise[at] = length <= (most_comments if meaning & COMMENTS else most_noise) and (
+                meaning & HIDDEN > 0 or not _is_in_sentence(out, at, length)
+            )
     return is_noise
 
 

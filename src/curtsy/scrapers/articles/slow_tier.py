@@ -11,19 +11,9 @@ from curtsy.scrapers.articles.outline import outline_of
 from curtsy.scrapers.articles.writer import Absolute, Writer
 
 _DROPPED = [
-    "style",
-    "svg",
-    "nav",
-    "footer",
-    "aside",
-    "button",
-    "select",
-    "iframe",
-    "noscript",
-    "template",
-    "canvas",
-    "script",
-]
+    "style", "svg", "nav", "footer", "aside", "button", "select", "iframe", "noscript", "template",
+    "canvas", "script", "img", "picture", "source", "input", "link",
+]  # fmt: skip
 _TAGS = {"item": "li", "lb": "br", "quote": "blockquote", "row": "tr", "graphic": "img"}
 _MARKS = {"#b": "strong", "#i": "em", "#t": "code", "#u": "u"}
 

@@ -175,7 +175,7 @@ class Writer:
             if (block := table.block()) is not None:
                 self._add(block)
         elif number == tags.OL or number == tags.UL:
-            self._lists.pop()
+            self._leave_list(opened)
         if number in tags.PARAGRAPHS:
             self._paragraphs -= 1
         if opened.nests:
@@ -184,6 +184,13 @@ class Writer:
             self._heading = 0
         elif self._table is None:
             self._drop_if_linked(opened)
+
+    def _leave_list(self, opened: _Open) -> None:
+        """Drops the heading of a list of which nothing is left."""
+        list_at, _ = self._lists.pop()
+        is_empty = len(self.blocks) == opened.blocks and self._outline.links_in(list_at) > 0
+        if is_empty and self.blocks and self.blocks[-1].kind is Kind.HEADING:
+            self.blocks.pop()
 
     def _drop_if_linked(self, opened: _Open) -> None:
         """Drops lists of links, and short texts that are little else than a link."""
@@ -203,8 +210,6 @@ class Writer:
             share > LINKED and linked > MANY_LINKS
         ):
             del self.blocks[first:]
-            if linked > 1 and self.blocks and self.blocks[-1].kind is Kind.HEADING:
-                self.blocks.pop()  # of the links alone
 
     def _end_line(self) -> None:
         if not self._line:
