@@ -154,13 +154,11 @@ def _sum_up(out: Outline, lengths: list[int]) -> None:
     the words in a sense of its own."""
     out.text_before = list(accumulate(lengths, initial=0))
     out.is_noise = _noise(out)
-    prose, links = _prose_and_links(out, lengths, out.is_noise)
-    all_prose = prose
-    if any(out.is_noise):
-        comments = [n and m & COMMENTS > 0 for n, m in zip(out.is_noise, out.meanings, strict=True)]
-        all_prose, all_links = _prose_and_links(out, lengths, comments)
-        if sum(prose) < sum(all_prose) * LEAST_LEFT_BY_NAMES:
-            out.is_noise, prose, links = comments, all_prose, all_links
+    prose, links, all_prose, all_links = _prose_and_links(out, lengths)
+    if sum(prose) < sum(all_prose) * LEAST_LEFT_BY_NAMES:
+        pairs = zip(out.is_noise, out.meanings, strict=True)
+        out.is_noise = [is_noise and meaning & COMMENTS > 0 for is_noise, meaning in pairs]
+        prose, links = all_prose, all_links
     out.link_before = list(accumulate(links, initial=0))
     out.prose_before = list(accumulate(prose, initial=0))
     out.unsifted_before = list(accumulate(all_prose, initial=0))
@@ -191,12 +189,14 @@ def _is_in_sentence(out: Outline, at: int, length: int) -> bool:
 
 
 def _prose_and_links(
-    out: Outline, lengths: list[int], is_noise: list[bool]
-) -> tuple[list[int], list[int]]:
-    """Returns the characters of each text, if it is prose and if it is a link."""
+    out: Outline, lengths: list[int]
+) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Returns the characters of each text, if it is prose and if it is a link: first without all
+    noise, then without comments alone."""
     links, prose = [0] * len(lengths), [0] * len(lengths)
-    link_end = prose_end = at = 0
-    numbers, ends, parents = out.tags, out.ends, out.parents
+    all_links, all_prose = links.copy(), links.copy()
+    link_end = prose_end = noise_end = at = 0
+    numbers, ends, parents, is_noise = out.tags, out.ends, out.parents, out.is_noise
     paragraphs, is_text, link, total = tags.PARAGRAPHS, tags.TEXT, tags.A, len(lengths)
     while at < total:
         number = numbers[at]
@@ -204,18 +204,26 @@ def _prose_and_links(
             length = lengths[at]
             if length:
                 if at < link_end:
-                    links[at] = length
+                    all_links[at] = length
+                    if at >= noise_end:
+                        links[at] = length
                 elif at < prose_end or (length > LONG_TEXT and _is_bare(numbers, parents, at)):
-                    prose[at] = length
-        elif is_noise[at]:
-            at = ends[at]
+                    all_prose[at] = length
+                    if at >= noise_end:
+                        prose[at] = length
+            at += 1
             continue
-        elif number == link:
+        if is_noise[at]:
+            if out.meanings[at] & COMMENTS:
+                at = ends[at]
+                continue
+            noise_end = max(noise_end, ends[at])
+        if number == link:
             link_end = max(link_end, ends[at])
         elif number in paragraphs:
             prose_end = max(prose_end, ends[at])
         at += 1
-    return prose, links
+    return prose, links, all_prose, all_links
 
 
 def _is_bare(numbers: list[int], parents: list[int], at: int) -> bool:

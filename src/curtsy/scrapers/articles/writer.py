@@ -1,5 +1,6 @@
 """Writes the text of an element as blocks, in one walk over the outline."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ _MARKS = (
     | dict.fromkeys(tags.STRUCK, "struck")
     | dict.fromkeys(tags.CODE, "code")
 )
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-source)-([\w+#-]{1,20})(?=\s|$)")
 _LEFT_OUT = tags.SKIPPED | {tags.FIGCAPTION}
 
 
@@ -251,7 +253,14 @@ class Writer:
     def _preformatted(self, at: int, end: int) -> None:
         text = "".join(self._outline.texts[at:end]).strip("\n").rstrip()
         if text.strip():
-            self._add(Block(Kind.CODE, text, markdown.code_block(text)))
+            self._add(Block(Kind.CODE, text, markdown.code_block(text, self._language(at, end))))
+
+    def _language(self, at: int, end: int) -> str:
+        """Returns the language that the block or the `<code>` in it names; empty: none does."""
+        for names in self._outline.attributes[at : min(at + 3, end)]:
+            if found := _LANGUAGE.search((names.get("class") or "")[:200]):
+                return found[1].lower()
+        return ""
 
     def _image(self, at: int) -> None:
         attributes = self._outline.attributes[at]
