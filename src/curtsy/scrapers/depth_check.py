@@ -45,10 +45,7 @@ def _depth_begins(page: str) -> int | None:
         return None
     unclosed: Counter[str] = Counter()
     depth = at = 0
-    while depth <= DEEPEST:
-        found = _TAG.search(page, at)
-        if found is None:
-            return None
+    while (found := _TAG.search(page, at)) is not None:
         at = found.end()
         name = (found["name"] or "")[:30].lower()
         if not name or name in _UNCOUNTED:
@@ -63,4 +60,6 @@ def _depth_begins(page: str) -> int | None:
         else:
             unclosed[name] += 1
             depth += 1
-    return found.start()
+            if depth > DEEPEST:
+                return found.start()
+    return None

@@ -12,7 +12,7 @@ from curtsy.scrapers.articles.writer import Absolute, Writer
 
 _DROPPED = [
     "style", "svg", "nav", "footer", "aside", "button", "select", "iframe", "noscript", "template",
-    "canvas", "script", "img", "picture", "source", "input", "link",
+    "canvas", "script",
 ]  # fmt: skip
 _TAGS = {"item": "li", "lb": "br", "quote": "blockquote", "row": "tr", "graphic": "img"}
 _MARKS = {"#b": "strong", "#i": "em", "#t": "code", "#u": "u"}
