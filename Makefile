@@ -11,7 +11,7 @@ AT_ONCE := -n $(TOGETHER) --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes: none of them should compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: test-fast test check bench bench-articles soak up demo clean
+.PHONY: test-fast test check schema bench bench-articles soak up demo clean
 
 # At every change: what is pure, and the engine on SQLite.
 test-fast: $(VENV)/ready
@@ -34,6 +34,10 @@ check: $(VENV)/ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(PYTEST) tests/unit/project
+
+# After a new migration: the script that creates the tables of an empty SQLite file.
+schema: $(VENV)/ready
+	$(BIN)/python -m curtsy.store.fresh_schema
 
 up: $(VENV)/runtime-ready
 	$(BIN)/curtsy up

@@ -19,7 +19,7 @@ from bench.sizes import LONG, QUICK, USUAL, Sizes
 NAMES = ("pages", "processes", "politeness", "policy", "articles", "pool", "hostile-articles",
          "care", "bodies", "frontier", "backlog", "growth", "submit", "statements", "latency",
          "memory", "article-memory", "history", "schedules", "api", "results",
-         "streams")  # fmt: skip
+         "streams", "startup")  # fmt: skip
 PAGES_VARIABLE = "BENCH_PAGES"
 
 

@@ -1,7 +1,4 @@
-"""Pages fetched and stored by `curtsy worker` with one process and with two, on one database.
-
-A program without that setting runs as two commands that share the slots.
-"""
+"""Pages fetched and stored by `curtsy worker` with one process and with two, on one database."""
 
 import asyncio
 import tempfile
@@ -20,7 +17,6 @@ from bench.rounds import interleaved, medians, ratio
 from bench.setting_up import LOOPBACK, opened
 from bench.sizes import Sizes
 from bench.spent import processor_time
-from curtsy.config import Settings
 from curtsy.demo.process import PracticeProcess
 from curtsy.jobs import JobRequest, PageRequest, SubmitLimits, Submitter
 from curtsy.store.wakeups import Wakeups
@@ -30,7 +26,6 @@ LEAST_RATE = 1.0
 MOST_PROCESSOR_TIME = 1.1
 START_SECONDS = 60
 WARM_UP = 500
-SETTING = "worker_processes"
 
 
 def run(sizes: Sizes, databases: Databases) -> list[Line]:
@@ -63,25 +58,20 @@ def _rate(
     settings: dict[str, Any] = {
         "min_delay_seconds": 0, "lease_seconds": 15, "source_concurrency": PER_HOST,
         "robots": "ignore", "db_pool_size": 10, "log_level": "INFO",
+        "worker_processes": processes, "worker_slots": CONCURRENT,
     }  # fmt: skip
-    if SETTING in Settings.model_fields:
-        commands, settings[SETTING], settings["worker_slots"] = 1, processes, CONCURRENT
-    else:
-        commands, settings["worker_slots"] = processes, CONCURRENT // processes
     with databases.fresh(engine) as url, tempfile.TemporaryDirectory() as folder:
         children.run("curtsy_load", database=url, visits=0, sources=1)  # creates the tables
         with Fleet(Path(folder), url, **settings) as fleet:
-            seconds, spent = asyncio.run(_work_off(url, fleet, commands, processes, urls))
+            seconds, spent = asyncio.run(_work_off(url, fleet, processes, urls))
     pages = len(urls) - WARM_UP
     cpu.append(1000 * spent / pages)
     return pages / seconds
 
 
-async def _work_off(
-    url: str, fleet: Fleet, commands: int, processes: int, urls: list[str]
-) -> tuple[float, float]:
-    """Seconds from the submit to the end of the job, and processor time of the commands and all
-    their children; the warm-up is not counted."""
+async def _work_off(url: str, fleet: Fleet, processes: int, urls: list[str]) -> tuple[float, float]:
+    """Seconds from the submit to the end of the job, and processor time of the command and all its
+    children; the warm-up is not counted."""
     async with (
         opened(url) as (store, clock),
         Wakeups(url, lambda: None) as wakeups,  # as an API has them
@@ -89,11 +79,7 @@ async def _work_off(
         limits = SubmitLimits(new_sources=100_000, allow=LOOPBACK)
         door = Submitter(store=store, clock=clock, limits=limits, delay_ms=0,
                          on_submitted=wakeups.send)  # fmt: skip
-        workers = [fleet.worker() for _ in range(commands)]
-
-        def worked() -> float:
-            return sum(processor_time(worker.pid) for worker in workers)
-
+        command = fleet.worker()
         async with asyncio.timeout(START_SECONDS):
             while len(fleet.logged("worker_started")) < processes:  # noqa: ASYNC110 - from a log
                 await asyncio.sleep(0.05)
@@ -105,9 +91,9 @@ async def _work_off(
                 raise children.ContestantFailed(f"{done} of {len(some)} pages were stored")
 
         await work_off(urls[:WARM_UP])
-        before, began = worked(), time.perf_counter()
+        before, began = processor_time(command.pid), time.perf_counter()
         await work_off(urls[WARM_UP:])
         seconds = time.perf_counter() - began
-        spent = worked() - before
+        spent = processor_time(command.pid) - before
         await fleet.stop()
         return seconds, spent

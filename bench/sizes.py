@@ -39,6 +39,7 @@ class Sizes:
     statement_calls: int = 1_000
     one_url_submits: int = 300
     count_samples: int = 10
+    startup_pairs: int = 10
     growth_pages: tuple[int, ...] = (5_000, 20_000, 80_000)
     growth_backlog: int = 1_000_000
     growth_rounds: int = 3
@@ -94,6 +95,7 @@ QUICK = Sizes(
     statement_calls=100,
     one_url_submits=30,
     count_samples=3,
+    startup_pairs=1,
     growth_pages=(200, 400, 800),
     growth_backlog=5_000,
     growth_rounds=1,

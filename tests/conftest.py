@@ -35,6 +35,7 @@ CROWDS = {
 LONGEST = (
     "system/project/test_readme.py",
     "system/project/test_package.py",
+    "system/processes",
     "system/cli/test_processes.py",
     "engine/query_plans",
     "system/cli",
@@ -55,6 +56,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # so a shell starts what runs in its background, and what tests start would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 logs.configure("INFO", "text")
+logs.CONFIGURATION.apply()  # before a test captures lines
 files_in_memory()
 
 

@@ -7,16 +7,68 @@ from collections.abc import Callable
 from io import TextIOWrapper
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
-from typing import Any, TextIO, cast
-
-import structlog
-from structlog.typing import EventDict
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from curtsy.privacy import open_private
 from curtsy.terminal import printable
 
+if TYPE_CHECKING:
+    from structlog.typing import EventDict
 
-def _for_terminal(_logger: Any, _method: str, event: EventDict) -> EventDict:
+
+class _Configuration:
+    """What `configure` was told. Loads structlog for the first line that is written: most commands
+    write none, and it takes longer to load than some of them run."""
+
+    def __init__(self) -> None:
+        self.level = logging.NOTSET
+        self.pending: Callable[[], None] | None = None
+
+    def apply(self) -> None:
+        pending, self.pending = self.pending, None
+        if pending is not None:
+            pending()
+
+
+CONFIGURATION = _Configuration()
+
+
+class Logger:
+    """Writes lines of one room; those below the configured level cost a comparison."""
+
+    def __init__(self, room: str) -> None:
+        self._room = room
+
+    def debug(self, event: str, **keys: Any) -> None:
+        self._write(logging.DEBUG, "debug", event, keys)
+
+    def info(self, event: str, **keys: Any) -> None:
+        self._write(logging.INFO, "info", event, keys)
+
+    def warning(self, event: str, **keys: Any) -> None:
+        self._write(logging.WARNING, "warning", event, keys)
+
+    def error(self, event: str, **keys: Any) -> None:
+        self._write(logging.ERROR, "error", event, keys)
+
+    def exception(self, event: str, **keys: Any) -> None:
+        """An error with the traceback of the exception that is being handled."""
+        self._write(logging.ERROR, "exception", event, keys)
+
+    def _write(self, level: int, method: str, event: str, keys: dict[str, Any]) -> None:
+        if level < CONFIGURATION.level:
+            return
+        CONFIGURATION.apply()
+        import structlog
+
+        getattr(structlog.get_logger(room=self._room), method)(event, **keys)
+
+
+def logger(room: str) -> Logger:
+    return Logger(room)
+
+
+def _for_terminal(_logger: Any, _method: str, event: "EventDict") -> "EventDict":
     """Text is read on terminals: what pages and servers sent must not steer them."""
     for name, value in event.items():
         event[name] = value if isinstance(value, int | float) else printable(str(value))
@@ -31,10 +83,20 @@ def configure(
     without secrets: a traceback may quote any text."""
     on_terminal = not path and sys.stderr.isatty()
     text = on_terminal if form == "auto" else form == "text"
-    to = _Reopening(path) if path else sys.stderr
+    colors = on_terminal and not os.environ.get("NO_COLOR")
+    to = cast("TextIO", _Reopening(path) if path else sys.stderr)
+    CONFIGURATION.level = logging.getLevelNamesMapping()[level]
+    CONFIGURATION.pending = lambda: _configure_structlog(to, clean, text=text, colors=colors)
+
+
+def _configure_structlog(
+    to: TextIO, clean: Callable[[str], str], *, text: bool, colors: bool
+) -> None:
+    import structlog
+
     renderer: structlog.types.Processor = (
         structlog.dev.ConsoleRenderer(
-            colors=on_terminal and not os.environ.get("NO_COLOR"),
+            colors=colors,
             exception_formatter=structlog.dev.plain_traceback,
         )
         if text
@@ -43,6 +105,7 @@ def configure(
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            lambda _logger, _method, event: {**event, **_on_every_line},
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
             structlog.processors.format_exc_info,
@@ -50,10 +113,18 @@ def configure(
             renderer,
             lambda _logger, _method, line: clean(str(line)),
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", to)),
+        wrapper_class=structlog.make_filtering_bound_logger(CONFIGURATION.level),
+        logger_factory=structlog.PrintLoggerFactory(to),
         cache_logger_on_first_use=False,
     )
+
+
+_on_every_line: dict[str, str] = {}
+
+
+def add_to_every_line(**keys: str) -> None:
+    """Adds keys to every line of this process, from all its threads."""
+    _on_every_line.update(keys)
 
 
 class _PrivateFile(WatchedFileHandler):
@@ -77,8 +148,3 @@ class _Reopening:
 
     def flush(self) -> None:
         self._handler.flush()
-
-
-def logger(room: str) -> structlog.typing.FilteringBoundLogger:
-    log: structlog.typing.FilteringBoundLogger = structlog.get_logger(room=room)
-    return log

@@ -31,6 +31,8 @@ class QueryPlan:
     """Large tables that are scanned in full."""
     sorts: bool
     """The rows are sorted after they were read."""
+    expressions: dict[str, int] = field(default_factory=dict)
+    """The buffers of each common table expression, by its name; on PostgreSQL."""
 
 
 @dataclass
@@ -86,7 +88,13 @@ def _postgres_plan(sql: str, arguments: Sequence[Any], run: Run, big: Set[str]) 
     buffers = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
     scanned = {n["Relation Name"] for n in _nodes(plan) if n["Node Type"] == "Seq Scan"}
     sorts = any("Sort" in node["Node Type"] for node in _nodes(plan))
-    return QueryPlan(sql, buffers, scanned & big, sorts)
+    expressions = {
+        node["Subplan Name"].removeprefix("CTE "): node["Shared Hit Blocks"]
+        + node["Shared Read Blocks"]
+        for node in _nodes(plan)
+        if "Subplan Name" in node
+    }
+    return QueryPlan(sql, buffers, scanned & big, sorts, expressions)
 
 
 def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -8,9 +8,6 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
-
 from curtsy.client.http import ApiConnection, Declined, Unanswered
 from curtsy.client.retries import Patience
 
@@ -27,6 +24,9 @@ async def follow(
 
     The first message after each connect is the current state.
     """
+    from websockets.asyncio.client import connect
+    from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
     last = after
     while True:
         place = f"?after={last}" if last is not None else ""

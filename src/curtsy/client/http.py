@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from curtsy.errors import CurtsyError
+
+if TYPE_CHECKING:
+    import httpx
 
 STORE_AWAY = 503
 
@@ -46,7 +47,7 @@ class Declined(CurtsyError):
 
 
 class ApiConnection:
-    def __init__(self, http: httpx.AsyncClient) -> None:
+    def __init__(self, http: "httpx.AsyncClient") -> None:
         self._http = http
         self.was_answered = False
         """True once a curtsy has answered at this address."""
@@ -84,7 +85,9 @@ class ApiConnection:
         body: Any,
         query: dict[str, Any],
         headers: dict[str, str] | None = None,
-    ) -> httpx.Response:
+    ) -> "httpx.Response":
+        import httpx  # here, because it takes longer to load than all of our own client
+
         try:
             return await self._http.request(method, path, json=body, params=query, headers=headers)
         except httpx.TimeoutException:
@@ -107,7 +110,7 @@ class ApiConnection:
         authorization = self._http.headers.get("Authorization")
         return {"additional_headers": {"Authorization": authorization}} if authorization else {}
 
-    def _read(self, reply: httpx.Response) -> Any:
+    def _read(self, reply: "httpx.Response") -> Any:
         try:
             return reply.json()
         except ValueError:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from curtsy.config.settings import Settings
 from curtsy.extract import ExtractLimits
 from curtsy.fetch import Limits, parse_allowed_proxies, parse_networks
+from curtsy.model.worker_places import WorkerPlace
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers.registry import OwnScrapers
 from curtsy.worker import WorkerSettings
@@ -39,8 +40,11 @@ def whole_policy(settings: Settings) -> Policy:
     return replace(policy(settings), timeout=timeout, user_agent=settings.user_agent)
 
 
-def worker_settings(settings: Settings, own: OwnScrapers | None = None) -> WorkerSettings:
-    """`own` are the scrapers of SCRAPERS and of installed packages."""
+def worker_settings(
+    settings: Settings, own: OwnScrapers | None = None, *, place: WorkerPlace | None = None
+) -> WorkerSettings:
+    """`own` are the scrapers of SCRAPERS and of installed packages; `place` is the worker's among
+    the processes of one supervisor."""
     return WorkerSettings(
         slots=settings.worker_slots,
         lanes=settings.worker_slots * LANES_PER_SLOT,
@@ -62,5 +66,6 @@ def worker_settings(settings: Settings, own: OwnScrapers | None = None) -> Worke
         allow=parse_networks(settings.allow_addresses),
         allow_proxies=parse_allowed_proxies(settings.allow_proxies),
         drain_seconds=(settings.scrape_timeout + settings.extract_seconds + DRAIN_MARGIN_SECONDS),
+        place=place,
         own=own or OwnScrapers(),
     )

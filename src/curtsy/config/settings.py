@@ -23,6 +23,7 @@ from curtsy.config.validators import (
     proxy_addresses,
     python_files,
     secret,
+    worker_processes,
 )
 from curtsy.model.spans import Span
 
@@ -40,6 +41,7 @@ HostNames = Annotated[str, AfterValidator(host_names)]
 Origins = Annotated[str, AfterValidator(origins)]
 Paths = Annotated[str, AfterValidator(existing_paths)]
 PythonFiles = Annotated[str, AfterValidator(python_files)]
+WorkerProcesses = Annotated[int, BeforeValidator(worker_processes)]
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LogLevel = Annotated[
     Level, BeforeValidator(lambda given: {w.lower(): w for w in get_args(Level)}.get(given, given))
@@ -63,7 +65,9 @@ class Settings(BaseSettings):
     """Empty: `api_host` and the names of this machine."""
     cors_origins: Origins = ""
     streams_per_key: int = Field(100, ge=1, le=100_000)
+    worker_processes: WorkerProcesses = 1
     worker_slots: int = Field(100, ge=1, le=10_000)
+    """Of all worker processes together."""
     extract_processes: int = Field(os.cpu_count() or 1, ge=1, le=1_000)
     extract_seconds: Span = Field(20, ge=0.1, le=600)
     extract_memory_bytes: int = Field(512 * 2**20, ge=64 * 2**20, le=64 * 2**30)

@@ -1,5 +1,6 @@
 """Validators of settings that are not plain numbers. Each error says which values are allowed."""
 
+import os
 import re
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -12,6 +13,7 @@ DATABASE_URLS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE
 SQLITE = ("sqlite", "sqlite+aiosqlite", "sqlite+pysqlite")
 POSTGRES = ("postgresql", "postgres", "postgresql+asyncpg")
 MOST_FILES = 100
+MOST_PROCESSES = 256
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 _ORIGIN = re.compile(r"https?://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 
@@ -54,6 +56,25 @@ def _names_a_server(url: str) -> bool:
     except ValueError:
         return False
     return port is None or port > 0
+
+
+def worker_processes(given: object) -> int:
+    """Returns the number; for `auto` the number of cores that this process may use."""
+    if given == "auto":
+        return min(MOST_PROCESSES, cores())
+    text = str(given)
+    if not (
+        text.isascii() and text.isdigit() and len(text) < 4 and 0 < int(text) <= MOST_PROCESSES
+    ):
+        raise ValueError(f"it must be auto or a whole number from 1 to {MOST_PROCESSES}")
+    return int(text)
+
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # a container may have fewer than its machine
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def header_value(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from curtsy.errors import CurtsyError
-from curtsy.store import Connection, Lookup, Statement
+from curtsy.store import Call, Connection, Lookup, Statement
 
 _EVENT_COLUMNS = """e.job_id, j.public_id, j.door, j.user_id, e.n, e.at, e.name, e.page_id, e.data,
                     e.xid, e.seq"""
@@ -129,6 +129,11 @@ def event_row(
 def insert_events(connection: Connection, rows: Sequence[EventRow], *, now: int) -> None:
     if rows:
         _INSERT(connection, new=rows, now=now)
+
+
+def insertion(rows: Sequence[EventRow], *, now: int) -> Call:
+    """Inserts the events `together` with other rows."""
+    return _INSERT, {"new": rows, "now": now}
 
 
 def read_job_after(connection: Connection, job_id: int, n: int, *, most: int) -> list[StoredEvent]:

@@ -9,7 +9,7 @@ from curtsy.model.failure_kinds import Kind
 
 
 class ChildGroup:
-    """Starts no process before the first page."""
+    """Starts no process before `start` or the first page."""
 
     def __init__(
         self,
@@ -22,6 +22,11 @@ class ChildGroup:
         self._pages_per_process, self._keep_below_bytes = pages_per_process, keep_below_bytes
         self.client: ForkServerClient | None = None
         self._idle: list[ChildProcess] = []
+
+    def start(self) -> None:
+        """Starts the fork server; one that has ended waits for a page that needs another."""
+        if self.client is None:
+            self.client = self._start()
 
     async def acquire(self) -> tuple[ForkServerClient, ChildProcess]:
         """Returns an idle child process or forks a new one. Raises `ForkServerGone`."""

@@ -40,7 +40,8 @@ class ExtractLimits:
 
 
 class Pool:
-    """Starts no process before the first page. A page waits while all child processes are busy.
+    """Starts no process before `start` or the first page. A page waits while all child processes
+    are busy.
 
     The user's own scrapers have a fork server and slots of their own.
     """
@@ -105,6 +106,12 @@ class Pool:
             if isinstance(acquired, Failed):
                 return acquired
             return await self._scrape(group, *acquired, (start, reply.body))
+
+    def start(self, scraper: str) -> None:
+        """Starts the fork server of a known scraper, unless one was started before. Returns at
+        once: the server loads the scrapers while the first page is being fetched."""
+        if self.knows(scraper):
+            self._group(scraper).start()
 
     async def prepare(self, scraper: str) -> None:
         """Forks a child process ahead of the first page. May fail silently."""

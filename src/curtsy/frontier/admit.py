@@ -8,14 +8,13 @@ transaction ends.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
 from curtsy.frontier.batch import NEVER
 from curtsy.frontier.ranks import Ranks
 from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.job_states import band_of
-from curtsy.store import Connection, Statement, together
+from curtsy.store import Call, Connection, Statement, together
 
 T = TypeVar("T")
 
@@ -161,16 +160,17 @@ def places_for(
 
 
 def admit(
-    connection: Connection, admissions: Sequence[Admission], places: Places, *, now: int
-) -> dict[int, int]:
+    connection: Connection, admissions: Sequence[Admission], places: Places, *, now: int,
+    also: Sequence[Call] = (),
+) -> dict[int, int]:  # fmt: skip
     """Inserts the items of the jobs and the visits that they need. Returns how many pages were
-    fresh, by job."""
+    fresh, by job. Statements in `also` run together with the last insert."""
     visits = _visits(admissions, places, now)
     for chunk in _chunks(visits):
         pages = [(p.fingerprint, p.url, p.host, p.scraper, p.options, v.times)
                  for v in chunk for p in (v.page,)]  # fmt: skip
         _UPSERT_PAGES(connection, wanted=pages, now=now)
-    _insert_visits_and_items(connection, visits, admissions, now)
+    _insert_visits_and_items(connection, visits, admissions, now, also)
     return _cached(connection, admissions)
 
 
@@ -198,8 +198,9 @@ def _merged(known: _Visit, other: _Visit) -> _Visit:
 
 
 def _insert_visits_and_items(
-    connection: Connection, visits: Sequence[_Visit], admissions: Sequence[Admission], now: int
-) -> None:
+    connection: Connection, visits: Sequence[_Visit], admissions: Sequence[Admission], now: int,
+    also: Sequence[Call],
+) -> None:  # fmt: skip
     waiting = [
         (v.page.fingerprint, v.source_id, v.page.priority, v.rank, v.links, v.fresh_since)
         for v in visits
@@ -209,9 +210,12 @@ def _insert_visits_and_items(
          p.depth, a.fresh_since(p, now))
         for a in admissions for p in a.wanted
     ]  # fmt: skip
-    for some_visits, some_items in zip_longest(_chunks(waiting), _chunks(items), fillvalue=()):
-        together(connection, (_INSERT_VISITS, {"wanted": some_visits, "now": now}),
-                 (_INSERT_ITEMS, {"wanted": some_items, "now": now}))  # fmt: skip
+    last = (max(len(waiting), len(items)) - 1) // CHUNK
+    for n in range(last + 1):
+        some = slice(n * CHUNK, (n + 1) * CHUNK)
+        together(connection, (_INSERT_VISITS, {"wanted": waiting[some], "now": now}),
+                 (_INSERT_ITEMS, {"wanted": items[some], "now": now}),
+                 *(also if n == last else ()))  # fmt: skip
 
 
 def _cached(connection: Connection, admissions: Sequence[Admission]) -> dict[int, int]:

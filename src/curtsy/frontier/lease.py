@@ -19,27 +19,25 @@ the queue meanwhile, and the request starts in time."""
 LATE_COMMIT = 60_000
 """No transaction that makes a source ready stays open for so long (milliseconds)."""
 
-_PICK = Lookup(
-    """
-    SELECT id FROM sources
+_READY_OF_BAND = """
+    SELECT id FROM (SELECT id FROM sources
     WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused
-      AND band = {each_band} AND ready_at <= :soon AND ready_at >= {each_low}
+      AND band = {band:d} AND ready_at <= :soon AND ready_at >= :low_{band:d}
       AND (ready_at <= :now OR (ready_at = next_fetch_at AND NOT unreported))
       AND EXISTS (SELECT 1 FROM clock WHERE version = :clock_version)
       AND EXISTS (SELECT 1 FROM workers WHERE id = :worker)
-    ORDER BY ready_at LIMIT {each_want} {lock_skip}
-    """,
-    each={"band": "smallint", "want": "int", "low": "bigint"},
-)
-_LEASE = Statement(
+    ORDER BY ready_at LIMIT :want_{band:d} {{lock_skip}}) AS band_{band:d}
+    """
+_LEASE = Statement(  # materialized, so that no more rows are locked than are leased
     f"""
+    WITH picked AS MATERIALIZED (
+        {" UNION ALL ".join(_READY_OF_BAND.format(band=band) for band in Band)})
     UPDATE sources SET owner = :worker, epoch = epoch + 1, suspect_page_id = NULL
-    WHERE id IN (SELECT id FROM {{picked}})
+    WHERE id IN (SELECT id FROM picked)
     RETURNING id, name, epoch, band, ready_at, next_fetch_at, policy, control_version, ranks, looks,
               fail_streak, crash_streak, failing_since, pace, paced_at, delay_ms, unreported,
               {RECEIPT_OF_DAY} AS receipt
-    """,  # noqa: S608
-    picked={"id": "bigint"},
+    """  # noqa: S608
 )
 _LOWEST = Lookup(
     """
@@ -134,13 +132,10 @@ def lease(
     synchronisation. `doubt` is by how much `now` may be late: sources wait that much longer.
     """
     low = low_water.of(connection, list(wants), now=now, clock_version=clock_version)
-    requests = [(band, want, low[band]) for band, want in sorted(wants.items())]
-    picked = _PICK(connection, requests, worker=worker, clock_version=clock_version, now=now,
-                   soon=now + AHEAD)  # fmt: skip
-    if not picked:
-        return []
-    wanted = [(row.id,) for row in picked]
-    rows = _LEASE(connection, worker=worker, picked=wanted, day=now // DAY)
+    of_bands = {f"want_{band}": wants.get(band, 0) for band in Band}
+    of_bands |= {f"low_{band}": low.get(band, 0) for band in Band}
+    rows = _LEASE(connection, worker=worker, clock_version=clock_version, now=now,
+                  soon=now + AHEAD, day=now // DAY, **of_bands)  # fmt: skip
     return sorted((_lease(row, now - doubt) for row in rows), key=lambda leased: leased.band)
 
 

@@ -7,9 +7,15 @@ from itertools import chain
 from curtsy.access.quota import Quotas
 from curtsy.clock import Clock
 from curtsy.errors import BadRequest, OverLimit, StoreAway
-from curtsy.events.stored_events import EventRow, JobProgress, event_row, insert_events
+from curtsy.events.stored_events import (
+    EventRow,
+    JobProgress,
+    event_row,
+    insert_events,
+    insertion,
+)
 from curtsy.events.webhooks import insert_deliveries
-from curtsy.frontier.admit import Admission, Wanted, admit, places_for
+from curtsy.frontier.admit import Admission, Places, Wanted, admit, places_for
 from curtsy.frontier.crawls import insert_crawls
 from curtsy.frontier.sources import known_hosts
 from curtsy.jobs.idempotency import (
@@ -134,9 +140,8 @@ def _admit_new(
     )
     pages = chain.from_iterable(s.wanted for s in new)
     places = places_for(connection, pages, delay_ms=delay_ms, now=now)
-    cached = admit(connection, admissions, places, now=now)
     numbers = {row.id: row.last_event for row in rows.values()}
-    _insert_first_events(connection, admissions, cached, numbers, now)
+    cached = _admit_with_events(connection, admissions, places, numbers, now)
     insert_deliveries(connection, [
         (ids[s.job], 1, s.request.webhook_url) for s in new
         if s.request.webhook_url and cached.get(ids[s.job]) == len(s.wanted)
@@ -144,22 +149,43 @@ def _admit_new(
     return {s.job: Submitted(s.job, len(s.wanted), cached.get(ids[s.job], 0)) for s in new}
 
 
+def _admit_with_events(
+    connection: Connection, admissions: Sequence[Admission], places: Places,
+    numbers: Mapping[int, int], now: int,
+) -> dict[int, int]:  # fmt: skip
+    """Admits the pages and inserts each job's first event. Returns how many pages were fresh, by
+    job. `numbers` are the numbers of the first events, by job id."""
+    if not any(a.max_age > 0 for a in admissions):  # then no page is fresh
+        events = [_first_event(a, 0, numbers) for a in admissions]
+        return admit(connection, admissions, places, now=now, also=[insertion(events, now=now)])
+    cached = admit(connection, admissions, places, now=now)
+    _insert_first_events(connection, admissions, cached, numbers, now)
+    return cached
+
+
+def _first_event(admission: Admission, copies: int, numbers: Mapping[int, int]) -> EventRow:
+    queued = JobProgress(JobState.QUEUED, copies, 0, 0, len(admission.wanted))
+    job_id = admission.job_id
+    return event_row(job_id, numbers[job_id], "job_queued", {"cached": copies}, queued)
+
+
 def _insert_first_events(
     connection: Connection, admissions: Sequence[Admission], cached: dict[int, int],
     numbers: Mapping[int, int], now: int,
 ) -> None:  # fmt: skip
     """Inserts each job's first event. Also finishes the jobs whose pages were all fresh, with their
-    last event. `numbers` are the numbers of the first events, by job id."""
+    last event."""
     events: list[EventRow] = []
     finished: list[tuple[int]] = []
-    for job_id, total in ((a.job_id, len(a.wanted)) for a in admissions):
-        n, copies = numbers[job_id], cached.get(job_id, 0)
-        queued = JobProgress(JobState.QUEUED, copies, 0, 0, total)
-        events.append(event_row(job_id, n, "job_queued", {"cached": copies}, queued))
+    for admission in admissions:
+        job_id, total = admission.job_id, len(admission.wanted)
+        copies = cached.get(job_id, 0)
+        events.append(_first_event(admission, copies, numbers))
         if copies == total:
             finished.append((job_id,))
             end = JobProgress(JobState.SUCCEEDED, total, 0, 0, total)
-            events.append(event_row(job_id, n + 1, "job_finished", {"round": 1}, end))
+            number = numbers[job_id] + 1
+            events.append(event_row(job_id, number, "job_finished", {"round": 1}, end))
     if cached:
         _COUNT_CACHED(connection, wanted=list(cached.items()))
     if finished:

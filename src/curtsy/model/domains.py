@@ -2,8 +2,10 @@
 
 from functools import cache, lru_cache
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
-from publicsuffixlist import PublicSuffixList
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
 
 
 @lru_cache(maxsize=10_000)
@@ -40,5 +42,7 @@ def _is_address(name: str) -> bool:
 
 
 @cache
-def _suffixes() -> PublicSuffixList:
+def _suffixes() -> "PublicSuffixList":
+    from publicsuffixlist import PublicSuffixList  # here, for those who never ask
+
     return PublicSuffixList()

@@ -10,7 +10,6 @@ from curtsy.jobs import Submitter
 from curtsy.processes.api_access import access_rules_for
 from curtsy.processes.builders import scheduler_for, submitter_for
 from curtsy.processes.declarations import Declared, apply
-from curtsy.processes.http_server import Api, listen
 from curtsy.processes.parts import synchronise_clock, until_stopped
 from curtsy.processes.signals import Stop
 from curtsy.processes.startup import own_scrapers, ready
@@ -21,6 +20,8 @@ from curtsy.store.wakeups import Wakeups
 
 async def serve_api(settings: Settings) -> None:
     """Serves the API until a signal; other processes fetch pages."""
+    from curtsy.processes.http_server import Api, listen  # a local API needs no server
+
     declared, own = Declared.read(settings), own_scrapers(settings)
     with Stop() as stop, listen(settings) as listening:
         async with (

@@ -17,6 +17,7 @@ from curtsy.frontier.clock_sync import synchronise
 from curtsy.logs import logger
 from curtsy.scrapers.registry import OwnScrapers
 from curtsy.store import Store
+from curtsy.store.fresh_schema import create_schema
 from curtsy.store.version import newest, require_known_schema, stored_version
 
 log = logger("app")
@@ -53,7 +54,7 @@ async def ready(
     if not upgrades_sqlite:
         require_file(settings.database_url)
     async with opened(settings) as store:
-        if upgrades_sqlite and store.is_sqlite and await stored_version(store) != newest():
+        if upgrades_sqlite and store.is_sqlite:
             await _upgrade(store)
         await require_known_schema(store)
         clock = Clock()
@@ -62,9 +63,14 @@ async def ready(
 
 
 async def _upgrade(store: Store) -> None:
-    from curtsy.store.upgrade import upgrade  # imports Alembic, which is slow
+    """Creates the tables of an empty file, or runs the migrations that an older one lacks."""
+    before = after = await stored_version(store)
+    if before is None:
+        after = await create_schema(store)
+    if after != newest():
+        from curtsy.store.upgrade import upgrade  # imports Alembic, which is slow
 
-    before, after = await upgrade(store)
+        before, after = await upgrade(store)
     if before != after:
         log.info("schema_upgraded", before=before, after=after)
 
@@ -93,8 +99,8 @@ def _allow_many_files() -> None:
 
 def collect_garbage_less_often() -> None:
     """Pages and jobs create many short-lived objects and few cycles: measured, a tenth of the time
-    went into searching them for cycles."""
-    gc.collect()
+    went into searching them for cycles. What the imports left is not searched at all: of 180,000
+    objects 1,700 were garbage, and finding them took 75 ms."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
 

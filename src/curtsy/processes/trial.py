@@ -56,6 +56,7 @@ async def try_page(settings: Settings, trial: Trial) -> Tried:
             known = ", ".join(sorted(NAMES | own.names))
             raise BadRequest([f"There is no scraper {scraper[:100]!r}: there are {known}."])
         check_params(scraper, trial.params)
+        pool.start(scraper)
         reply = trial.saved or await _fetched(canonical(trial.url).text, settings, worker, pool)
         if isinstance(reply, Failed):
             return Tried(scraper, reply, None)

@@ -8,6 +8,7 @@ import orjson
 from curtsy.clock import MINUTE
 from curtsy.model.counts import Count
 from curtsy.model.job_states import OPEN_STATES
+from curtsy.model.worker_places import WorkerPlace, split_program
 from curtsy.store import Connection, Lookup, Statement
 
 COUNT_CAP = 100_000
@@ -20,6 +21,8 @@ class Worker:
     machine: str
     pid: int
     program: str
+    place: WorkerPlace | None
+    """Among the workers of one command; None: it is the only one."""
     lease_until: int
     alive: bool
     """Its lease has not expired."""
@@ -63,6 +66,22 @@ class Diagnosis:
     def problems(self) -> list[str]:
         """What somebody must mend, each as a sentence with the command that does."""
         return [*self._without_worker(), *self._without_scheduler()]
+
+    @property
+    def notices(self) -> list[str]:
+        """What may mend itself: a supervisor starts processes again that ended."""
+        alive: dict[tuple[str, int, int], int] = {}
+        for worker in self.workers:
+            if worker.place is not None:
+                command = worker.machine, worker.place.supervisor, worker.place.processes
+                alive[command] = alive.get(command, 0) + worker.alive
+        return [
+            f"Of the {processes} workers under process {supervisor} on {machine}, "
+            f"{processes - number} {'is' if processes - number == 1 else 'are'} not up: "
+            "they are started again, and the log says why they ended."
+            for (machine, supervisor, processes), number in alive.items()
+            if 0 < number < processes
+        ]
 
     def _without_worker(self) -> Iterator[str]:
         waiting = self.pending_visits.number
@@ -153,11 +172,12 @@ def _count(connection: Connection, statement: Statement, **values: int) -> Count
 def _workers(connection: Connection, now: int) -> list[Worker]:
     return [
         Worker(
-            id=row.id, machine=row.machine, pid=row.pid, program=row.program,
+            id=row.id, machine=row.machine, pid=row.pid, program=program, place=place,
             lease_until=row.lease_until, alive=row.lease_until > now, draining=bool(row.draining),
             in_flight=len(orjson.loads(row.in_flight)),
         )
         for row in _WORKERS(connection)
+        for program, place in (split_program(row.program),)
     ]  # fmt: skip
 
 

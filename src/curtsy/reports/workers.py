@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from curtsy.model.worker_places import WorkerPlace, split_program
 from curtsy.store import Connection, Statement
 
 _WORKERS = Statement(
@@ -24,6 +25,8 @@ class WorkerStatus:
     machine: str
     pid: int
     program: str
+    place: WorkerPlace | None
+    """Among the workers of one command; None: it is the only one."""
     started_at: int
     lease_until: int
     alive: bool
@@ -41,10 +44,11 @@ def all_workers(connection: Connection, *, now: int) -> list[WorkerStatus]:
     leases = {row.owner: row.number for row in _LEASES(connection)}
     return [
         WorkerStatus(
-            id=row.id, machine=row.machine, pid=row.pid, program=row.program,
+            id=row.id, machine=row.machine, pid=row.pid, program=program, place=place,
             started_at=row.started_at, lease_until=row.lease_until, alive=row.lease_until > now,
             draining=bool(row.draining), slots=row.slots,
             in_flight=tuple(orjson.loads(row.in_flight)), leases=leases.get(row.id, 0),
         )
         for row in _WORKERS(connection)
+        for program, place in (split_program(row.program),)
     ]  # fmt: skip

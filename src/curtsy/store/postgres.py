@@ -41,9 +41,12 @@ class PostgresEngine:
         return await _read(self._pool, work)
 
     async def write(
-        self, work: Work[T], sending_commit: Commit, *, durable: bool, large: bool
+        self, work: Work[T], sending_commit: Commit, *, durable: bool, large: bool, single: bool
     ) -> T:
         del durable  # synchronous_commit is a setting of the server, and on by default
+        if single:
+            sending_commit()  # each statement commits itself
+            return await _read(self._pool, work)
         if large:
             return await self._in_thread(lambda pool: _write(pool, work, sending_commit))
         return await _write(self._pool, work, sending_commit)

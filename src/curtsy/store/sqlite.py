@@ -47,9 +47,9 @@ class SqliteConnection:
 
     def execute(self, sql: str, arguments: Sequence[Any] = (), /) -> Result:
         cursor = self.raw.execute(sql, arguments)
-        if cursor.description is None:
-            return Result((), (), cursor.rowcount)
-        rows = cursor.fetchall()
+        rows = cursor.fetchall() if cursor.description is not None else ()
+        if not rows:
+            return Result((), (), max(0, cursor.rowcount))
         columns = tuple([column[0] for column in cursor.description])
         return Result(rows, columns, cursor.rowcount if cursor.rowcount >= 0 else len(rows))
 
@@ -151,9 +151,10 @@ class SqliteEngine:
             self._idle_readers.append(connection)
 
     async def write(
-        self, work: Work[T], sending_commit: Callable[[], None], *, durable: bool, large: bool
-    ) -> T:
-        del large
+        self, work: Work[T], sending_commit: Callable[[], None], *, durable: bool, large: bool,
+        single: bool,
+    ) -> T:  # fmt: skip
+        del large, single
 
         def run() -> T:
             if self._writer is None:

@@ -39,8 +39,9 @@ class Engine(Protocol):
     async def close(self) -> None: ...
     async def read(self, work: Work[T], *, large: bool) -> T: ...
     async def write(
-        self, work: Work[T], sending_commit: Callable[[], None], *, durable: bool, large: bool
-    ) -> T: ...
+        self, work: Work[T], sending_commit: Callable[[], None], *, durable: bool, large: bool,
+        single: bool,
+    ) -> T: ...  # fmt: skip
 
 
 def _engine(url: DatabaseUrl, pool_size: int) -> Engine:
@@ -85,16 +86,21 @@ class Store:
         """
         return await self._attempt(lambda _sent: self._engine.read(work, large=large))
 
-    async def write(self, work: Work[T], *, durable: bool = False, large: bool = False) -> T:
+    async def write(
+        self, work: Work[T], *, durable: bool = False, large: bool = False, single: bool = False
+    ) -> T:
         """Runs the work as one transaction and commits it.
 
         `StoreAway` after the commit was sent leaves open whether the commit succeeded: work that
         must not happen twice has to be idempotent. `durable` also waits for the disk on SQLite
-        (PostgreSQL always does).
+        (PostgreSQL always does). `single`: only the last statement of the work writes, so that
+        PostgreSQL needs no begin and no commit around it.
         """
         try:
             result = await self._attempt(
-                lambda sent: self._engine.write(work, sent, durable=durable, large=large)
+                lambda sent: self._engine.write(
+                    work, sent, durable=durable, large=large, single=single
+                )
             )
         except StoreFull:
             self._write_failures.failed(time.monotonic())

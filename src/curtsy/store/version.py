@@ -20,11 +20,12 @@ def newest() -> str:
 
 async def stored_version(store: Store) -> str | None:
     """Returns the version of the database; None: there are no tables yet."""
+    return await store.read(version_in)
 
-    def read(connection: Connection) -> str | None:
-        return _FOUND(connection).scalar() if _TABLES(connection).scalar() else None
 
-    return await store.read(read)
+def version_in(connection: Connection) -> str | None:
+    """The same within a transaction."""
+    return _FOUND(connection).scalar() if _TABLES(connection).scalar() else None
 
 
 async def require_known_schema(store: Store) -> None:

@@ -85,6 +85,8 @@ class Pipeline:
             policy = with_secrets(policy)
         except ValueError as missing:  # the source rests until the operator has mended it
             return Done(Failed(Kind.CONNECT, f"No request was sent: {missing}"))
+        if _parses(visit) and not _is_conditional(visit):  # else it may never be needed
+            self._pool.start(visit.scraper)  # it loads while the host answers
         if (denied := await self._robots_first(visit, policy, may_start)) is not None:
             return denied
         request = _with_policy(_request(visit), policy, from_url=visit.page_url)
@@ -150,14 +152,18 @@ class Pipeline:
 
     async def _scrape(self, visit: Visit, reply: Reply) -> Record | Failed:
         scraper = visit.scraper
-        if (simple := SIMPLE.get(scraper)) is not None and not visit.links:
-            return simple(reply)
+        if not _parses(visit):
+            return SIMPLE[scraper](reply)
         if self._pool.knows(scraper):
             chosen = Way.CHOSEN_LINKS in ways_of(visit.options)
             return await self._pool.extract(
                 scraper, reply, links=visit.links, params=params_of(visit.options), chosen=chosen
             )
         return Failed(Kind.NOT_SUPPORTED, f"This worker has no scraper named {scraper}.")
+
+
+def _parses(visit: Visit) -> bool:
+    return visit.links or visit.scraper not in SIMPLE
 
 
 def _is_past_the_end(visit: Visit, failed: Failed) -> bool:
@@ -189,9 +195,14 @@ def _request(visit: Visit) -> Request:
     shown = cookies.header(cookies.load(visit.progress), visit.url) if visit.progress else None
     headers = headers_for(visit.options, visit.url, page_url=visit.page_url)
     headers += (("Cookie", shown),) if shown else ()
-    if visit.links:  # links need the whole page, so no conditional request
+    if not _is_conditional(visit):
         return Request(visit.url, headers)
     return Request(visit.url, headers, visit.etag, visit.last_modified)
+
+
+def _is_conditional(visit: Visit) -> bool:
+    """Links need the whole page, so no conditional request."""
+    return not visit.links and bool(visit.etag or visit.last_modified)
 
 
 COMPRESS_IN_THREAD_FROM = 256 * 1024

@@ -28,6 +28,7 @@ from curtsy.frontier.lease import LowWater, lease, next_ready
 from curtsy.frontier.worker_rows import WorkerRow, leave
 from curtsy.logs import logger
 from curtsy.model.job_states import Band
+from curtsy.model.worker_places import program_with_place
 from curtsy.store import Store
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.heartbeat import Heartbeat
@@ -82,8 +83,8 @@ class Session:
                                 on_links=self._links_found)  # fmt: skip
         self._follower = LinkFollower(store=store, clock=clock, allow=settings.allow,
                                       delay_ms=settings.policy.min_delay)  # fmt: skip
-        row = WorkerRow(self.id, platform.node(), os.getpid(), f"curtsy {__version__}",
-                        settings.slots)  # fmt: skip
+        program = program_with_place(f"curtsy {__version__}", settings.place)
+        row = WorkerRow(self.id, platform.node(), os.getpid(), program, settings.slots)
         self._heartbeat = Heartbeat(url=store.url, clock=clock, row=row, ttl=settings.lease_ttl,
                                     in_flight=self._in_flight, on_end=self._over.set)  # fmt: skip
         self._context = LaneContext(
@@ -178,7 +179,8 @@ class Session:
         try:
             leases = await self._store.write(
                 lambda c: lease(c, worker=self.id, wants=wants, low_water=self._low_water,
-                                clock_version=version, now=now, doubt=self._clock.doubt)
+                                clock_version=version, now=now, doubt=self._clock.doubt),
+                single=True,
             )  # fmt: skip
         finally:
             self._leasing = False

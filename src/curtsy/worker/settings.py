@@ -6,6 +6,7 @@ from curtsy.extract import ExtractLimits
 from curtsy.fetch import Limits
 from curtsy.fetch.guard import Network
 from curtsy.fetch.proxy import AllowedProxies
+from curtsy.model.worker_places import WorkerPlace
 from curtsy.politeness.policy import Policy
 from curtsy.scrapers.registry import OwnScrapers
 
@@ -25,4 +26,6 @@ class WorkerSettings:
     allow: tuple[Network, ...] = ()
     allow_proxies: tuple[AllowedProxies, ...] = ()
     drain_seconds: float = 40.0
+    place: WorkerPlace | None = None
+    """Among the processes of one command; None: it is the only one."""
     own: OwnScrapers = field(default_factory=OwnScrapers)

@@ -53,7 +53,7 @@ async def test_a_page_retried_while_its_job_is_cancelled_and_joined_by_another_i
     await cancel_held.reached()
     retrying = asyncio.create_task(bench.retry(job))
     await blocked_or_done(bench.store, retrying)
-    submit_held = hold(monkeypatch, admission, "insert_events")
+    submit_held = hold(monkeypatch, admission, "insert_deliveries")
     joining = asyncio.create_task(bench.submit(A))
     if not await blocked_or_done(bench.store, retrying):
         await submit_held.reached()
@@ -71,7 +71,7 @@ async def test_work_that_is_committed_after_its_source_was_given_back_is_found_b
     await bench.submit(A)
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    held = hold(monkeypatch, admission, "insert_events")
+    held = hold(monkeypatch, admission, "insert_deliveries")
     submitting = asyncio.create_task(bench.submit(f"{A}late"))
     await held.reached()
     empty = Release(more=False, band=2, known_band=2, looks=1)
@@ -228,7 +228,7 @@ async def test_a_beat_that_commits_while_its_worker_is_being_buried_saves_it(
 async def test_two_submits_that_see_a_host_for_the_first_time_share_its_source(
     bench: Bench, monkeypatch: Patch
 ) -> None:
-    held = hold(monkeypatch, admission, "insert_events")
+    held = hold(monkeypatch, admission, "insert_deliveries")
     first = asyncio.create_task(bench.submit(A))
     await held.reached()
     second = asyncio.create_task(bench.submit("https://a.example/2"))
@@ -246,7 +246,7 @@ async def test_work_committed_while_its_source_was_released_empty_is_found_by_th
     await bench.submit(A)
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    held = hold(monkeypatch, admission, "insert_events")
+    held = hold(monkeypatch, admission, "insert_deliveries")
     submitting = asyncio.create_task(bench.submit("https://a.example/2"))
     await held.reached()
     await worker.flush(fetched(visit))

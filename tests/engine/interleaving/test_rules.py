@@ -34,7 +34,7 @@ def without(monkeypatch: Patch, *rules: Remove) -> None:
 async def a_cancel_meets_a_submit(bench: Bench, monkeypatch: Patch) -> None:
     """The submit has joined the page's visit and not committed when the cancel comes."""
     first = await bench.job(PAGE)
-    held = hold(monkeypatch, admission, "insert_events")
+    held = hold(monkeypatch, admission, "insert_deliveries")
     joining = asyncio.create_task(bench.submit(PAGE))
     await held.reached()
     cancelling = asyncio.create_task(bench.cancel(first))
@@ -64,7 +64,7 @@ async def a_flush_meets_a_submit(bench: Bench, monkeypatch: Patch) -> None:
     await bench.submit(PAGE)
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    held = hold(monkeypatch, admission, "insert_events")
+    held = hold(monkeypatch, admission, "insert_deliveries")
     joining = asyncio.create_task(bench.submit(PAGE))
     await held.reached()
     flushing = asyncio.create_task(worker.flush(fetched(visit)))

@@ -255,7 +255,7 @@ async def test_a_held_snapshot_does_not_make_leasing_dearer(
                 got = lease(c, worker=WORKER, wants={2: 8}, low_water=low,
                             clock_version=held.clock.version, now=later)  # fmt: skip
             assert len(got) == 8
-            return plans.of("SELECT id FROM sources").buffers
+            return plans.of("UPDATE sources SET owner").expressions["picked"]
 
         return await held.store.write(work)
 

@@ -73,16 +73,18 @@ async def test_a_savepoint_undoes_what_came_after_it(store: Store) -> None:
     assert await store.read(lambda c: TAGS(c).scalars()) == ["kept", "later"]
 
 
-async def test_statements_together_all_run_and_the_last_one_answers(store: Store) -> None:
-    def insert(connection: Connection) -> list[int]:
-        return together(
+async def test_statements_together_all_run_and_each_answers(store: Store) -> None:
+    def insert(connection: Connection) -> list[list[int]]:
+        results = together(
             connection,
             (TAG, {"tag": "one", "job": 1}),
+            (NUMBERS, {"given": given(7)}),
             (TAG, {"tag": "two", "job": 2}),
             (NUMBERS, {"given": given(5, 6)}),
-        ).scalars()
+        )
+        return [result.scalars() for result in results]
 
-    assert await store.write(insert) == [5, 6]
+    assert await store.write(insert) == [[], [7], [], [5, 6]]
     assert await store.read(lambda c: TAGS(c).scalars()) == ["one", "two"]
 
 

@@ -16,6 +16,7 @@ import pytest
 import zstandard
 
 from curtsy.clock import Clock
+from curtsy.demo.news import article_paths
 from curtsy.demo.practice_site import PracticeSite
 from curtsy.extract import ExtractLimits
 from curtsy.jobs import JobRequest, PageRequest
@@ -69,6 +70,47 @@ async def test_pages_that_are_no_article_say_why(curtsy: Engine) -> None:
         await curtsy.ended(job)
     kinds = {item.page_url: item.kind for item in await curtsy.items(job)}
     assert kinds == {server.url(path): kind for path, (_, kind) in pages.items()}
+
+
+class _Arrivals(dict[str, bytes]):
+    """Pages that note, as each is requested, how many fork servers run."""
+
+    def __init__(self, pages: dict[str, bytes]) -> None:
+        super().__init__(pages)
+        self.noted: list[tuple[str, int]] = []
+
+    def get(self, path: str, default: object = None) -> bytes | None:  # type: ignore[override]
+        children = psutil.Process().children()
+        servers = [child for child in children if "curtsy.extract.fork_server" in child.cmdline()]
+        self.noted.append((path, len(servers)))
+        return super().get(path)
+
+
+@pytest.mark.parametrize(("scraper", "number"), [("article", 1), ("raw", 0)])
+async def test_the_scrapers_are_loaded_while_the_first_page_is_fetched(
+    curtsy: Engine, scraper: str, number: int
+) -> None:
+    """Not after it, and not for pages that nobody parses."""
+    pages = _Arrivals({"/first": b"hello", "/second": b"hello"})
+    async with PageServer(pages) as server, curtsy.worker(settings(FAST, extract=quick())):
+        for path in ("/first", "/second"):
+            await curtsy.ended(await submit(curtsy, server.url(path), scraper=scraper))
+    paths = ("/first", "/second")
+    assert pages.noted == [(path, number) for path in paths]
+
+
+async def test_no_scrapers_are_loaded_for_a_page_that_has_not_changed(
+    curtsy: Engine, site: PracticeSite
+) -> None:
+    url = site.url(0, article_paths()[0])
+    async with curtsy.worker(settings(FAST, extract=quick())):
+        await curtsy.ended(await submit(curtsy, url))
+    before = set(psutil.Process().children())
+    async with curtsy.worker(settings(FAST, extract=quick())):
+        await curtsy.ended(await submit(curtsy, url))
+        assert set(psutil.Process().children()) == before
+    attempts = await curtsy.query("SELECT status FROM attempts ORDER BY turn")
+    assert [attempt.status for attempt in attempts] == [200, 304]
 
 
 def resident() -> int:

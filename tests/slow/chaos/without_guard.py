@@ -150,6 +150,16 @@ def one_transaction() -> None:
     firings._CLAIM = at_once  # type: ignore[assignment]
 
 
+def lifeline() -> None:
+    """A worker process does not notice that its supervisor is gone. Its processes have the guard
+    taken out, too."""
+    from curtsy.processes import worker_process
+    from curtsy.processes.lifeline import Lifeline
+
+    worker_process.PROGRAM = (__file__, "lifeline", "--")
+    Lifeline._wait = lambda *_given: None  # type: ignore[method-assign]
+
+
 def haste() -> None:
     """No guard, but what hides that one is missing: it takes its time between two statements, so
     that most signals meet it in the middle of a transaction."""
@@ -171,7 +181,7 @@ GUARDS: dict[str, Callable[[], None]] = {
     guard.__name__: guard
     for guard in (
         trust, hearing, epoch, page_lock, turn, begin_immediate, idempotency_key, worst,
-        many_lanes, held_schedule, one_firing, one_transaction, haste,
+        many_lanes, held_schedule, one_firing, one_transaction, lifeline, haste,
     )
 }  # fmt: skip
 

@@ -127,7 +127,7 @@ async def test_a_worker_is_shown_with_what_it_holds(door: Front, slow_site: Slow
     assert worker.pop("machine")
     assert worker.pop("program")
     assert worker == {
-        "pid": os.getpid(), "alive": True, "draining": False, "in_flight": 1,
+        "pid": os.getpid(), "process": None, "alive": True, "draining": False, "in_flight": 1,
         "pages": [f"art_{page.page_id:x}"], "leases": 1,
     }  # fmt: skip
     assert (queue["in_flight"], queue["bands"]["medium"]["waiting"]) == (1, 0)

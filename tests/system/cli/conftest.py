@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import structlog
 
+from curtsy import logs
 from curtsy.cli import main
 from curtsy.demo.process import PracticeProcess
 from support.patience import the_api_has_time  # noqa: F401
@@ -55,7 +56,7 @@ def curtsy(
 ) -> Iterator[Curtsy]:
     """The command line in this process, in a folder of its own; settings as keywords."""
     monkeypatch.chdir(tmp_path)
-    configured = structlog.get_config()
+    configured, level = structlog.get_config(), logs.CONFIGURATION.level
 
     def call(*arguments: str, **settings: Any) -> Told:
         with monkeypatch.context() as set_:
@@ -72,6 +73,7 @@ def curtsy(
             return Told(code, said.out, said.err)
 
     yield call
+    logs.CONFIGURATION.level, logs.CONFIGURATION.pending = level, None
     structlog.configure(**configured)
 
 

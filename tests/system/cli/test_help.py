@@ -12,9 +12,9 @@ import typer
 from cli.conftest import Curtsy
 from curtsy.cli.commands.not_built import NOT_YET
 from curtsy.cli.console.help_examples import EXAMPLES
-from curtsy.cli.main import commands
+from curtsy.cli.program import build
 
-GROUP = typer.main.get_group(commands)
+GROUP = typer.main.get_group(build())
 
 
 def _walk(command: Any, path: str) -> dict[str, Any]:
@@ -102,5 +102,8 @@ def test_without_a_word_it_is_shown(curtsy: Curtsy) -> None:
 
 def test_it_does_not_wait_for_the_engine() -> None:
     heavy = "{'sqlalchemy', 'fastapi', 'trafilatura', 'pydantic_settings', 'uvicorn'}"
-    program = f"import sys, curtsy.cli; assert not {heavy} & set(sys.modules), sys.modules.keys()"
+    program = (
+        "import sys\nfrom curtsy.cli.program import build\nbuild()\n"
+        f"assert not {heavy} & set(sys.modules), sys.modules.keys()"
+    )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -25,7 +25,9 @@ def _shell(folder: Path, line: str, **settings: str) -> subprocess.CompletedProc
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("command", ["--help", "jobs", "jobs --json", "config check", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["--version", "--help", "jobs", "jobs --json", "config check", "doctor"]
+)
 def test_a_full_disk_is_told_in_a_sentence(curtsy: Curtsy, tmp_path: Path, command: str) -> None:
     curtsy("db", "upgrade")
     told = _shell(tmp_path, f"curtsy {command} > /dev/full")

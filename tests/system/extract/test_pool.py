@@ -53,6 +53,31 @@ async def until_gone(number: int) -> None:
             await asyncio.sleep(0.01)
 
 
+async def test_a_fork_server_that_was_started_ahead_serves_the_first_page() -> None:
+    before = {child.pid for child in psutil.Process().children()}
+    async with new_pool() as pool:
+        pool.start("nobody knows this one")
+        assert {child.pid for child in psutil.Process().children()} == before
+        for _ in range(2):
+            pool.start("article")
+            [server] = {child.pid for child in psutil.Process().children()} - before
+        assert psutil.Process(await ok(pool)).ppid() == server
+
+
+async def test_a_fork_server_that_ended_is_not_started_ahead_again() -> None:
+    async with new_pool() as pool:
+        pool.start("article")
+        client = pool._built_in_group.client
+        assert client is not None
+        client.kill()
+        async with asyncio.timeout(PATIENCE):
+            while not client.gone:
+                await asyncio.sleep(0.01)
+        pool.start("article")
+        assert pool._built_in_group.client is client
+        await ok(pool)
+
+
 async def test_pages_are_read_one_after_the_other_by_the_same_process() -> None:
     async with new_pool() as pool:
         first = await ok(pool)

@@ -1,3 +1,4 @@
+import os
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
@@ -95,6 +96,15 @@ def test_an_empty_variable_is_as_good_as_none(set_: Set) -> None:
     assert load().api_port == 8000
 
 
+def test_worker_processes_are_a_number_or_one_for_each_core(set_: Set) -> None:
+    assert load().worker_processes == 1
+    set_(CURTSY_WORKER_PROCESSES="3")
+    assert load().worker_processes == 3
+    set_(CURTSY_WORKER_PROCESSES="auto")
+    assert load().worker_processes == len(os.sched_getaffinity(0))
+    assert load(worker_processes="2").worker_processes == 2
+
+
 def test_allowed_addresses_are_networks(set_: Set) -> None:
     set_(CURTSY_ALLOW_ADDRESSES="127.0.0.1, 10.0.0.0/8,fd00::/8")
     assert worker_settings(load()).allow == tuple(
@@ -115,6 +125,9 @@ def test_allowed_proxies_are_addresses_with_a_port_or_networks(set_: Set) -> Non
     [
         ("API_PORT", "65536", "a whole number from 0 to 65535"),
         ("API_PORT", "http", "a whole number from 0 to 65535"),
+        ("WORKER_PROCESSES", "0", "auto or a whole number from 1 to 256"),
+        ("WORKER_PROCESSES", "257", "auto or a whole number from 1 to 256"),
+        ("WORKER_PROCESSES", "many", "auto or a whole number from 1 to 256"),
         ("WORKER_SLOTS", "0", "a whole number from 1 to 10000"),
         ("WORKER_SLOTS", "1.5", "a whole number from 1 to 10000"),
         ("MIN_DELAY_SECONDS", "-1", "a number from 0 to 86400"),

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from curtsy.api.app import create_app
-from curtsy.cli.main import commands as cli
+from curtsy.cli.program import build
 from curtsy.config import Settings
 from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Failed, Moved, NotModified, Reply
@@ -90,7 +90,7 @@ def test_every_path_of_the_api_is_documented() -> None:
 
 def test_every_command_is_documented() -> None:
     documented = first_column(DOCS / "reference/command-line.md")
-    group = typer.main.get_group(cli)
+    group = typer.main.get_group(build())
     commands = set()
     for name, command in group.commands.items():
         inner = getattr(command, "commands", None)

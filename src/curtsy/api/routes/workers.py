@@ -21,6 +21,9 @@ class Worker(BaseModel):
     machine: str
     pid: int
     program: str
+    process: str | None
+    """Its place among the workers that one command runs, such as `2 of 4 under 812`, where 812 is
+    the command's process id; null if it is the only one."""
     started_at: str
     alive: bool
     """Whether its last heartbeat is within its lease."""
@@ -50,6 +53,7 @@ async def list_workers(backend: TheBackend) -> WorkerList:
 def _worker(worker: WorkerStatus) -> Worker:
     return Worker(
         id=worker.id, machine=worker.machine, pid=worker.pid, program=worker.program,
+        process=None if worker.place is None else str(worker.place),
         started_at=rfc3339(worker.started_at), alive=worker.alive,
         lease_until=rfc3339(worker.lease_until), draining=worker.draining,
         in_flight=len(worker.in_flight), pages=[page_name(page) for page in worker.in_flight],

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from curtsy.cli.console.api_connection import AsJson
 from curtsy.cli.console.job_wait import wait_with_progress
@@ -94,6 +92,9 @@ def _facts(done: list[dict[str, Any]], reasons: Reasons, closest: float) -> dict
 
 
 def _show(done: list[dict[str, Any]], reasons: Reasons) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     console = Console()
     table = Table(title=f"{len(done)} articles (the first {SHOWN})", title_justify="left")
     for heading in ("title", "date", "words", "language"):

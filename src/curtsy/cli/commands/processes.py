@@ -11,6 +11,7 @@ import typer
 from curtsy import __version__
 from curtsy.cli.console.api_connection import AsJson
 from curtsy.cli.console.detach import LOG, NotUp, start_detached
+from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.runner import run, settings_for
@@ -30,6 +31,14 @@ Port = Annotated[
 Slots = Annotated[
     int | None, typer.Option(metavar="N", help="Maximum of open requests (CURTSY_WORKER_SLOTS).")
 ]
+Processes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N",
+        help="Processes that fetch pages and share the slots (CURTSY_WORKER_PROCESSES), or `auto`: "
+        "one for each core.",
+    ),
+]
 Scrapers = Annotated[
     list[str] | None,
     typer.Option(
@@ -47,7 +56,7 @@ curtsy {version} is up.
   API        {url}
   API docs   {url}/docs
   Database   {database}
-
+{workers}
 Try it in another terminal, in this folder:
 
   {program} submit https://example.com/ --wait
@@ -67,18 +76,20 @@ def up(
     host: Host = None,
     port: Port = None,
     slots: Slots = None,
+    processes: Processes = None,
     scrapers: Scrapers = None,
     detach: Detach = False,
     as_json: AsJson = False,
 ) -> None:
     """Start the API, a worker and a scheduler in one process.
 
-    Creates or upgrades the SQLite file (`curtsy.db`, or the one in CURTSY_DATABASE_URL). Ctrl-C
-    stops it: open requests finish, and waiting pages stay queued. With --json it prints a line of
-    JSON when it is up and another when it has stopped.
+    With --processes N it runs N workers beside it instead, each in a process of its own. Creates or
+    upgrades the SQLite file (`curtsy.db`, or the one in CURTSY_DATABASE_URL). Ctrl-C stops it: open
+    requests finish, and waiting pages stay queued. With --json it prints a line of JSON when it is
+    up and another when it has stopped.
     """
     settings = settings_for(api_host=host, api_port=port, worker_slots=slots,
-                            scrapers=join_paths(scrapers))  # fmt: skip
+                            worker_processes=processes, scrapers=join_paths(scrapers))  # fmt: skip
     if detach:
         facts = start_detached(settings)
         if as_json:
@@ -143,8 +154,10 @@ def _database(settings: "Settings") -> str:
 
 
 def _print_up(settings: "Settings", url: str, as_json: bool) -> None:
+    from curtsy.processes.shares import shares
+
     facts = {"status": "up", "url": url, "docs": f"{url}/docs", "process": os.getpid(),
-             "database": _database(settings)}  # fmt: skip
+             "database": _database(settings), "workers": len(shares(settings))}  # fmt: skip
     if as_json:
         echo_json(facts)
     else:
@@ -152,7 +165,9 @@ def _print_up(settings: "Settings", url: str, as_json: bool) -> None:
 
 
 def _screen(facts: dict[str, Any], ending: str) -> str:
-    return SCREEN.format(version=__version__, program=program_name(), ending=ending, **facts)
+    several = f"  Workers    {facts['workers']} processes\n" if facts["workers"] > 1 else ""
+    return SCREEN.format(version=__version__, program=program_name(), ending=ending,
+                         **(facts | {"workers": several}))  # fmt: skip
 
 
 def _print_stopped(recorded: int, waiting: "Count", as_json: bool) -> None:
@@ -175,14 +190,30 @@ def api(host: Host = None, port: Port = None, scrapers: Scrapers = None) -> None
     run(serve_api(settings_for(api_host=host, api_port=port, scrapers=join_paths(scrapers))))
 
 
-def worker(slots: Slots = None, scrapers: Scrapers = None) -> None:
+def worker(
+    slots: Slots = None,
+    processes: Processes = None,
+    scrapers: Scrapers = None,
+    place: Annotated[str | None, typer.Option(hidden=True)] = None,
+) -> None:
     """Run a worker, which fetches pages; run as many as you like.
 
-    It prints only log lines, on stderr; CURTSY_LOG_FORMAT=json prints them as JSON.
+    With --processes N one command runs N of them, starts those again that end, and stops them in
+    order. It prints only log lines, on stderr; CURTSY_LOG_FORMAT=json prints them as JSON.
     """
-    from curtsy.processes.worker import run_worker
+    from curtsy import logs
+    from curtsy.model.worker_places import parse_place
+    from curtsy.processes.worker import run_supervised_worker, run_worker
 
-    run(run_worker(settings_for(worker_slots=slots, scrapers=join_paths(scrapers))))
+    settings = settings_for(worker_slots=slots, worker_processes=processes,
+                            scrapers=join_paths(scrapers))  # fmt: skip
+    if place is None:
+        run(run_worker(settings))
+    elif (supervised := parse_place(place)) is None:
+        raise WrongUsage("--place is set by `curtsy worker --processes` alone.")
+    else:
+        logs.add_to_every_line(process=place)
+        run(run_supervised_worker(settings, supervised))
 
 
 def scheduler() -> None:

@@ -2,9 +2,8 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import httpx
 import typer
 
 from curtsy.cli.console.database_file import require_file
@@ -12,6 +11,9 @@ from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.runner import settings_for
 from curtsy.client import ApiConnection, Declined, open_http
 from curtsy.errors import BadSetting, CurtsyError
+
+if TYPE_CHECKING:
+    import httpx
 
 Url = Annotated[
     str | None,
@@ -59,7 +61,7 @@ async def open_api(
 
 
 @asynccontextmanager
-async def _local(*, create: bool) -> AsyncIterator[httpx.AsyncClient]:
+async def _local(*, create: bool) -> AsyncIterator["httpx.AsyncClient"]:
     settings = settings_for(log_level="WARNING")
     if not create:
         require_file(settings)
@@ -69,7 +71,7 @@ async def _local(*, create: bool) -> AsyncIterator[httpx.AsyncClient]:
         yield http
 
 
-def remote_api(url: str) -> httpx.AsyncClient:
+def remote_api(url: str) -> "httpx.AsyncClient":
     try:
         return open_http(url, key=None, timeout=ANSWER_SECONDS)
     except BadSetting as wrong:

@@ -30,7 +30,8 @@ def start_detached(settings: "Settings") -> dict[str, Any]:
     Options of this command reach the process as environment variables.
     """
     options = {"API_HOST": settings.api_host, "API_PORT": settings.api_port,
-               "WORKER_SLOTS": settings.worker_slots, "SCRAPERS": settings.scrapers}  # fmt: skip
+               "WORKER_SLOTS": settings.worker_slots, "SCRAPERS": settings.scrapers,
+               "WORKER_PROCESSES": settings.worker_processes}  # fmt: skip
     environment = os.environ | {f"CURTSY_{name}": str(value) for name, value in options.items()}
     try:
         log = os.fdopen(open_private(LOG, os.O_WRONLY | os.O_APPEND), "ab")

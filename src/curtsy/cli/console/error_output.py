@@ -49,15 +49,20 @@ def _exit_code(command: typer.Typer) -> int:
         return _report(_usage_sentence(error), WRONG_USAGE)
     except KeyboardInterrupt:  # during completion; commands have ended by then
         return INTERRUPTED
-    except BrokenPipeError:
+    except OSError as error:
+        return code_of_output_error(error)
+    return code or 0
+
+
+def code_of_output_error(error: OSError) -> int:
+    """Reports that standard output cannot be written; raises any other error."""
+    if isinstance(error, BrokenPipeError):
         discard(sys.stdout)
         return OUTPUT_CLOSED
-    except OSError as error:
-        if error.errno not in OUTPUT_ERRORS:
-            raise
-        discard(sys.stdout)
-        return _report(str(CannotWrite("Standard output", error)), FAILED)
-    return code or 0
+    if error.errno not in OUTPUT_ERRORS:
+        raise error
+    discard(sys.stdout)
+    return _report(str(CannotWrite("Standard output", error)), FAILED)
 
 
 def _report(sentence: str, code: int) -> int:

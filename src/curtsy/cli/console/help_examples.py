@@ -148,12 +148,16 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "curtsy up": {
         "curtsy up": "run until Ctrl-C",
         "curtsy up --detach --port 8080": "run in the background, on another port",
+        "curtsy up --processes auto": "fetch with all cores",
     },
     "curtsy stop": {"curtsy stop": "run it in the folder where `curtsy up` was started"},
     "curtsy api": {
         "curtsy api --host 0.0.0.0": "serve other machines too; put a proxy in front of it"
     },
-    "curtsy worker": {"curtsy worker --slots 20": "run with at most 20 open requests"},
+    "curtsy worker": {
+        "curtsy worker --slots 20": "run with at most 20 open requests",
+        "curtsy worker --processes 4": "run four workers, which share the slots",
+    },
     "curtsy scheduler": {"curtsy scheduler": "run it beside `curtsy api` and `curtsy worker`"},
     "curtsy demo": {"curtsy demo": "takes half a minute"},
     "curtsy examples": {

@@ -5,23 +5,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
-
-from rich.console import Console, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
-from rich.text import Text
+from typing import TYPE_CHECKING, Protocol
 
 from curtsy.cli.console.output import note
 from curtsy.model.counts import counted
-from curtsy.terminal import printable
+
+if TYPE_CHECKING:
+    from curtsy.cli.console.display import Display
 
 LINE_EVERY_SECONDS = 5.0
 SPINNER_AFTER_SECONDS = 1.0
@@ -53,11 +43,15 @@ def spinner(doing: str | None) -> Iterator[None]:
     if doing is None:
         yield
         return
-    waiting = _transient(SpinnerColumn(), _text(), TimeElapsedColumn())
-    waiting.add_task(printable(doing))
-    on_terminal = sys.stderr.isatty()
+    on_terminal, began_at, shown = sys.stderr.isatty(), time.monotonic(), list["Display"]()
+
+    def show() -> None:
+        from curtsy.cli.console.display import started_spinner
+
+        shown.append(started_spinner(doing, began_at))
+
     after = SPINNER_AFTER_SECONDS if on_terminal else LINE_EVERY_SECONDS
-    alarm = threading.Timer(after, waiting.start if on_terminal else lambda: note(f"{doing} …"))
+    alarm = threading.Timer(after, show if on_terminal else lambda: note(f"{doing} …"))
     alarm.daemon = True
     alarm.start()
     try:
@@ -65,47 +59,25 @@ def spinner(doing: str | None) -> Iterator[None]:
     finally:
         alarm.cancel()
         alarm.join()
-        if waiting.live.is_started:
-            waiting.stop()
+        for display in shown:
+            display.stop()
 
 
 @contextmanager
 def _bar(total: int) -> Iterator[ProgressUpdate]:
-    with _transient(_text(), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()) as bar:
-        task = bar.add_task("pages", total=total)
+    from curtsy.cli.console.display import bar
+
+    with bar() as shown:
+        task = shown.add_task("pages", total=total)
 
         def update(
             done: int, failed: int, total: int | None = None, waits: str | None = None
         ) -> None:
             text = f"pages ({failed} failed)" if failed else "pages"
-            bar.waits = waits
-            bar.update(task, completed=done + failed, description=text, total=total)
+            shown.waits = waits
+            shown.update(task, completed=done + failed, description=text, total=total)
 
         yield update
-
-
-def _text() -> TextColumn:
-    """Shows a description as it is: no part of it is markup."""
-    return TextColumn("{task.description}", markup=False)
-
-
-class _Display(Progress):
-    """A progress display with a sentence below it."""
-
-    waits: str | None = None
-
-    def get_renderables(self) -> Iterator[RenderableType]:
-        yield from super().get_renderables()
-        if self.waits:
-            yield Text(printable(self.waits))
-
-
-def _transient(*columns: ProgressColumn) -> _Display:
-    """A progress display that vanishes at its end and leaves standard output alone."""
-    return _Display(
-        *columns, console=Console(stderr=True), transient=True, redirect_stdout=False,
-        redirect_stderr=False,
-    )  # fmt: skip
 
 
 def _lines(first_total: int) -> ProgressUpdate:

@@ -11,17 +11,21 @@ if TYPE_CHECKING:
     from curtsy.reports.diagnosis import Diagnosis, Source, Worker
 
 INSTANTS = ("now", "lease_until", "ready_at", "next_fetch_at", "failing_since")
+WORKER_HEADINGS = ("id", "machine", "pid", "lease", "in flight", "state")
 SOURCE_HEADINGS = ("name", "owner", "ready", "next fetch", "failures", "crashes", "paused")
 
 
 def plain(found: "Diagnosis") -> dict[str, Any]:
     """The diagnosis for JSON, with instants in RFC 3339."""
     rows = dataclasses.asdict(found)
+    for row, worker in zip(rows["workers"], found.workers, strict=True):
+        del row["place"]
+        row["process"] = None if worker.place is None else str(worker.place)
     for row in (rows, *rows["workers"], *rows["sources"]):
         for name in INSTANTS:
             if row.get(name) is not None:
                 row[name] = rfc3339(row[name])
-    return rows | {"problems": found.problems}
+    return rows | {"problems": found.problems, "notices": found.notices}
 
 
 def page(schema: str, found: "Diagnosis") -> str:
@@ -36,13 +40,13 @@ def page(schema: str, found: "Diagnosis") -> str:
     ]
     width = max(len(name) for name, _ in facts)
     lines = [f"{name:<{width}}  {value}" for name, value in facts]
-    workers = [_worker_row(worker, found.now) for worker in found.workers]
+    worker_headings, workers = _worker_rows(found)
     sources = [_source_row(source, found.now) for source in found.sources]
     shown = f"{len(sources)} of {_number(found.sources_in_all)}"
     return "\n".join([
         *lines,
         "", f"Workers ({len(workers)})",
-        *table(("id", "machine", "pid", "lease", "in flight", "state"), workers, cut=("machine",)),
+        *table(worker_headings, workers, cut=("machine",)),
         "", f"Sources ({shown})",
         *table(SOURCE_HEADINGS, sources, cut=("name", "owner")),
         *_advice(found),
@@ -51,15 +55,26 @@ def page(schema: str, found: "Diagnosis") -> str:
 
 def _advice(found: "Diagnosis") -> list[str]:
     """Commands that help, where something is wrong."""
-    advice = [f"Problem: {problem}" for problem in found.problems]
+    advice = [*(f"Problem: {problem}" for problem in found.problems), *found.notices]
     if found.dead_letters.number:
         advice.append("`curtsy dead-letters` shows which pages curtsy gave up on, and why.")
     return ["", *advice] if advice else []
 
 
+def _worker_rows(found: "Diagnosis") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Returns the headings and the rows; their last column names the processes of commands that run
+    several workers, if there are any."""
+    rows = [_worker_row(worker, found.now) for worker in found.workers]
+    if not any(worker.place for worker in found.workers):
+        return WORKER_HEADINGS, rows
+    places = [(str(worker.place or "-"),) for worker in found.workers]
+    return (*WORKER_HEADINGS, "process"), [a + b for a, b in zip(rows, places, strict=True)]
+
+
 def _worker_row(worker: "Worker", now: int) -> tuple[str, ...]:
     state = "draining" if worker.draining else "alive"
-    return (worker.id, worker.machine, str(worker.pid), _away(worker.lease_until, now),
+    return (worker.id, worker.machine, str(worker.pid),
+            _away(worker.lease_until, now),
             str(worker.in_flight), state if worker.alive else "silent")  # fmt: skip
 
 
