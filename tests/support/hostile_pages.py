@@ -54,7 +54,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
         f'<script type="application/ld+json">[{"{},[[]]," * n}0]</script>'
     ),
     "entities": lambda n: _around(f"<p>{'&amp;&lt;&CounterClockwiseContourIntegral;' * n}</p>"),
-    "many bylines": lambda n: _around("<div class=author>12</div><time>x</time>" * n),
+    "many bylines": lambda n: _around("<div class=author>1234567</div><time>x</time>" * n),
     "many line breaks": lambda n: f"<article>{ARTICLE}<p>{'x<br>' * 4 * n}</p></article>",
     "backticks": lambda n: f"<article>{ARTICLE}<p><code>{'`' * 10 * n}</code></p></article>",
     "repeated paragraphs": lambda n: f"<article>{ARTICLE}{f'<p>{WORDS}</p>' * n}</article>",

@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborHTMLParser
 from curtsy.model.outcome import Failed, Reply
 from curtsy.model.urls import BadUrl, canonical, joined
 from curtsy.scrapers.content_verdicts import page_text
+from curtsy.scrapers.depth_check import shallow_part
 
 MOST_LINKS = 1_000
 MOST_LOOKED_AT = 20_000
@@ -20,7 +21,7 @@ def links(reply: Reply) -> tuple[str, ...]:
     page = page_text(reply)
     if isinstance(page, Failed):
         return ()
-    tree = LexborHTMLParser(page.text)
+    tree = LexborHTMLParser(shallow_part(page.text))
     found: dict[str, None] = {}
     base = base_of(tree, reply.url, page.charset)
     for node in islice(tree.css("a[href], area[href]"), MOST_LOOKED_AT):

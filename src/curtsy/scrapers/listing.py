@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.content_verdicts import PageText, page_text
+from curtsy.scrapers.depth_check import DEEPEST, shallow_part
 from curtsy.scrapers.field_values import Values, distinct_nodes, each_once
 from curtsy.scrapers.links import base_of
 from curtsy.scrapers.recipe import BadPattern, BadRecipe, Recipe, parse_recipe
@@ -46,9 +47,12 @@ class _Elements(NamedTuple):
 
 class _Page:
     def __init__(self, page: PageText, reply: Reply, recipe: Recipe) -> None:
-        self._tree, self._recipe, self._reply = LexborHTMLParser(page.text), recipe, reply
+        text = shallow_part(page.text)
+        self._tree, self._recipe, self._reply = LexborHTMLParser(text), recipe, reply
         self._base = base_of(self._tree, reply.url, page.charset)
         self._lines: Lines = []
+        if len(text) < len(page.text):
+            self._warn(f"The page nests more than {DEEPEST} elements; it was read up to there.")
 
     def read(self) -> Record | Failed:
         records, has_list = self._elements()

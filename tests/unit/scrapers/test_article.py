@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.article import article
+from curtsy.scrapers.articles.extraction import extract
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what libraries say of damaged pages
 
@@ -121,3 +122,30 @@ def test_a_damaged_page_has_an_outcome(data: st.DataObject) -> None:
             case "double":
                 body[at:at] = body[at : at + data.draw(st.integers(1, 200))]
     assert isinstance(article(reply(bytes(body))), Record | Failed)
+
+
+TAGS = ["p", "div", "ul", "ol", "li", "table", "tr", "td", "th", "blockquote", "pre", "code", "a",
+        "b", "em", "span", "h1", "h2", "article", "section", "aside", "figure", "br", "dl", "dd",
+        "svg", "template", "select", "center", "math"]  # fmt: skip
+NAMES = ["", " class=share", " class='article-body'", " id=comments", " class=hidden", " hidden",
+         " class=byline", " href=/x", " role=navigation", " itemprop=articleBody"]  # fmt: skip
+PIECES = st.tuples(
+    st.sampled_from(["<", "</", "word"]), st.sampled_from(TAGS), st.sampled_from(NAMES)
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, max_size=120), st.booleans())
+def test_any_tree_has_an_outcome_and_no_word_twice(
+    pieces: list[tuple[str, str, str]], has_article: bool
+) -> None:
+    words = (f" word{n} " * (kind == "word") for n, (kind, _, _) in enumerate(pieces))
+    soup = "".join(
+        word or (f"<{tag}{names}>" if kind == "<" else f"</{tag}>")
+        for word, (kind, tag, names) in zip(words, pieces, strict=True)
+    )
+    page = f"<html><body>{f'<article><p>{WORDS}</p>' if has_article else ''}{soup}"
+    assert isinstance(article(reply(page)), Record | Failed)
+    found = extract(page, "http://a.example/x")
+    met = [word for word in found.parts["text"].split() if word.startswith("word")]
+    assert found.handed_over is not None or len(met) == len(set(met))

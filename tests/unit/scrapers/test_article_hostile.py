@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from curtsy.scrapers.articles.depth_check import FEW_TAGS, is_too_deep
 from curtsy.scrapers.articles.extraction import extract
+from curtsy.scrapers.depth_check import FEW_TAGS, is_too_deep
 from support.hostile_pages import SHAPES
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what libraries say of damaged pages

@@ -132,11 +132,73 @@ def test_a_deep_page_is_handed_over() -> None:
     assert ENGLISH[5] in found.parts["text"]
 
 
-def test_a_repeated_paragraph_and_the_title_are_left_out() -> None:
-    body = (
-        f"<article><h1>Harbour</h1>{paragraphs(ENGLISH)}<p>{ENGLISH[3]}</p><h2>More</h2></article>"
-    )
+def test_a_paragraph_that_follows_itself_and_the_title_are_left_out() -> None:
+    again = f"<p>{ENGLISH[-1]}</p>"
+    body = f"<article><h1>Harbour</h1>{paragraphs(ENGLISH)}{again}<h2>More</h2></article>"
     markdown = extract(page(body), URL).parts["markdown"]
-    assert markdown.count(ENGLISH[3]) == 1
+    assert markdown.count(ENGLISH[-1]) == 1
     assert "Harbour" not in markdown
     assert "More" not in markdown
+
+
+def test_a_paragraph_that_comes_again_later_is_kept() -> None:
+    body = f"<article>{paragraphs(ENGLISH)}<p>{ENGLISH[3]}</p></article>"
+    assert extract(page(body), URL).parts["text"].count(ENGLISH[3]) == 2
+
+
+def test_a_headline_in_other_words_than_the_title_is_no_text() -> None:
+    body = f"<article><h1>The port opens again</h1>{paragraphs(ENGLISH)}</article>"
+    assert extract(page(body), URL).parts["text"].startswith(ENGLISH[0])
+
+
+@pytest.mark.parametrize("name", ["popup", "share-word", "related"])
+def test_words_within_a_sentence_are_kept_whatever_their_name(name: str) -> None:
+    sentence = f'{ENGLISH[0]} It was a <a class="{name}" href="#">conveyancer</a>, they said.'
+    body = f"<article>{paragraphs(ENGLISH)}<p>{sentence}</p></article>"
+    assert "It was a conveyancer, they said." in extract(page(body), URL).parts["text"]
+
+
+def test_hidden_words_within_a_sentence_are_left_out() -> None:
+    sentence = f'{ENGLISH[0]} It was a <span class="sr-only">unseen</span> debt, they said.'
+    body = f"<article>{paragraphs(ENGLISH)}<p>{sentence}</p></article>"
+    assert "It was a debt, they said." in extract(page(body), URL).parts["text"]
+
+
+def test_lines_between_breaks_are_kept_beside_quotations() -> None:
+    lines = "<br><br>".join(["A short line of text.", *ENGLISH, "Another short line."])
+    body = f"<article>{lines}<blockquote>{paragraphs(ENGLISH[:5])}</blockquote></article>"
+    text = extract(page(body), URL).parts["text"]
+    assert "A short line of text." in text
+    assert "Another short line." in text
+
+
+def test_the_heading_of_a_list_of_links_goes_with_the_list() -> None:
+    links = "".join(f'<li><a href="/n/{n}">Headline number {n}</a></li>' for n in range(5))
+    box = f"<h3>On this topic</h3><ul>{links}</ul>"
+    body = f"<article>{paragraphs(ENGLISH[:6])}{box}{paragraphs(ENGLISH[6:])}</article>"
+    text = extract(page(body), URL).parts["text"]
+    assert "On this topic" not in text
+    assert ENGLISH[6] in text
+
+
+def test_a_last_heading_goes_with_its_images() -> None:
+    box = '<h3>Gallery</h3><p><img src="/a.png" alt="A"></p><p><img src="/b.png" alt="B"></p>'
+    body = f"<article>{paragraphs(ENGLISH)}{box}</article>"
+    markdown = extract(page(body), URL).parts["markdown"]
+    assert "Gallery" not in markdown
+    assert "a.png" not in markdown
+
+
+def test_a_short_article_by_name_is_not_handed_over() -> None:
+    body = f"<article class=story-body>{paragraphs(ENGLISH[:4])}</article>"
+    assert extract(page(body), URL).handed_over is None
+    elsewhere = paragraphs([f"Other text {n}. {ENGLISH[0]}" for n in range(5)])
+    assert extract(page(body + f"<div>{elsewhere}</div>"), URL).handed_over == "short"
+
+
+def test_a_handed_over_page_keeps_its_links_and_images() -> None:
+    linked = f'<p>{ENGLISH[0]} See <a href="/plan">the plan</a>.</p>'
+    body = f"<div>{linked}{paragraphs(ENGLISH[1:4])}</div>"
+    found = extract(page(body), URL)
+    assert found.handed_over is not None
+    assert "[the plan](http://a.example/plan)" in found.parts["markdown"]

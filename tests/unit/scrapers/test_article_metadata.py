@@ -34,6 +34,9 @@ def ld(**members: Any) -> str:
     [
         ('<meta property="og:title" content="A plan"><title>B</title>', "", "A plan"),
         (WITH_SITE, "", "A plan"),
+        (WITH_SITE.replace("| Paper", "| Paper Politics"), "", "A plan"),
+        (WITH_SITE.replace("| Paper", "-- Other.example"), "", "A plan"),
+        (WITH_SITE.replace("| Paper", "| Why it is made"), "", "A plan | Why it is made"),
         (ld(headline="A plan"), "", "A plan"),
         ("<title>Paper - A much longer plan</title>", "<h1>A  plan</h1>", "A plan"),
         ("<title>A much longer plan | Paper</title>", "", "A much longer plan"),
@@ -51,6 +54,8 @@ def test_the_title_is_found(head: str, body: str, title: str | None) -> None:
     [
         ('<meta name="author" content="Ann Lee">', "", "Ann Lee"),
         ('<meta name="author" content="By Ann Lee and Bo Ek">', "", "Ann Lee; Bo Ek"),
+        ('<meta name="author" content="Ann Lee, Bo Ek, and Cy Yd">', "", "Ann Lee; Bo Ek; Cy Yd"),
+        ('<meta name="author" content="Ann andersson">', "", "Ann andersson"),
         ('<meta property="article:author" content="https://a.example/ann">', "", None),
         (ld(author={"@type": "Person", "name": "Ann Lee"}), "", "Ann Lee"),
         (ld(author=[{"name": "Ann Lee"}, {"name": "Bo Ek"}]), "", "Ann Lee; Bo Ek"),
@@ -120,3 +125,8 @@ def test_odd_data_are_no_harm(data: str) -> None:
 def test_data_with_line_breaks_in_strings_are_read() -> None:
     data = '<!-- {"@type": "Article", "headline": "A\n plan"} -->'
     assert parts(f'<script type="application/ld+json">{data}</script>')["title"] == "A plan"
+
+
+def test_the_day_of_a_quoted_post_is_not_the_articles() -> None:
+    quoted = '<blockquote><time datetime="2018-03-12">then</time></blockquote>'
+    assert parts(body=f'{quoted}<p class="date">4 March 2025</p>')["date"] == "2025-03-04"

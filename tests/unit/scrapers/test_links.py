@@ -1,5 +1,7 @@
 """The links of a page, as a browser would follow them."""
 
+import time
+
 import pytest
 
 from curtsy.model.outcome import Reply
@@ -89,3 +91,11 @@ def test_the_patterns_of_a_crawl_match_every_spelling() -> None:
     assert scope.holds("http://a.example/%C3%A9%7Cz", "a.example")
     assert not scope.holds("http://a.example/~user/%2Fx", "a.example")
     assert type(scope).from_json(scope.to_json()) == scope
+
+
+def test_a_deep_page_is_read_up_to_the_depth() -> None:
+    """The parser's time is elements times depth: all of this page would take many seconds."""
+    began = time.process_time()
+    html = "<a href=/early>x</a>" + "<div><ul><li>" * 40_000 + "<a href=/late>y</a>"
+    assert found(html) == ["http://a.example/early"]
+    assert time.process_time() - began < 1

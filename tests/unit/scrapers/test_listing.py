@@ -1,5 +1,6 @@
 """Listings: records by a recipe, and a page that breaks it told apart from an empty one."""
 
+import time
 from typing import Any
 
 import orjson
@@ -204,3 +205,12 @@ def test_no_page_makes_it_fail_in_another_way_than_by_saying_so(html: str) -> No
         assert set(orjson.loads(outcome.content)) == {"records", "next", "empty"}
     else:
         assert outcome.error.endswith(".")
+
+
+def test_a_deep_page_is_read_up_to_the_depth() -> None:
+    """The parser's time is elements times depth: all of this page would take many seconds."""
+    began = time.process_time()
+    deep = page(book(1), book(2)) + "<div><ul><li>" * 40_000 + book(3)
+    assert len(found(deep)["records"]) == 2
+    assert any("nests more than" in line for line in lines_of(deep))
+    assert time.process_time() - began < 2

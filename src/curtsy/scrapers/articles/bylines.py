@@ -19,7 +19,8 @@ _AFTER = re.compile(
     r"\s*(?:[|•·–—/]|\s-\s|,?\s+(?:on|at|for|in)\s|\d|@|\(|updated|published|posted|follow).*$",
     re.I | re.S,
 )
-_JOINED = re.compile(r"\s*(?:;|,|&|\s(?:and|und|et|y|og|och)\s)\s*")
+_AND = r"(?:and|und|et|y|og|och)\s"
+_JOINED = re.compile(rf"\s*(?:[;,&]|\s(?={_AND}))\s*(?:{_AND}\s*)?")
 _ADDRESS = re.compile(r"https?:|www\.|^@|\S@\S")
 _NO_NAME = re.compile(
     r"https?:|www\.|@|^\W*$|^(?:admin|staff|editor|user|unknown|none|null|guest)$", re.I

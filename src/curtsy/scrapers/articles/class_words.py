@@ -16,6 +16,8 @@ BYLINE = 32
 DATE = 64
 HEADLINE = 128
 TAGS = 256
+HIDDEN = 512
+"""Not shown, or for screen readers only."""
 
 LONGEST_NAMES = 300
 """Characters of `class` and `id` that are looked at."""
@@ -35,7 +37,6 @@ _NOISE = _any_of(
     rf"ads?{_END}", "advert", "adslot", "adunit", "adbox", "adsense", "banner", "sponsor", "dfp",
     "breadcrumb", "cookie", "consent", "gdpr", "privacy", rf"foot(?:er|notes-?nav)?{_END}", "navi?",
     rf"menu{_END}", "paginat", rf"pager{_END}", "popup", "pop-up", "modal", "overlay", "lightbox",
-    rf"hidden{_END}", rf"hide{_END}", "sr-only", "screen-?reader", "visually-?hidden",
     "skip-?(?:link|to|nav)", rf"tags?{_END}", "taglist", "tagcloud", "tag-cloud", "toolbar",
     "toolbox",
     "byline", "dateline", "timestamp", "author", "biograph", rf"bio{_END}", "contributor",
@@ -49,6 +50,7 @@ _NOISE = _any_of(
     "edit-?(?:link|section)",
     "no-?print", "toc", "infobox", "navbox", "hatnote", "reflist", "placeholder", "skeleton",
 )  # fmt: skip
+_HIDDEN = _any_of(rf"hidden{_END}", rf"hide{_END}", "sr-only", "screen-?reader", "visually-?hidden")
 _COMMENTS = _any_of(r"comments?(?!ary|ator)", "commentlist", "disqus", "respond", "repl(?:y|ies)",
                     "discussion-?(?:thread|list)", "livefyre", "responses")  # fmt: skip
 _STORY_BODY = re.compile(
@@ -71,9 +73,18 @@ _HEADLINE = re.compile(rf"(?:^|[^a-z])(?:headline|{_PIECE}[-_]*(?:title|headline
 _TAGS = re.compile(rf"(?:^|[^a-z])(?:tags?|topics?|keywords){_END}|taglist")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _RULES = (
-    (_NOISE, NOISE), (_COMMENTS, COMMENTS), (_STORY_BODY, STORY_BODY), (_STORY, STORY),
-    (_MAIN_CONTENT, MAIN_CONTENT), (_DATE, DATE), (_HEADLINE, HEADLINE), (_TAGS, TAGS),
-)  # fmt: skip
+    (_NOISE, NOISE, ("",)),
+    (_HIDDEN, HIDDEN | NOISE, ("hid", "sr-only", "screen")),
+    (_COMMENTS, COMMENTS, ("comment", "disqus", "respon", "repl", "discussion", "livefyre")),
+    (_STORY_BODY, STORY_BODY, ("body", "content", "text", "copy", "prose")),
+    (_STORY, STORY, ("article", "post", "entry", "story", "news", "blog")),
+    (_MAIN_CONTENT, MAIN_CONTENT, ("main", "content", "body", "primary", "mw-parser")),
+    (_DATE, DATE, ("",)),
+    (_HEADLINE, HEADLINE, ("headline", "title", "heading")),
+    (_TAGS, TAGS, ("tag", "topic", "keyword")),
+)
+"""Each with fragments of which one stands in every match: to look for those is far cheaper than
+the pattern, and new names are met on every page."""
 
 
 @lru_cache(maxsize=20_000)
@@ -81,9 +92,12 @@ def meaning_of(names: str) -> int:
     """Returns the flags of the names; at most `LONGEST_NAMES` characters are to be given."""
     words = _HUMP.sub("-", names).lower()
     flags = 0
-    for pattern, flag in _RULES:
-        if pattern.search(words):
-            flags |= flag
+    for pattern, flag, fragments in _RULES:
+        for fragment in fragments:
+            if fragment in words:
+                if pattern.search(words):
+                    flags |= flag
+                break
     if _BYLINE.search(words) and not _NO_BYLINE.search(words):
         flags |= BYLINE
     return flags

@@ -9,16 +9,16 @@ from selectolax.lexbor import LexborHTMLParser
 
 from curtsy.model.urls import BadUrl, joined
 from curtsy.scrapers.articles import metadata
-from curtsy.scrapers.articles.blocks import markdown_of, text_of, tidied
+from curtsy.scrapers.articles.blocks import as_written, markdown_of, text_of, tidied
 from curtsy.scrapers.articles.body_choice import choose
 from curtsy.scrapers.articles.bylines import byline_of
 from curtsy.scrapers.articles.dates import searched_date, stated_date
-from curtsy.scrapers.articles.depth_check import is_too_deep
-from curtsy.scrapers.articles.gate import doubt
+from curtsy.scrapers.articles.gate import better, doubt
 from curtsy.scrapers.articles.outline import Outline, outline_of
 from curtsy.scrapers.articles.slow_tier import pruned, slow_article, slow_blocks
 from curtsy.scrapers.articles.writer import Absolute, Writer
 from curtsy.scrapers.articles.writing_system import scale_of
+from curtsy.scrapers.depth_check import is_too_deep
 from curtsy.scrapers.links import base_of
 
 _SAFE = ("http:", "https:", "mailto:")
@@ -45,14 +45,16 @@ def extract(page: str, url: str, charset: str = "utf-8") -> Extracted:
     title = metadata.title_of(head, outline)
     scale = scale_of(outline.texts)
     choice = choose(outline, scale)
-    blocks = tidied(Writer(outline, absolute).write(choice.at), title, scale)
+    written = Writer(outline, absolute).write(choice.at)
+    blocks = tidied(written, title, scale)
     reason = doubt(blocks, choice, scale)
     parts = _parts(head, outline, title, url, absolute)
     if reason is not None or parts["date"] is None:
         smaller = pruned(tree)
         if reason is not None:
             slow = slow_blocks(smaller, url, absolute, thorough=not blocks)
-            blocks = tidied(slow, title, scale) or blocks
+            slow = tidied(as_written(slow, written), title, scale)
+            blocks = better(slow, blocks, outline.prose_before[-1], scale)
         parts["date"] = parts["date"] or searched_date(smaller, url, _today())
     return Extracted(parts | {"text": text_of(blocks), "markdown": markdown_of(blocks)}, reason)
 

@@ -34,9 +34,9 @@ def code_span(text: str) -> str:
     return f"{fence}{space}{text}{space}{fence}"
 
 
-def code_block(text: str) -> str:
+def code_block(text: str, language: str = "") -> str:
     fence = "`" * max(3, _longest(text) + 1)
-    return f"{fence}\n{text}\n{fence}"
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _longest(text: str) -> int:

@@ -22,7 +22,8 @@ _SITES = ("og:site_name", "application-name", "dc.publisher", "citation_journal_
           "apple-mobile-web-app-title", "publisher")  # fmt: skip
 _IMAGES = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
 _KEYWORDS = ("article:tag", "keywords", "news_keywords", "parsely-tags", "sailthru.tags")
-_SEPARATOR = re.compile(r"\s+[|–—·•«»:›]\s+|\s+-\s+|\s*\|\s*")
+_SEPARATOR = re.compile(r"\s+[|–—·•«»:›]\s+|\s+--?\s+|\s*\|\s*")
+_HOST = re.compile(r"(?:[\w-]{2,40}\.){1,3}[a-z]{2,12}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?![a-z])")
 
 
@@ -106,10 +107,15 @@ def _heading(outline: Outline) -> str | None:
 def _without_site(title: str, head: Head) -> str:
     title = " ".join(title[:LONGEST_TITLE].split())
     parts = _SEPARATOR.split(title)
-    site = site_of(head)
-    if len(parts) > 1 and site and parts[-1].casefold() == site.casefold():
+    if len(parts) > 1 and _is_site(parts[-1].casefold(), (site_of(head) or "").casefold()):
         return title[: title.rindex(parts[-1])].rstrip(" |–—·•«»:›-")
     return title
+
+
+def _is_site(part: str, site: str) -> bool:
+    """Whether a part of a title is the site's name, a section of the site, or a host's name."""
+    is_section = bool(site) and part.startswith(f"{site} ") and len(part.split()) <= 4
+    return part == site or is_section or _HOST.fullmatch(part) is not None
 
 
 def _longest_part(title: str) -> str:

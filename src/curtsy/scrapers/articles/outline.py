@@ -7,7 +7,13 @@ from itertools import accumulate
 from selectolax.lexbor import LexborNode
 
 from curtsy.scrapers.articles import tags
-from curtsy.scrapers.articles.class_words import COMMENTS, LONGEST_NAMES, NOISE, meaning_of
+from curtsy.scrapers.articles.class_words import (
+    COMMENTS,
+    HIDDEN,
+    LONGEST_NAMES,
+    NOISE,
+    meaning_of,
+)
 
 MOST_ENTRIES = 400_000
 """Elements and texts. What follows is left out: no article is that long, and lists need memory."""
@@ -16,6 +22,8 @@ LONG_TEXT = 80
 MOST_NOISE, MOST_COMMENTS = 0.3, 0.95
 """Shares of the page's text above which an element is kept in spite of its names."""
 LEAST_LEFT_BY_NAMES = 1 / 3
+WORDS_AROUND = 3
+"""An inline element is part of a sentence when the line is longer than this many times it."""
 _NO_ATTRIBUTES: Mapping[str, str | None] = {}
 _NOISY_ROLES = frozenset({
     "navigation", "banner", "complementary", "contentinfo", "search", "menu", "menubar", "dialog",
@@ -48,11 +56,11 @@ class Outline:
         self.is_cut = False
 
     def outside_comments(self) -> Iterator[int]:
-        """Returns the entries in order, without what readers wrote."""
+        """Returns the entries in order, without what readers wrote and without quotations."""
         at, total = 0, len(self.tags)
-        meanings, ends = self.meanings, self.ends
+        meanings, ends, numbers = self.meanings, self.ends, self.tags
         while at < total:
-            if meanings[at] & COMMENTS and self.is_noise[at]:
+            if numbers[at] == tags.BLOCKQUOTE or (meanings[at] & COMMENTS and self.is_noise[at]):
                 at = ends[at]
                 continue
             yield at
@@ -89,8 +97,10 @@ def outline_of(body: LexborNode) -> Outline:
             lengths.append(_add_text(out, node.text_content or ""))
         else:
             lengths.append(0)
-            _add_element(out, node.attributes or _NO_ATTRIBUTES)
-            if number not in skipped:
+            if number in skipped:
+                _add_element(out, _NO_ATTRIBUTES)
+            else:
+                _add_element(out, node.attributes or _NO_ATTRIBUTES)
                 child = node.first_child
         out.is_cut = at >= MOST_ENTRIES
         if child is not None:
@@ -115,7 +125,7 @@ def _add_text(out: Outline, text: str) -> int:
     out.texts.append(text)
     out.attributes.append(_NO_ATTRIBUTES)
     out.meanings.append(0)
-    return 0 if text.isspace() else len(text.strip())
+    return len(text.strip())
 
 
 def _add_element(out: Outline, attributes: Mapping[str, str | None]) -> None:
@@ -134,7 +144,9 @@ def _meaning(attributes: Mapping[str, str | None]) -> int:
     is_hidden = "hidden" in attributes or (
         "none" in style and "display:none" in style.replace(" ", "").lower()
     )
-    return meaning | NOISE if is_hidden or attributes.get("role") in _NOISY_ROLES else meaning
+    if is_hidden:
+        return meaning | NOISE | HIDDEN
+    return meaning | NOISE if attributes.get("role") in _NOISY_ROLES else meaning
 
 
 def _sum_up(out: Outline, lengths: list[int]) -> None:
@@ -142,13 +154,11 @@ def _sum_up(out: Outline, lengths: list[int]) -> None:
     the words in a sense of its own."""
     out.text_before = list(accumulate(lengths, initial=0))
     out.is_noise = _noise(out)
-    prose, links = _prose_and_links(out, lengths, out.is_noise)
-    all_prose = prose
-    if any(out.is_noise):
-        comments = [n and m & COMMENTS > 0 for n, m in zip(out.is_noise, out.meanings, strict=True)]
-        all_prose, all_links = _prose_and_links(out, lengths, comments)
-        if sum(prose) < sum(all_prose) * LEAST_LEFT_BY_NAMES:
-            out.is_noise, prose, links = comments, all_prose, all_links
+    prose, links, all_prose, all_links = _prose_and_links(out, lengths)
+    if sum(prose) < sum(all_prose) * LEAST_LEFT_BY_NAMES:
+        pairs = zip(out.is_noise, out.meanings, strict=True)
+        out.is_noise = [is_noise and meaning & COMMENTS > 0 for is_noise, meaning in pairs]
+        prose, links = all_prose, all_links
     out.link_before = list(accumulate(links, initial=0))
     out.prose_before = list(accumulate(prose, initial=0))
     out.unsifted_before = list(accumulate(all_prose, initial=0))
@@ -156,7 +166,7 @@ def _sum_up(out: Outline, lengths: list[int]) -> None:
 
 def _noise(out: Outline) -> list[bool]:
     """Which elements are no part of an article by their names. An element that holds much of the
-    page is, whatever its name."""
+    page is, whatever its name, and so are words within a sentence."""
     before, ends = out.text_before, out.ends
     most_noise, most_comments = (before[-1] * share for share in (MOST_NOISE, MOST_COMMENTS))
     is_noise = [False] * len(ends)
@@ -164,17 +174,29 @@ def _noise(out: Outline) -> list[bool]:
     for at, meaning in enumerate(out.meanings):
         if meaning & (NOISE | COMMENTS) and out.tags[at] not in never:
             length = before[ends[at]] - before[at]
-            is_noise[at] = length <= (most_comments if meaning & COMMENTS else most_noise)
+            is_noise[at] = length <= (most_comments if meaning & COMMENTS else most_noise) and (
+                meaning & HIDDEN > 0 or not _is_in_sentence(out, at, length)
+            )
     return is_noise
 
 
+def _is_in_sentence(out: Outline, at: int, length: int) -> bool:
+    """Whether an element is words of a longer line of running text."""
+    parent = out.parents[at]
+    if out.tags[at] not in tags.INLINE or parent < 0 or out.tags[parent] not in tags.SENTENCES:
+        return False
+    return out.text_in(parent) > WORDS_AROUND * length
+
+
 def _prose_and_links(
-    out: Outline, lengths: list[int], is_noise: list[bool]
-) -> tuple[list[int], list[int]]:
-    """Returns the characters of each text, if it is prose and if it is a link."""
+    out: Outline, lengths: list[int]
+) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Returns the characters of each text, if it is prose and if it is a link: first without all
+    noise, then without comments alone."""
     links, prose = [0] * len(lengths), [0] * len(lengths)
-    link_end = prose_end = at = 0
-    numbers, ends, parents = out.tags, out.ends, out.parents
+    all_links, all_prose = links.copy(), links.copy()
+    link_end = prose_end = noise_end = at = 0
+    numbers, ends, parents, is_noise = out.tags, out.ends, out.parents, out.is_noise
     paragraphs, is_text, link, total = tags.PARAGRAPHS, tags.TEXT, tags.A, len(lengths)
     while at < total:
         number = numbers[at]
@@ -182,18 +204,26 @@ def _prose_and_links(
             length = lengths[at]
             if length:
                 if at < link_end:
-                    links[at] = length
+                    all_links[at] = length
+                    if at >= noise_end:
+                        links[at] = length
                 elif at < prose_end or (length > LONG_TEXT and _is_bare(numbers, parents, at)):
-                    prose[at] = length
-        elif is_noise[at]:
-            at = ends[at]
+                    all_prose[at] = length
+                    if at >= noise_end:
+                        prose[at] = length
+            at += 1
             continue
-        elif number == link:
+        if is_noise[at]:
+            if out.meanings[at] & COMMENTS:
+                at = ends[at]
+                continue
+            noise_end = max(noise_end, ends[at])
+        if number == link:
             link_end = max(link_end, ends[at])
         elif number in paragraphs:
             prose_end = max(prose_end, ends[at])
         at += 1
-    return prose, links
+    return prose, links, all_prose, all_links
 
 
 def _is_bare(numbers: list[int], parents: list[int], at: int) -> bool:

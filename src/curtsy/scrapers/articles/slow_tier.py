@@ -11,19 +11,9 @@ from curtsy.scrapers.articles.outline import outline_of
 from curtsy.scrapers.articles.writer import Absolute, Writer
 
 _DROPPED = [
-    "style",
-    "svg",
-    "nav",
-    "footer",
-    "aside",
-    "button",
-    "select",
-    "iframe",
-    "noscript",
-    "template",
-    "canvas",
-    "script",
-]
+    "style", "svg", "nav", "footer", "aside", "button", "select", "iframe", "noscript", "template",
+    "canvas", "script",
+]  # fmt: skip
 _TAGS = {"item": "li", "lb": "br", "quote": "blockquote", "row": "tr", "graphic": "img"}
 _MARKS = {"#b": "strong", "#i": "em", "#t": "code", "#u": "u"}
 
@@ -74,7 +64,7 @@ def _document(page: str, url: str, *, fast: bool, with_metadata: bool = False) -
         return None
     return bare_extraction(
         tree, url=url, fast=fast, include_comments=False, include_formatting=True,
-        include_links=True, with_metadata=with_metadata, output_format="markdown",
+        with_metadata=with_metadata, output_format="markdown",
     )  # fmt: skip
 
 

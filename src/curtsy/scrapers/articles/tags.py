@@ -36,6 +36,8 @@ STRUCK = _numbers("del s strike")
 CODE = _numbers("code kbd samp tt")
 PARAGRAPHS = frozenset({P, PRE, BLOCKQUOTE, DD})
 """Elements that hold running text by their meaning."""
+SENTENCES = PARAGRAPHS | {LI}
+"""Elements whose inline elements are words of their text."""
 CONTAINERS = _numbers("div article section main td body center form")
 """Elements that may hold the text of the article."""
 NEVER_NOISE = _numbers("html body main article tbody tr")

@@ -1,5 +1,6 @@
 """Writes the text of an element as blocks, in one walk over the outline."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ _MARKS = (
     | dict.fromkeys(tags.STRUCK, "struck")
     | dict.fromkeys(tags.CODE, "code")
 )
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-source)-([\w+#-]{1,20})(?=\s|$)")
 _LEFT_OUT = tags.SKIPPED | {tags.FIGCAPTION}
 
 
@@ -175,7 +177,7 @@ class Writer:
             if (block := table.block()) is not None:
                 self._add(block)
         elif number == tags.OL or number == tags.UL:
-            self._lists.pop()
+            self._leave_list(opened)
         if number in tags.PARAGRAPHS:
             self._paragraphs -= 1
         if opened.nests:
@@ -184,6 +186,13 @@ class Writer:
             self._heading = 0
         elif self._table is None:
             self._drop_if_linked(opened)
+
+    def _leave_list(self, opened: _Open) -> None:
+        """Drops the heading of a list of which nothing is left."""
+        list_at, _ = self._lists.pop()
+        is_empty = len(self.blocks) == opened.blocks and self._outline.links_in(list_at) > 0
+        if is_empty and self.blocks and self.blocks[-1].kind is Kind.HEADING:
+            self.blocks.pop()
 
     def _drop_if_linked(self, opened: _Open) -> None:
         """Drops lists of links, and short texts that are little else than a link."""
@@ -244,7 +253,14 @@ class Writer:
     def _preformatted(self, at: int, end: int) -> None:
         text = "".join(self._outline.texts[at:end]).strip("\n").rstrip()
         if text.strip():
-            self._add(Block(Kind.CODE, text, markdown.code_block(text)))
+            self._add(Block(Kind.CODE, text, markdown.code_block(text, self._language(at, end))))
+
+    def _language(self, at: int, end: int) -> str:
+        """Returns the language that the block or the `<code>` in it names; empty: none does."""
+        for names in self._outline.attributes[at : min(at + 3, end)]:
+            if found := _LANGUAGE.search((names.get("class") or "")[:200]):
+                return found[1].lower()
+        return ""
 
     def _image(self, at: int) -> None:
         attributes = self._outline.attributes[at]

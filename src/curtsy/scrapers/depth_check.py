@@ -1,7 +1,8 @@
 """Recognises pages that nest so deep that parsing them by the rules of HTML takes long.
 
 For many start tags the parser looks through all open elements, so its time is elements times
-depth. The slow tier's parser cuts deep pages off instead.
+depth. Articles of deep pages are left to the slow tier, whose parser cuts them off; links and
+listings are read from the part of the page in front of the depth.
 """
 
 import re
@@ -30,14 +31,21 @@ _UNCOUNTED = frozenset({
 
 
 def is_too_deep(page: str) -> bool:
+    return _depth_begins(page) is not None
+
+
+def shallow_part(page: str) -> str:
+    """Returns the page, cut off where it gets too deep."""
+    return page[: _depth_begins(page)]
+
+
+def _depth_begins(page: str) -> int | None:
+    """Returns where the page gets too deep; None: nowhere."""
     if page.count("<") < FEW_TAGS:
-        return False
+        return None
     unclosed: Counter[str] = Counter()
     depth = at = 0
-    while depth <= DEEPEST:
-        found = _TAG.search(page, at)
-        if found is None:
-            return False
+    while (found := _TAG.search(page, at)) is not None:
         at = found.end()
         name = (found["name"] or "")[:30].lower()
         if not name or name in _UNCOUNTED:
@@ -52,4 +60,6 @@ def is_too_deep(page: str) -> bool:
         else:
             unclosed[name] += 1
             depth += 1
-    return True
+            if depth > DEEPEST:
+                return found.start()
+    return None
