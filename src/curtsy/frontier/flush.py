@@ -144,13 +144,13 @@ def _changes(
         connection, *calls, (ending, {"ended": rows, "now": now}), (looking, {"wanted": waiting})
     )
     links: list[FoundLinks] = []
-    for job_id, page_id, depth, created_at in _ended_items(of_ended):
+    for job_id, page_id, depth, created_at in _ended_items(of_ended.tuples()):
         result, _version = ended[page_id]
         changes[job_id].add(_event(result), *_times(result, created_at or 0))
         if result.links:
             links.append((job_id, depth + 1, result.links))
     store_links(connection, links, changes)
-    for job_id, page_id, _depth, created_at in of_waiting:
+    for job_id, page_id, _depth, created_at in of_waiting.tuples():
         changes[job_id].started = True
         if page_id in continued:
             result = continued[page_id]

@@ -111,7 +111,7 @@ def lock_pages(connection: Connection, page_ids: Sequence[int]) -> dict[int, Loc
     their pages first and reads the items afterwards."""
     if not page_ids:
         return {}
-    rows = _LOCK_PAGES(connection, wanted=[(i,) for i in page_ids])
+    rows = _LOCK_PAGES(connection, wanted=[(i,) for i in page_ids]).tuples()
     return {row[0]: LockedPage._make(row) for row in rows}
 
 
@@ -143,8 +143,8 @@ def _end_visits(connection: Connection, ended: Sequence[Result]) -> set[tuple[in
         return set()
     turns = [_turn(r) for r in ended]
     followed = [_turn(r) for r in ended if _ends_for_all(r)]
-    rows = _END_VISITS(connection, ended=turns, followed=followed)
-    return {(row.page_id, row.turn) for row in rows}
+    rows = _END_VISITS(connection, ended=turns, followed=followed).tuples()
+    return {(page_id, turn) for page_id, turn in rows}
 
 
 def _ends_for_all(result: Result) -> bool:
