@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from curtsy.scrapers.articles import markdown, tags
 from curtsy.scrapers.articles.blocks import Block, Kind
+from curtsy.scrapers.articles.link_lists import is_list_of_text
 from curtsy.scrapers.articles.inline_text import BREAK, InlineText
 from curtsy.scrapers.articles.outline import Outline
 from curtsy.scrapers.articles.table_rows import TableRows, is_data_table, table_counts
@@ -24,6 +25,7 @@ _MARKS = (
     | dict.fromkeys(tags.CODE, "code")
 )
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-source)-([\w+#-]{1,20})(?=\s|$)")
+_ADDRESS = re.compile(r"(?:^|\s)(?:https?://|www\.|[\w.+-]{1,64}@[\w-]{1,64}\.)\S+$")
 _LEFT_OUT = tags.SKIPPED | {tags.FIGCAPTION}
 
 
@@ -63,6 +65,8 @@ class Writer:
         """The level of the open heading; 0: none is open."""
         self._paragraphs = 0
         """How many elements that make paragraphs are open."""
+        self._kept_until = 0
+        """Where the list ends that is part of the text in spite of its links."""
         self._table: TableRows | None = None
         self._counts: tuple[list[int], ...] | None = None
 
@@ -106,8 +110,8 @@ class Writer:
 
     def _enter_inline(self, at: int, number: int, end: int) -> None:
         if number == tags.A:
-            url = self._absolute(self._outline.attributes[at].get("href"))
-            if self._line.open("link", url or ""):
+            href = self._outline.attributes[at].get("href")
+            if href is not None and self._line.open("link", self._absolute(href) or ""):
                 self._open.append(_Open(end, number, "link"))
         elif (mark := _MARKS.get(number)) is not None:
             is_needless = self._line.has_open("code") or (mark == "strong" and self._heading > 0)
@@ -132,6 +136,8 @@ class Writer:
             self._nest(opened, _Nest("> ", "> ", quote_at=at))
         elif number == tags.OL or number == tags.UL:
             self._lists.append((at, self._first_number(at) if number == tags.OL else None))
+            if end > self._kept_until and is_list_of_text(self._outline, at):
+                self._kept_until = end
         elif number == tags.LI:
             self._enter_item(opened)
         elif number == tags.TABLE:
@@ -184,7 +190,7 @@ class Writer:
             self._nests.pop()
         if number in tags.HEADINGS:
             self._heading = 0
-        elif self._table is None:
+        elif self._table is None and not self._in_kept_list(opened):
             self._drop_if_linked(opened)
 
     def _leave_list(self, opened: _Open) -> None:
@@ -194,11 +200,17 @@ class Writer:
         if is_empty and self.blocks and self.blocks[-1].kind is Kind.HEADING:
             self.blocks.pop()
 
+    def _in_kept_list(self, opened: _Open) -> bool:
+        return opened.end <= self._kept_until and (opened.number in tags.LISTS or bool(self._lists))
+
     def _drop_if_linked(self, opened: _Open) -> None:
-        """Drops lists of links, and short texts that are little else than a link."""
+        """Drops lists of links, and short texts that are little else than a link. A link that
+        shows its address is there to be read."""
         first = opened.blocks
         if len(self.blocks) - first > 40:
             return  # enclosing elements that long are looked at part by part
+        if len(self.blocks) - first == 1 and _ADDRESS.search(self.blocks[first].text[-200:]):
+            return
         length = links = linked = 0
         for block in self.blocks[first:]:
             length += len(block.text)
