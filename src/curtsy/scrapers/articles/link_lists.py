@@ -5,8 +5,9 @@ from curtsy.scrapers.articles.outline import Outline
 
 FEW_LINKS = 0.5
 """Share of the list's text. A list with fewer links is text, and so are its items."""
-LEAST_BEFORE = 80
-"""Characters of prose in the paragraph in front of a list."""
+LEAST_AROUND = 80
+"""Characters of prose in the paragraphs around a list that is not announced by a colon."""
+_COLONS = (":", "：")
 DEEPEST = 12
 
 
@@ -16,21 +17,14 @@ def is_list_of_text(outline: Outline, at: int) -> bool:
     if outline.links_in(at) < FEW_LINKS * outline.text_in(at):
         return True
     before, after = _sibling_before(outline, at), _sibling_after(outline, at)
-    return before >= 0 and after >= 0 and _leads_in(outline, before) and _goes_on(outline, after)
-
-
-def _leads_in(outline: Outline, at: int) -> bool:
-    """Whether an element is a paragraph of some length, or one that announces a list."""
-    if outline.tags[at] != tags.P:
+    if before < 0 or after < 0 or outline.tags[before] != tags.P:
         return False
-    if outline.prose_in(at) >= LEAST_BEFORE:
-        return True
-    return "".join(outline.texts[at : outline.ends[at]]).rstrip().endswith((":", "："))
-
-
-def _goes_on(outline: Outline, at: int) -> bool:
-    number = outline.tags[at]
-    return number in tags.HEADINGS or (number == tags.P and outline.prose_in(at) > 0)
+    is_announced = "".join(outline.texts[before : outline.ends[before]]).rstrip().endswith(_COLONS)
+    least = 1 if is_announced else LEAST_AROUND
+    number = outline.tags[after]
+    return outline.prose_in(before) >= least and (
+        number in tags.HEADINGS or (number == tags.P and outline.prose_in(after) >= least)
+    )
 
 
 def _sibling_before(outline: Outline, at: int) -> int:
