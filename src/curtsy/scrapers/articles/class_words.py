@@ -30,10 +30,12 @@ def _any_of(*words: str) -> re.Pattern[str]:
 
 _END = r"(?![a-z])"
 _PIECE = r"(?:article|post|entry|story|news|blog|blogpost)"
+_WIDGET = "(?<!elementor-)(?<!siteorigin-)(?<!so-)widget"
+"""But not the parts of which page builders make the article itself."""
 _NOISE = _any_of(
     r"shar(?:e|ing|ed)", "social", "relat(?:ed|ion)", "recommend", "recirc",
     rf"promo(?:s|tion)?{_END}",
-    "sidebar", "side-bar", "rail", "widget", "newsletter", "subscri", "sign-?up", "mailing-?list",
+    "sidebar", "side-bar", rf"rails?{_END}", _WIDGET, "newsletter", "subscri", "sign-?up", "mailing-?list",
     rf"ads?{_END}", "advert", "adslot", "adunit", "adbox", "adsense", "banner", "sponsor", "dfp",
     "breadcrumb", "cookie", "consent", "gdpr", "privacy", rf"foot(?:er|notes-?nav)?{_END}", "navi?",
     rf"menu{_END}", "paginat", rf"pager{_END}", "popup", "pop-up", "modal", "overlay", "lightbox",
@@ -50,7 +52,11 @@ _NOISE = _any_of(
     "edit-?(?:link|section)",
     "no-?print", "toc", "infobox", "navbox", "hatnote", "reflist", "placeholder", "skeleton",
 )  # fmt: skip
-_HIDDEN = _any_of(rf"hidden{_END}", rf"hide{_END}", "sr-only", "screen-?reader", "visually-?hidden")
+_HIDDEN = _any_of(
+    # Not what is cut off at its edge, nor what is left out of small screens or of print.
+    r"(?<!overflow-)(?<!overflow-[xy]-)(?<!:)hidden(?![a-z]|-(?:xs|sm|print|phone|mobile))",
+    rf"hide{_END}", "sr-only", "screen-?reader", "visually-?hidden",
+)  # fmt: skip
 _COMMENTS = _any_of(r"comments?(?!ary|ator)", "commentlist", "disqus", "respond", "repl(?:y|ies)",
                     "discussion-?(?:thread|list)", "livefyre", "responses")  # fmt: skip
 _STORY_BODY = re.compile(

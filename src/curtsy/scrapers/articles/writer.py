@@ -6,15 +6,17 @@ from dataclasses import dataclass
 
 from curtsy.scrapers.articles import markdown, tags
 from curtsy.scrapers.articles.blocks import Block, Kind
-from curtsy.scrapers.articles.link_lists import is_list_of_text
 from curtsy.scrapers.articles.inline_text import BREAK, InlineText
-from curtsy.scrapers.articles.outline import Outline
+from curtsy.scrapers.articles.link_lists import is_list_of_text
+from curtsy.scrapers.articles.outline import LONG_TEXT, Outline
 from curtsy.scrapers.articles.table_rows import TableRows, is_data_table, table_counts
 
 Absolute = Callable[[str | None], str | None]
 
 DEEPEST = 12
 """Lists and quotations in each other; deeper ones are not indented further."""
+LEAST_LOOSE = 40
+"""Characters of a text beside paragraphs that is taken for a paragraph; shorter ones are labels."""
 LINKED, MOSTLY_LINKED = 0.9, 0.8
 SHORT_LINKED = 300
 MANY_LINKS = 4
@@ -65,6 +67,10 @@ class Writer:
         """The level of the open heading; 0: none is open."""
         self._paragraphs = 0
         """How many elements that make paragraphs are open."""
+        self._is_loose = False
+        """Whether the line has text that stands beside paragraphs."""
+        self._with_paragraphs: set[int] | None = None
+        """Elements that hold paragraphs of some length."""
         self._kept_until = 0
         """Where the list ends that is part of the text in spite of its links."""
         self._table: TableRows | None = None
@@ -79,6 +85,8 @@ class Writer:
             number = numbers[at]
             if number == tags.TEXT:
                 self._line.add(outline.texts[at])
+                if not (self._paragraphs or self._is_loose):
+                    self._is_loose = self._stands_beside_paragraphs(at)
                 at += 1
             elif number in _LEFT_OUT or outline.is_noise[at]:
                 if number in tags.BREAKING or not (number in _LEFT_OUT or number in tags.INLINE):
@@ -229,6 +237,7 @@ class Writer:
         if not self._line:
             return
         plain, marked, links = self._line.take()
+        is_loose, self._is_loose = self._is_loose, False
         if self._table is not None:
             self._table.add(plain, marked.replace(BREAK, " "), links)
             return
@@ -242,12 +251,29 @@ class Writer:
             self._add(Block(Kind.HEADING, plain, whole, links, self._heading))
         else:
             marked = markdown.escape_line_starts(marked.replace(BREAK, "\\\n"))
-            self._add(Block(self._kind(), plain, marked, links))
+            is_sentence = is_loose and len(plain) >= LEAST_LOOSE and links < len(plain) / 2
+            self._add(Block(self._kind(is_sentence=is_sentence), plain, marked, links))
 
-    def _kind(self) -> Kind:
+    def _kind(self, *, is_sentence: bool) -> Kind:
         if any(nest.list_at >= 0 for nest in self._nests):
             return Kind.ITEM
-        return Kind.PARAGRAPH if self._paragraphs else Kind.BARE
+        return Kind.PARAGRAPH if self._paragraphs or is_sentence else Kind.BARE
+
+    def _stands_beside_paragraphs(self, at: int) -> bool:
+        """Whether the element around a text has paragraphs too: then the text is one of them."""
+        outline = self._outline
+        if self._with_paragraphs is None:
+            self._with_paragraphs = {
+                outline.parents[each]
+                for each, number in enumerate(outline.tags)
+                if number == tags.P and outline.prose_in(each) >= LONG_TEXT
+            }
+        at = outline.parents[at]
+        for _ in range(DEEPEST):
+            if at < 0 or outline.tags[at] not in tags.INLINE:
+                break
+            at = outline.parents[at]
+        return at in self._with_paragraphs
 
     def _add(self, block: Block) -> None:
         if self._nests:
