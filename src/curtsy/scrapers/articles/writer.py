@@ -136,7 +136,7 @@ class Writer:
             return end
         opened = _Open(end, number, blocks=len(self.blocks))
         self._open.append(opened)
-        if number in tags.PARAGRAPHS:
+        if number in tags.LINES:
             self._paragraphs += 1
         if number in tags.HEADINGS:
             self._heading = tags.HEADINGS[number]
@@ -192,7 +192,7 @@ class Writer:
                 self._add(block)
         elif number == tags.OL or number == tags.UL:
             self._leave_list(opened)
-        if number in tags.PARAGRAPHS:
+        if number in tags.LINES:
             self._paragraphs -= 1
         if opened.nests:
             self._nests.pop()
@@ -273,6 +273,8 @@ class Writer:
             if at < 0 or outline.tags[at] not in tags.INLINE:
                 break
             at = outline.parents[at]
+        if outline.tags[at] == tags.DIV and not outline.attributes[at].keys() & {"class", "id"}:
+            at = outline.parents[at]  # editors make paragraphs of plain elements too
         return at in self._with_paragraphs
 
     def _add(self, block: Block) -> None:
