@@ -2,11 +2,11 @@
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
+from tests.unit.scrapers.test_article_kinds import ENGLISH, URL, page, paragraphs
 
 from curtsy.scrapers.articles.extraction import extract
 from curtsy.scrapers.articles.link_lists import is_list_of_text
 from curtsy.scrapers.articles.outline import outline_of
-from tests.unit.scrapers.test_article_kinds import ENGLISH, URL, page, paragraphs
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what libraries say of damaged pages
 LINKS = "<ul><li><a href=/1>A small robot to play with</a></li><li><a href=/2>Snow</a></li></ul>"
@@ -80,7 +80,7 @@ def test_terms_and_summaries_are_kept() -> None:
 @pytest.mark.parametrize(
     "names",
     [
-        "elementor-widget elementor-widget-text-editor", "overflow-hidden", "md:hidden", "hidden-xs",
+        "elementor-widget elementor-widget-text", "overflow-hidden", "md:hidden", "hidden-xs",
         "railway", "no-comments", "comments-open", "hentry category-news tag-harbour",
     ],
 )  # fmt: skip
