@@ -14,7 +14,7 @@ from curtsy.frontier.batch import NEVER
 from curtsy.frontier.ranks import Ranks
 from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.job_states import band_of
-from curtsy.store import Call, Connection, Statement, together
+from curtsy.store import Call, Connection, Result, Statement, together
 
 T = TypeVar("T")
 
@@ -145,16 +145,22 @@ class Places:
     ranks: Ranks
 
 
-def places_for(
-    connection: Connection, pages: Iterable[Wanted], *, delay_ms: int, now: int
-) -> Places:
-    """Finds, creates and wakes the sources of the pages, which come first in the order of locks.
-    `delay_ms` is the delay of new sources."""
-    band_of_host: dict[str, int] = {}
+def bands_of(pages: Iterable[Wanted]) -> dict[str, int]:
+    """The best band of the work of each host."""
+    bands: dict[str, int] = {}
     for page in pages:
         band = band_of(page.priority)
-        band_of_host[page.host] = min(band_of_host.get(page.host, band), band)
-    sources = sources_for(connection, band_of_host, delay_ms=delay_ms, now=now)
+        bands[page.host] = min(bands.get(page.host, band), band)
+    return bands
+
+
+def places_for(
+    connection: Connection, bands: Mapping[str, int], *, delay_ms: int, now: int,
+    standing: Result | None = None,
+) -> Places:  # fmt: skip
+    """Finds, creates and wakes the sources of the hosts (`bands` as `bands_of` returns them), which
+    come first in the order of locks. `delay_ms` is the delay of new sources."""
+    sources = sources_for(connection, bands, delay_ms=delay_ms, now=now, standing=standing)
     wake(connection, sources.to_wake, now=now)
     return Places(sources.by_host, Ranks(sources.virtual_times))
 

@@ -12,15 +12,18 @@ from curtsy.politeness.waits import NOTHING, Waited
 NEVER = 2**62
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Document:
-    """A fetched document in its stored form."""
+    """A fetched document. The flusher packs it."""
 
     content: bytes
     hash: str
     content_type: str
     charset: str | None
     bytes: int
+    """The size before compression."""
+    packed: bool = True
+    """The content is compressed, as it is stored."""
 
 
 @dataclass(frozen=True, slots=True)

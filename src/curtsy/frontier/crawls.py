@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
-from curtsy.frontier.admit import Admission, Wanted, admit, places_for
+from curtsy.frontier.admit import Admission, Wanted, admit, bands_of, places_for
 from curtsy.frontier.job_counts import Changes, Event, count, count_cached
 from curtsy.model.job_states import OPEN_STATES
 from curtsy.store import Connection, Statement
@@ -161,7 +161,7 @@ def admit_links(
     that another process has claimed.
     """
     pages = list(chain.from_iterable(found.values()))
-    places = places_for(connection, pages, delay_ms=delay_ms, now=now)
+    places = places_for(connection, bands_of(pages), delay_ms=delay_ms, now=now)
     crawl = _LOCK_CRAWL(connection, job_id=job_id).one_or_none()
     job = _JOB(connection, job_id=job_id).one_or_none()
     if crawl is None or job is None or job.state not in OPEN_STATES or job.paused_at:

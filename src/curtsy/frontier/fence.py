@@ -6,8 +6,8 @@ Also stores the pace of sources and releases them.
 from collections.abc import Iterable, Sequence, Set
 
 from curtsy.frontier.batch import NEVER, SourceReport
-from curtsy.frontier.receipts import write_receipts
-from curtsy.store import Connection, Statement
+from curtsy.frontier.receipts import receipt_calls
+from curtsy.store import Call, Connection, Statement
 
 RECHECK_AFTER = (1_000, 10_000, 60_000)
 """An empty source is checked again after these pauses, then parked: a submit that commits during
@@ -80,19 +80,18 @@ def require_same_time(connection: Connection, clock_version: int | None) -> None
         raise TimeShifted
 
 
-def store_pace(connection: Connection, reports: Sequence[SourceReport], *, good: Set[int]) -> None:
-    """Stores the state of the sources. Sources in `good` had a result that counts: the worker
-    survived it, so their crash streak ends."""
+def pace_calls(reports: Sequence[SourceReport], *, good: Set[int]) -> list[Call]:
+    """Stores the state and the receipts of the sources. Sources in `good` had a result that counts:
+    the worker survived it, so their crash streak ends."""
+    if not reports:
+        return []
     rows = [
         (r.source_id, r.next_fetch_at, r.delay_ms, r.ranks, r.pace, r.paced_at, r.fail_streak,
          r.failing_since, r.source_id in good)
         for r in reports
     ]  # fmt: skip
-    if rows:
-        _STORE_PACE(connection, reports=rows)
-        write_receipts(
-            connection, ((r.source_id, receipt) for r in reports for receipt in r.receipts)
-        )
+    receipts = [(r.source_id, receipt) for r in reports for receipt in r.receipts]
+    return [(_STORE_PACE, {"reports": rows}), *receipt_calls(receipts)]
 
 
 def release(connection: Connection, reports: Sequence[SourceReport], *, now: int) -> None:

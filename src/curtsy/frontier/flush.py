@@ -1,29 +1,31 @@
 """Stores a worker's results and reports in one transaction of a fixed number of statements.
 
 A flush first fences, then locks the pages and moves the visits; all else follows from the visits
-that moved. A repeated flush, as after a commit whose answer was lost, changes nothing.
+that moved, and is sent together: a busy event loop delays each answer of the database. A repeated
+flush, as after a commit whose answer was lost, changes nothing.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.frontier.batch import Batch, Flushed, Result, outcome_name
 from curtsy.frontier.crawls import FoundLinks, store_links
 from curtsy.frontier.dead_letters import insert_dead_letters
-from curtsy.frontier.fence import fence, release, require_same_time, store_pace
+from curtsy.frontier.fence import fence, pace_calls, release, require_same_time
 from curtsy.frontier.flush_rows import (
+    attempt_call,
+    document_calls,
     lock_pages,
     move_visits,
-    record_attempts,
-    store_documents,
-    update_pages,
+    new_versions,
+    page_call,
 )
 from curtsy.frontier.job_counts import Changes, Event, Spent, count
 from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.job_states import ItemState, band_of
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
-from curtsy.store import Connection, Statement
+from curtsy.store import Call, Connection, Statement, together
 
 _END_ITEMS = Statement(
     """
@@ -31,21 +33,19 @@ _END_ITEMS = Statement(
         error = e.error, fetched_at = e.fetched_at, ended_at = :now
     FROM (SELECT * FROM {ended}) e
     WHERE items.page_id = e.page_id AND items.state = 0
-    RETURNING items.job_id, items.page_id, items.depth
+    RETURNING items.job_id, items.page_id, items.depth,
+        (SELECT j.created_at FROM jobs j WHERE j.id = items.job_id) AS created_at
     """,
     ended={"page_id": "bigint", "state": "smallint", "document_version": "int", "kind": "text",
            "error": "text", "fetched_at": "bigint"},
 )  # fmt: skip
 _WAITING_ITEMS = Statement(
     """
-    SELECT items.job_id, items.page_id FROM items
+    SELECT items.job_id, items.page_id, items.depth, j.created_at
+    FROM items JOIN jobs j ON j.id = items.job_id
     WHERE items.page_id IN (SELECT page_id FROM {wanted}) AND items.state = 0
     """,
     wanted={"page_id": "bigint"},
-)
-_CREATED_AT = Statement(
-    "SELECT id, created_at FROM jobs WHERE id IN (SELECT id FROM {wanted})",
-    wanted={"id": "bigint"},
 )
 
 
@@ -70,9 +70,9 @@ def flush(
     reports = [report for report in reports if report.source_id in owned]
     results = [r for r in batch.results if r.visit.source_id in owned]
     _wake_moved_to(connection, results, source_of, now=now)
-    counted = _record(connection, results, source_of, worker=worker, now=now)
-    store_pace(connection, reports, good={r.visit.source_id for r, _version in counted})
-    changes = _changes(connection, counted, batch.started, now=now)
+    counted, calls = _record(connection, results, source_of, worker=worker, now=now)
+    calls += pace_calls(reports, good={r.visit.source_id for r, _version in counted})
+    changes = _changes(connection, counted, batch.started, calls, now=now)
     count(connection, changes, now=now)
     release(connection, reports, now=now)
     return Flushed(
@@ -110,53 +110,56 @@ def _record(
     *,
     worker: str,
     now: int,
-) -> list[_Counted]:
+) -> tuple[list[_Counted], list[Call]]:
+    """Moves the visits. Returns the results that count, and what else is to be written of them."""
     if not results:
-        return []
+        return [], []
     pages = lock_pages(connection, [r.visit.page_id for r in results])
     counted = move_visits(connection, results, source_of)
     if not counted:
-        return []
-    versions = store_documents(connection, counted, pages)
-    update_pages(connection, counted, pages, versions, now=now)
-    record_attempts(connection, counted, pages, worker=worker)
+        return [], []
+    versions, new_documents = new_versions(counted, pages)
     insert_dead_letters(connection, counted, pages, now=now)
-    return [(r, versions[r.visit.page_id]) for r in counted]
+    calls = [
+        *document_calls(new_documents),
+        page_call(counted, pages, versions, now=now),
+        attempt_call(counted, pages, worker=worker),
+    ]
+    return [(r, versions[r.visit.page_id]) for r in counted], calls
 
 
 def _changes(
-    connection: Connection, counted: Sequence[_Counted], started: Sequence[int], *, now: int
-) -> Changes:
-    """The changes of the jobs that wait for the pages of the results."""
+    connection: Connection, counted: Sequence[_Counted], started: Sequence[int],
+    calls: Sequence[Call], *, now: int,
+) -> Changes:  # fmt: skip
+    """Ends the items of the results, runs the other calls with that, and returns the changes of the
+    jobs that wait for the pages."""
     changes = Changes()
     ended = {r.visit.page_id: (r, version) for r, version in counted if r.again_at is None}
     continued = {r.visit.page_id: r for r, _version in counted if r.again_at is not None}
     rows = [_item_row(r, version) for r, version in ended.values()]
-    ended_items = list(_END_ITEMS(connection, ended=rows, now=now)) if ended else []
     waiting = [(page_id,) for page_id in {*continued, *started} - ended.keys()]
-    waiting_items = list(_WAITING_ITEMS(connection, wanted=waiting)) if waiting else []
-    created_at = _created_at(
-        connection, {job_id for job_id, *_page in (*ended_items, *waiting_items)}
+    ending, looking = _END_ITEMS, _WAITING_ITEMS
+    *_written, of_ended, of_waiting = together(
+        connection, *calls, (ending, {"ended": rows, "now": now}), (looking, {"wanted": waiting})
     )
     links: list[FoundLinks] = []
-    for job_id, page_id, depth in ended_items:
+    for job_id, page_id, depth, created_at in _ended_items(of_ended.tuples()):
         result, _version = ended[page_id]
-        changes[job_id].add(_event(result), *_times(result, created_at.get(job_id, 0)))
+        changes[job_id].add(_event(result), *_times(result, created_at or 0))
         if result.links:
             links.append((job_id, depth + 1, result.links))
     store_links(connection, links, changes)
-    for job_id, page_id in waiting_items:
+    for job_id, page_id, _depth, created_at in of_waiting.tuples():
         changes[job_id].started = True
         if page_id in continued:
             result = continued[page_id]
-            changes[job_id].add(_event(result), *_times(result, created_at.get(job_id, 0)))
+            changes[job_id].add(_event(result), *_times(result, created_at))
     return changes
 
 
-def _created_at(connection: Connection, jobs: Collection[int]) -> dict[int, int]:
-    if not jobs:
-        return {}
-    return {row.id: row.created_at for row in _CREATED_AT(connection, wanted=[(i,) for i in jobs])}
+def _ended_items(found: Iterable[tuple[int, int, int, int | None]]) -> list[Any]:
+    return list(found)
 
 
 def _times(result: Result, created_at: int) -> tuple[Spent, int]:
@@ -189,7 +192,8 @@ def _event(result: Result) -> Event:
     data: dict[str, Any] = {"url": result.visit.url, "ms": result.ended_at - result.started_at}
     match outcome:
         case Fetched():
-            data |= {"status": outcome.status, "bytes": outcome.wire_bytes} | _extracted(result)
+            data["status"], data["bytes"] = outcome.status, outcome.wire_bytes
+            _add_extracted(data, result)
         case NotModified():
             data |= {"status": outcome.status}
         case Moved():
@@ -211,12 +215,12 @@ def _event(result: Result) -> Event:
                  done=int(not failed), failed=int(failed))  # fmt: skip
 
 
-def _extracted(result: Result) -> dict[str, Any]:
-    found: dict[str, Any] = {"robots": True} if result.robots_allowed else {}
+def _add_extracted(data: dict[str, Any], result: Result) -> None:
+    if result.robots_allowed:
+        data["robots"] = True
     if result.document is not None:
-        found |= {"scraper": result.visit.scraper, "record": result.document.bytes}
+        data["scraper"], data["record"] = result.visit.scraper, result.document.bytes
     if result.lines:
-        found["lines"] = result.lines
+        data["lines"] = result.lines
     if result.links is not None:
-        found["links"] = len(result.links)
-    return found
+        data["links"] = len(result.links)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from curtsy.frontier.batch import Result, outcome_name
 from curtsy.frontier.ranks import VirtualTimes, carried_over, virtual_times
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
-from curtsy.store import Connection, Statement
+from curtsy.store import Call, Connection, Statement
 from curtsy.store.dialects import Sqlite
 
 _TURN = {"page_id": "bigint", "turn": "bigint"}
@@ -111,7 +111,7 @@ def lock_pages(connection: Connection, page_ids: Sequence[int]) -> dict[int, Loc
     their pages first and reads the items afterwards."""
     if not page_ids:
         return {}
-    rows = _LOCK_PAGES(connection, wanted=[(i,) for i in page_ids])
+    rows = _LOCK_PAGES(connection, wanted=[(i,) for i in page_ids]).tuples()
     return {row[0]: LockedPage._make(row) for row in rows}
 
 
@@ -143,8 +143,8 @@ def _end_visits(connection: Connection, ended: Sequence[Result]) -> set[tuple[in
         return set()
     turns = [_turn(r) for r in ended]
     followed = [_turn(r) for r in ended if _ends_for_all(r)]
-    rows = _END_VISITS(connection, ended=turns, followed=followed)
-    return {(row.page_id, row.turn) for row in rows}
+    rows = _END_VISITS(connection, ended=turns, followed=followed).tuples()
+    return {(page_id, turn) for page_id, turn in rows}
 
 
 def _ends_for_all(result: Result) -> bool:
@@ -172,11 +172,15 @@ def _postponed(
     )  # fmt: skip
 
 
-def store_documents(
-    connection: Connection, results: Sequence[Result], pages: Mapping[int, LockedPage]
-) -> dict[int, int]:
-    """Inserts a new version for each page whose content changed; returns the current version of
-    every page."""
+NewDocument = tuple[Any, ...]
+"""A row with the columns of `_INSERT_DOCUMENTS`, in order."""
+
+
+def new_versions(
+    results: Sequence[Result], pages: Mapping[int, LockedPage]
+) -> tuple[dict[int, int], list[NewDocument]]:
+    """Returns the current version of every page, and a new document for each page whose content
+    changed."""
     versions = {page_id: page.document_version for page_id, page in pages.items()}
     new = []
     for r in results:
@@ -190,14 +194,13 @@ def store_documents(
                 r.document.content_type, r.document.charset, r.outcome.status, r.outcome.url,
                 r.document.bytes, r.ended_at,
             ))  # fmt: skip
-    insert_documents(connection, new)
-    return versions
+    return versions, new
 
 
-def update_pages(
-    connection: Connection, results: Sequence[Result], pages: Mapping[int, LockedPage],
-    versions: Mapping[int, int], *, now: int,
-) -> None:  # fmt: skip
+def page_call(
+    results: Sequence[Result], pages: Mapping[int, LockedPage], versions: Mapping[int, int], *,
+    now: int,
+) -> Call:  # fmt: skip
     rows = []
     for r in results:
         kind, error = _kind_and_error(r)
@@ -211,7 +214,7 @@ def update_pages(
             fetched and fetched.wire_bytes, versions[r.visit.page_id],
             r.document and r.document.hash,
         ))  # fmt: skip
-    _UPDATE_PAGES(connection, results=rows, now=now)
+    return _UPDATE_PAGES, {"results": rows, "now": now}
 
 
 def _retry_count(result: Result, page: LockedPage) -> int:
@@ -222,10 +225,9 @@ def _retry_count(result: Result, page: LockedPage) -> int:
     return failed + (result.requested and isinstance(result.outcome, Failed))
 
 
-def record_attempts(
-    connection: Connection, results: Sequence[Result], pages: Mapping[int, LockedPage], *,
-    worker: str,
-) -> None:  # fmt: skip
+def attempt_call(
+    results: Sequence[Result], pages: Mapping[int, LockedPage], *, worker: str
+) -> Call:
     rows = []
     for r in results:
         if r.no_request:
@@ -239,8 +241,7 @@ def record_attempts(
             fetched and fetched.wire_bytes, getattr(r.outcome, "memory", None), error,
             getattr(r.outcome, "traceback", None), r.started_at, r.ended_at,
         ))  # fmt: skip
-    if rows:
-        _INSERT_ATTEMPTS(connection, new=rows, worker=worker)
+    return _INSERT_ATTEMPTS, {"new": rows, "worker": worker}
 
 
 def _kind_and_error(result: Result) -> tuple[str | None, str | None]:
@@ -249,7 +250,8 @@ def _kind_and_error(result: Result) -> tuple[str | None, str | None]:
     return None, None
 
 
-def insert_documents(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Inserts rows with the columns of `_INSERT_DOCUMENTS`, in order."""
-    for start in range(0, len(rows), Sqlite.MOST_VALUES):  # JSON cannot carry bytes
-        _INSERT_DOCUMENTS(connection, new=rows[start : start + Sqlite.MOST_VALUES])
+def document_calls(rows: Sequence[NewDocument]) -> list[Call]:
+    """Inserts so many rows at a time as SQLite takes as values: JSON cannot carry bytes."""
+    most = Sqlite.MOST_VALUES
+    parts = [rows[start : start + most] for start in range(0, len(rows), most)]
+    return [(_INSERT_DOCUMENTS, {"new": part}) for part in parts]

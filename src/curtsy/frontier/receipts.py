@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from curtsy.politeness.receipt import Receipt
-from curtsy.store import Connection, Statement
+from curtsy.store import Call, Connection, Statement
 
 _COLUMNS = (
     "day, requests, robots_requests, robots_refusals, smallest_gap_ms, rests_announced, "
@@ -53,11 +53,10 @@ def receipts_of(
             _OF_DAY(connection, wanted=sources, day=day)}  # fmt: skip
 
 
-def write_receipts(connection: Connection, receipts: Iterable[tuple[int, Receipt]]) -> None:
+def receipt_calls(receipts: Iterable[tuple[int, Receipt]]) -> list[Call]:
     """Writes absolute counts: a repeated write does no harm."""
     rows = [(source_id, *receipt.row()) for source_id, receipt in receipts]
-    if rows:
-        _WRITE(connection, new=rows)
+    return [(_WRITE, {"new": rows})] if rows else []
 
 
 def receipts_since(

@@ -7,7 +7,7 @@ import orjson
 
 from curtsy.frontier.ranks import VirtualTimes, virtual_times
 from curtsy.model.domains import home_of
-from curtsy.store import Connection, Statement
+from curtsy.store import Call, Connection, Result, Statement
 
 _HOST = {"host": "text"}
 
@@ -98,15 +98,26 @@ class Sources:
     virtual_times: VirtualTimes
 
 
+def standing_sources(bands: Mapping[str, int], *, now: int) -> Call:
+    """Reads the known sources of the hosts, for `sources_for`, `together` with another
+    statement."""
+    return _STANDING, {"wanted": list(bands.items()), "now": now}
+
+
 def sources_for(
-    connection: Connection, bands: Mapping[str, int], *, delay_ms: int, now: int
-) -> Sources:
+    connection: Connection, bands: Mapping[str, int], *, delay_ms: int, now: int,
+    standing: Result | None = None,
+) -> Sources:  # fmt: skip
     """The source of each host (`bands`: the band of its work by host); creates missing ones.
+    `standing` is the result of `standing_sources`; None: it was not read before.
 
     A host that nobody described belongs to the source of its home. If another transaction creates
     the same source or host, this one waits for its commit and uses that row.
     """
-    rows = _STANDING(connection, wanted=list(bands.items()), now=now).all()
+    if standing is None:
+        statement, values = standing_sources(bands, now=now)
+        standing = statement(connection, **values)
+    rows = standing.all()
     found = {row.host: row.source_id for row in rows}
     to_wake: dict[int, int] = {}
     for row in rows:

@@ -96,7 +96,7 @@ def take(
         for r in requests
         for p in (_ALL if r.priorities is None else r.priorities)
     ]
-    rows = _NEXT(connection, wanted, now=now)
+    rows = _NEXT.tuples(connection, wanted, now=now)
     taken: dict[int, list[Visit]] = {request.source_id: [] for request in requests}
     for row in rows:
         visit = Visit._make(row)

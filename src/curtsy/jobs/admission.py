@@ -15,9 +15,9 @@ from curtsy.events.stored_events import (
     insertion,
 )
 from curtsy.events.webhooks import insert_deliveries
-from curtsy.frontier.admit import Admission, Places, Wanted, admit, places_for
+from curtsy.frontier.admit import Admission, Places, Wanted, admit, bands_of, places_for
 from curtsy.frontier.crawls import insert_crawls
-from curtsy.frontier.sources import known_hosts
+from curtsy.frontier.sources import known_hosts, standing_sources
 from curtsy.jobs.idempotency import (
     OtherWebhook,
     Submitted,
@@ -26,10 +26,10 @@ from curtsy.jobs.idempotency import (
     keys_of,
     release_claims,
 )
-from curtsy.jobs.insert import NewJob, insert_jobs, insert_tags
+from curtsy.jobs.insert import NewJob, insert_tags, inserted_jobs, job_insertion
 from curtsy.jobs.job_request import JobRequest, SubmitLimits
 from curtsy.model.job_states import JobState
-from curtsy.store import Connection, Statement
+from curtsy.store import Connection, Statement, together
 
 LONGEST_SUBMIT = 45_000
 """Milliseconds. Lanes rely on it: the visits of a submit are visible so soon after it began."""
@@ -131,15 +131,19 @@ def _limit_new_sources(connection: Connection, wanted: Sequence[Wanted], most: i
 def _admit_new(
     connection: Connection, new: Sequence[Submission], delay_ms: int, now: int
 ) -> dict[str, Submitted]:
-    rows = insert_jobs(connection, (NewJob(s.job, s.request, len(s.wanted)) for s in new), now=now)
+    bands = bands_of(chain.from_iterable(s.wanted for s in new))
+    jobs = [NewJob(s.job, s.request, len(s.wanted)) for s in new]
+    inserted, standing = together(
+        connection, job_insertion(jobs, now=now), standing_sources(bands, now=now)
+    )
+    rows = inserted_jobs(inserted)
     ids = {job: row.id for job, row in rows.items()}
     insert_tags(connection, [(tag, ids[s.job]) for s in new for tag in s.request.tags])
     admissions = [Admission(ids[s.job], s.wanted, s.request.max_age) for s in new]
     insert_crawls(
         connection, [(ids[s.job], s.request.crawl, s.wanted) for s in new if s.request.crawl]
     )
-    pages = chain.from_iterable(s.wanted for s in new)
-    places = places_for(connection, pages, delay_ms=delay_ms, now=now)
+    places = places_for(connection, bands, delay_ms=delay_ms, now=now, standing=standing)
     numbers = {row.id: row.last_event for row in rows.values()}
     cached = _admit_with_events(connection, admissions, places, numbers, now)
     insert_deliveries(connection, [

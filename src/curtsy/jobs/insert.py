@@ -1,13 +1,13 @@
 """Inserts jobs and their tags. No other module does."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from curtsy.clock import rfc3339
 from curtsy.events.stored_events import JobProgress, event_row, insert_events
 from curtsy.jobs.job_request import MANUAL, JobRequest
 from curtsy.model.job_states import JobState
-from curtsy.store import Connection, Statement
+from curtsy.store import Call, Connection, Statement
 
 _INSERT = Statement(  # the job of a first slot exists already, and becomes queued
     """
@@ -56,7 +56,16 @@ class Inserted(NamedTuple):
 def insert_jobs(
     connection: Connection, new: Iterable[NewJob], *, now: int
 ) -> Mapping[str, Inserted]:
-    rows = _INSERT(connection, new=[_columns(job) for job in new], now=now)
+    statement, values = job_insertion(new, now=now)
+    return inserted_jobs(statement(connection, **values))
+
+
+def job_insertion(new: Iterable[NewJob], *, now: int) -> Call:
+    """Inserts the jobs `together` with other statements; `inserted_jobs` reads the result."""
+    return _INSERT, {"new": [_columns(job) for job in new], "now": now}
+
+
+def inserted_jobs(rows: Iterable[Any]) -> Mapping[str, Inserted]:
     return {row.public_id: Inserted(row.id, row.last_event) for row in rows}
 
 

@@ -57,7 +57,7 @@ class Robots:
     """The rules for one user agent. The longest matching pattern decides; of two, the allowing
     one."""
 
-    __slots__ = ("_lengths", "_plain", "_wildcards", "crawl_delay")
+    __slots__ = ("_lengths", "_plain", "_wildcards", "allows_all", "crawl_delay")
 
     def __init__(self, rules: Iterable[tuple[str, bool]] = (), crawl_delay: int | None = None):
         self.crawl_delay = crawl_delay
@@ -74,9 +74,13 @@ class Robots:
                 wildcards.append(_Wildcard(len(pattern), pieces, needle, anchored, allows))
         self._lengths = sorted({len(pattern) for pattern in self._plain}, reverse=True)
         self._wildcards = sorted(wildcards, key=lambda w: (w.length, w.allows), reverse=True)
+        self.allows_all = not self._plain and not self._wildcards
+        """There is no rule."""
 
     def allows(self, path: str) -> bool:
         """`path` is the request target: from the slash on, with the query."""
+        if self.allows_all:
+            return True
         path = spelled(path)
         if path == "/robots.txt":
             return True

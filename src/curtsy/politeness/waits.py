@@ -45,7 +45,8 @@ class Holds:
             return Waited(0, max(0, until - since), 0, 0)
         spent: dict[Why, int] = {"capacity": 0, "backoff": 0}
         for start, end, why in self._holds:
-            spent[why] += max(0, min(end, until) - max(start, since))
+            if end > since and start < until:
+                spent[why] += min(end, until) - max(start, since)
         closed = hours.closed_between(since, until) if hours is not None and hours.closed else 0
         whole = max(0, until - since)
         backoff = min(spent["backoff"], whole)

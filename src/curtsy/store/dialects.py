@@ -9,7 +9,7 @@ join on PostgreSQL, as a union of a few at a time on SQLite, where a query needs
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
@@ -261,20 +261,32 @@ class Lookup:
     def __call__(
         self, connection: Connection, rows: Sequence[Sequence[Any]], /, **values: Any
     ) -> list[Any]:
+        """Returns named tuples."""
+        return [row for result in self._results(connection, rows, values) for row in result.all()]
+
+    def tuples(
+        self, connection: Connection, rows: Sequence[Sequence[Any]], /, **values: Any
+    ) -> list[Any]:
+        """Returns rows without names."""
+        return [
+            row for result in self._results(connection, rows, values) for row in result.tuples()
+        ]
+
+    def _results(
+        self, connection: Connection, rows: Sequence[Sequence[Any]], values: dict[str, Any]
+    ) -> Iterator[Result]:
         if connection.engine == Postgres.name:
-            return self._lateral(
-                connection, **values, **Postgres.rows_values("each", self._columns, rows)
-            ).all()
-        found: list[Any] = []
+            given = Postgres.rows_values("each", self._columns, rows)
+            yield self._lateral(connection, **values, **given)
+            return
         for start in range(0, len(rows), MOST_AT_ONCE):
             some = rows[start : start + MOST_AT_ONCE]
             text, names = self._union(len(some))
             bound: list[Any] = []
             for row in some:
-                given = values | dict(zip(self._columns, row, strict=True))
-                bound += [given[name] for name in names]
-            found += connection.execute(text, bound).all()
-        return found
+                row_values = values | dict(zip(self._columns, row, strict=True))
+                bound += [row_values[name] for name in names]
+            yield connection.execute(text, bound)
 
     def _union(self, size: int) -> tuple[str, list[str]]:
         """Returns the text for that many rows on SQLite, and the names of the question marks of

@@ -22,6 +22,10 @@ class Result:
             return []
         return list(map(_row_class(self._columns)._make, self._rows))
 
+    def tuples(self) -> Sequence[Any]:
+        """Returns the rows without names, as the driver made them: they can be unpacked."""
+        return self._rows
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self.all())
 

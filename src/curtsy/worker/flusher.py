@@ -31,6 +31,7 @@ from curtsy.frontier.lease import Lease
 from curtsy.frontier.take import Visit
 from curtsy.logs import logger
 from curtsy.store import Store
+from curtsy.worker.document_packer import DocumentPacker
 from curtsy.worker.outcomes import unrecorded
 
 log = logger("worker")
@@ -42,7 +43,7 @@ FLUSH_AT_ONCE_FROM = 200
 STARTS_WAIT = 0.2
 MOST_RESULTS = 500
 MOST_BYTES = 16 * 2**20
-"""Limits of one transaction: results, and bytes of all their documents."""
+"""Limits of one transaction: results, and bytes of all their documents before compression."""
 MOST_PENDING = 1_500
 MOST_PENDING_BYTES = 64 * 2**20
 """Lanes start no request while this much waits to be stored."""
@@ -79,6 +80,7 @@ class Flusher:
         self._offsets: list[int] = []
         """The clock's offset at the time of each result: the clock may jump before the flush."""
         self._pending_bytes = 0
+        self._packer = DocumentPacker()
         self._started: dict[int, tuple[Holder, Visit]] = {}
         self._releases: dict[int, tuple[Holder, Release, asyncio.Future[None]]] = {}
         self._has_work = asyncio.Event()
@@ -167,6 +169,7 @@ class Flusher:
         batch = self._batch(results, list(started.values()), releases)
         if not batch:
             return
+        await self._packer.pack(batch.results)
         flushed = await self._store_batch(batch)
         self._on_commit()
         if any(result.links for _lane, result in results):

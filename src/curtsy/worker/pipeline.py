@@ -1,15 +1,10 @@
 """Runs one visit from its URL to its outcome: robots.txt, fetch, classify, scrape. Writes no
 results to the store."""
 
-import asyncio
-import base64
-import hashlib
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
-
-import zstandard
 
 from curtsy.extract import Pool
 from curtsy.fetch import Fetcher, Request, TrustEnded, cookies
@@ -25,6 +20,7 @@ from curtsy.politeness.robots import Robots
 from curtsy.references import resolved
 from curtsy.scrapers import SIMPLE
 from curtsy.scrapers.record_keys import pack_listing
+from curtsy.worker.document_packer import unpacked
 from curtsy.worker.policy_secrets import with_secrets
 from curtsy.worker.robots_cache import RobotsCache, path_of
 
@@ -68,7 +64,7 @@ class Pipeline:
             answer = await self.fetch(visit, policy, may_start)
             if isinstance(answer, Done):
                 return answer
-            done = await self._to_done(answer, await self._scrape(visit, answer))
+            done = self._to_done(answer, await self._scrape(visit, answer))
             return done._replace(answered_ms=answer.answered_ms, wire_bytes=answer.wire_bytes)
         except TrustEnded:
             raise
@@ -97,7 +93,7 @@ class Pipeline:
         verdict = classify(reply, self._now(), conditional=conditional)
         if verdict is None:
             return reply
-        done = await self._done_without_page(visit, reply, verdict)
+        done = self._done_without_page(visit, reply, verdict)
         return done._replace(answered_ms=reply.answered_ms, wire_bytes=reply.wire_bytes)
 
     async def _robots_first(
@@ -114,7 +110,7 @@ class Pipeline:
         denied = denial(robots, visit)
         return Done(denied) if denied is not None else None
 
-    async def _done_without_page(
+    def _done_without_page(
         self, visit: Visit, reply: Reply, verdict: Moved | NotModified | Failed
     ) -> Done:
         match verdict:
@@ -123,11 +119,11 @@ class Pipeline:
             case NotModified():
                 return Done(verdict)
             case Failed() if _is_past_the_end(visit, verdict):
-                return await self._to_done(reply, _PAST_THE_END)
+                return self._to_done(reply, _PAST_THE_END)
             case Failed():
                 return Done(replace(verdict, wire_bytes=reply.wire_bytes))
 
-    async def _to_done(self, reply: Reply, record: Record | Failed) -> Done:
+    def _to_done(self, reply: Reply, record: Record | Failed) -> Done:
         if isinstance(record, Failed):
             answered = replace(record, status=reply.status, wire_bytes=reply.wire_bytes)
             return Done(answered, lines=record.lines)
@@ -139,7 +135,7 @@ class Pipeline:
             wire_bytes=reply.wire_bytes,
             memory=record.memory,
         )
-        return Done(fetched, await document_of(record), record.links, record.lines)
+        return Done(fetched, unpacked(record), record.links, record.lines)
 
     def _follow_redirect(self, visit: Visit, reply: Reply, moved: Moved) -> Moved | Failed:
         if visit.hops >= self._max_redirects:
@@ -171,7 +167,7 @@ def _is_past_the_end(visit: Visit, failed: Failed) -> bool:
 
 
 def denial(robots: Robots, visit: Visit) -> Failed | None:
-    if robots.allows(path_of(visit.url)):
+    if robots.allows_all or robots.allows(path_of(visit.url)):
         return None
     return Failed(Kind.ROBOTS_DENIED, "The host's robots.txt does not allow this page.")
 
@@ -203,27 +199,3 @@ def _request(visit: Visit) -> Request:
 def _is_conditional(visit: Visit) -> bool:
     """Links need the whole page, so no conditional request."""
     return not visit.links and bool(visit.etag or visit.last_modified)
-
-
-COMPRESS_IN_THREAD_FROM = 256 * 1024
-
-_compressor = zstandard.ZstdCompressor(level=3)
-
-
-async def document_of(record: Record) -> Document:
-    """Returns the compressed document; large ones are compressed in a thread."""
-    if len(record.content) < COMPRESS_IN_THREAD_FROM:
-        return _document(record, _compressor)
-    return await asyncio.to_thread(_document, record, zstandard.ZstdCompressor(level=3))
-
-
-def _document(record: Record, compressor: zstandard.ZstdCompressor) -> Document:
-    digest = hashlib.blake2b(record.content, digest_size=16)
-    digest.update(f"\0{record.content_type};{record.charset}".encode(errors="replace"))
-    return Document(
-        content=compressor.compress(record.content),
-        hash=base64.b64encode(digest.digest()).decode()[:22],
-        content_type=record.content_type,
-        charset=record.charset,
-        bytes=len(record.content),
-    )

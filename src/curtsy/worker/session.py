@@ -8,6 +8,7 @@ import os
 import platform
 import random
 import secrets
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -24,7 +25,7 @@ from curtsy.frontier.control import (
     release_strays,
     source_news,
 )
-from curtsy.frontier.lease import LowWater, lease, next_ready
+from curtsy.frontier.lease import Lease, LowWater, lease, next_ready
 from curtsy.frontier.worker_rows import WorkerRow, leave
 from curtsy.logs import logger
 from curtsy.model.job_states import Band
@@ -50,6 +51,10 @@ LEAVE_SECONDS = 3.0
 OTHERS_FIRST = 200
 """Milliseconds that a worker leases nothing after it released a source for others."""
 
+
+AFTER_THE_LAST = 0.02
+"""Seconds. A lease that found fewer sources than it wanted is not repeated at once: its lanes go
+first. A submit wakes the worker anyway."""
 
 _NONE: tuple[set[Turn], set[Turn]] = (set(), set())
 
@@ -188,7 +193,7 @@ class Session:
             self._lanes[leased.source_id] = lane = Lane(leased, self._context)
             group.create_task(self._run_lane(lane))
         if leases:
-            return 0.0
+            return 0.0 if _may_have_more(leases, wants) else AFTER_THE_LAST
         return self._until(await self._store.read(lambda c: next_ready(c, after=now)))
 
     def _until(self, at: int | None) -> float:
@@ -252,3 +257,9 @@ class Session:
             )
             if freed:
                 log.warning("strays_given_back", sources=freed, why="a lease's answer was lost")
+
+
+def _may_have_more(leases: list[Lease], wants: dict[int, int]) -> bool:
+    """Whether sources of one of the bands may be ready that were not wanted yet."""
+    found = Counter(leased.band for leased in leases)
+    return any(found[band] >= want for band, want in wants.items())

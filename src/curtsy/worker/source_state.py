@@ -105,7 +105,7 @@ class SourceState:
 
     def left(self) -> None:
         now = self._clock.monotonic()
-        self._receipt().request_left(None if self.pace.last is None else now - self.pace.last)
+        self._receipt(now).request_left(None if self.pace.last is None else now - self.pace.last)
         self.pace.sent(now, self._rng)
 
     def ended(self, *, was_sent: bool) -> None:
@@ -183,9 +183,15 @@ class SourceState:
         """Counts a page that robots.txt disallows: nothing was requested."""
         self._receipt().robots_refusals += 1
 
-    def _receipt(self) -> Receipt:
-        day = self._clock.now() // DAY
-        return self._receipts.setdefault(day, Receipt(day))
+    def _receipt(self, now: int | None = None) -> Receipt:
+        """Returns the receipt of the day, at that time of the monotonic clock."""
+        if now is None:
+            now = self._clock.monotonic()
+        day = (now + self._clock.offset) // DAY
+        receipt = self._receipts.get(day)
+        if receipt is None:
+            receipt = self._receipts[day] = Receipt(day)
+        return receipt
 
     def report(self, ranks: str, is_open: Sequence[int], release: Release | None) -> SourceReport:
         pace, offset = self.pace, self._clock.offset

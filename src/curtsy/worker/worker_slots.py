@@ -15,6 +15,7 @@ class WorkerSlots:
     def __init__(self, size: int) -> None:
         self.size = self.free = size
         self._used = dict.fromkeys(Band, 0)
+        self._shares = {band: size * SHARES[band] for band in Band}
         self._waiting: dict[Band, deque[asyncio.Future[None]]] = {band: deque() for band in Band}
 
     def acquire_now(self, band: Band) -> bool:
@@ -50,6 +51,10 @@ class WorkerSlots:
                 future.set_result(None)
 
     def _next_band(self) -> Band | None:
-        waiting = [band for band in Band if self._waiting[band]]
-        below = [band for band in waiting if self._used[band] < self.size * SHARES[band]]
-        return min(below or waiting, default=None)
+        first: Band | None = None
+        for band, waiting in self._waiting.items():  # in the order of the bands
+            if waiting:
+                if self._used[band] < self._shares[band]:
+                    return band
+                first = first or band
+        return first

@@ -115,7 +115,7 @@ async def a_submit_meets_a_flush(bench: Bench, monkeypatch: Patch) -> int:
     await bench.submit(PAGE)
     worker = await bench.worker()
     [visit] = await worker.lease_and_take()
-    held = hold(monkeypatch, flush, "store_documents")
+    held = hold(monkeypatch, flush, "insert_dead_letters")
     flushing = asyncio.create_task(worker.flush(fetched(visit)))
     await held.reached()
     joining = asyncio.create_task(bench.submit(PAGE))
@@ -255,7 +255,7 @@ async def two_flushes_count_for_one_job(bench: Bench, monkeypatch: Patch) -> Non
     flushing = []
     for worker in workers:
         await worker.lease(1)
-    held = hold(monkeypatch, job_counts, "_UPDATE")
+    held = hold(monkeypatch, job_counts, "together")
     for worker in workers:
         [visit] = await worker.take()
         flushing.append(asyncio.create_task(worker.flush(fetched(visit))))

@@ -17,7 +17,7 @@ async def test_large_documents_are_told_in_transactions_of_bounded_size(
     real = flusher.flush
 
     def weighed(*given: Any, batch: Any, **more: Any) -> Any:
-        told.append(sum(len(r.document.content) for r in batch.results if r.document))
+        told.append(sum(r.document.bytes for r in batch.results if r.document))
         return real(*given, batch=batch, **more)
 
     monkeypatch.setattr(flusher, "flush", weighed)
@@ -27,7 +27,7 @@ async def test_large_documents_are_told_in_transactions_of_bounded_size(
         job = await curtsy.submit(*(site.url(0, f"/page/{n}?size=9000") for n in range(60)))
         ended = await curtsy.ended(job)
     assert (ended.state, ended.done) == ("succeeded", 60)
-    [(largest,)] = await curtsy.query("SELECT max(length(content)) FROM documents")
+    [(largest,)] = await curtsy.query("SELECT max(bytes) FROM documents")
     assert sum(told) > 5 * 10_000, "there was more than one transaction may carry"
     assert max(told) < 10_000 + largest
 
@@ -49,5 +49,5 @@ async def test_lanes_wait_while_too_many_bytes_are_pending(
         job = await curtsy.submit(*(site.url(0, f"/page/{n}?size=9000") for n in range(60)))
         ended = await curtsy.ended(job)
     assert ended.done == 60
-    [(largest,)] = await curtsy.query("SELECT max(length(content)) FROM documents")
+    [(largest,)] = await curtsy.query("SELECT max(bytes) FROM documents")
     assert most < 10_000 + 3 * largest, "two may be open when the room is full"
