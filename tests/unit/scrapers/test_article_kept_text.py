@@ -58,6 +58,9 @@ def test_a_list_without_anything_around_it_is_no_part_of_a_text() -> None:
 
 def test_an_anchor_without_an_address_is_no_link() -> None:
     assert LINE in text_with(f"<p><a name=vote>{LINE}</a></p>")
+    body = LexborHTMLParser(f"<body><p><a name=vote>{LINE}</a></p></body>").body
+    assert body is not None
+    assert outline_of(body).prose_in(0) == len(LINE)
 
 
 @pytest.mark.parametrize("loose", [LINE, f"<b>{LINE}</b>", f"<br>{LINE}<br>", f"<div>{LINE}</div>"])
