@@ -1,10 +1,12 @@
 """What a page says of its article, from the many places where it can say it."""
 
 import json
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 
+from curtsy.scrapers.articles.dates import LARGEST_SEARCHED, searched_date
 from curtsy.scrapers.articles.extraction import extract
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what libraries say of damaged pages
@@ -79,6 +81,7 @@ def test_the_authors_are_persons(head: str, body: str, byline: str | None) -> No
         (PUBLISHED, "", URL, "2025-03-04"),
         (ld(datePublished="2025-03-04T23:00:00Z"), "", f"{URL}/2025/03/05/x", "2025-03-05"),
         (ld(datePublished="2025-03-04"), "", URL, "2025-03-04"),
+        (ld(datePublished="2025-03-04T02:00:00Z"), "", f"{URL}/2025/3/3/x", "2025-03-03"),
         ("", "<time datetime='2025-03-04'>yesterday</time>", URL, "2025-03-04"),
         ("", "<time>4 March 2025</time>", URL, "2025-03-04"),
         ("", "<span class=date>March 4th, 2025</span>", URL, "2025-03-04"),
@@ -87,7 +90,7 @@ def test_the_authors_are_persons(head: str, body: str, byline: str | None) -> No
         ("", "<span class=date>4 марта 2025</span>", URL, "2025-03-04"),
         ("", "<span class=date>2025年3月4日</span>", URL, "2025-03-04"),
         ("", "<span class=date>04.03.2025</span>", URL, "2025-03-04"),
-        ("", "<span class=date>31 February 2025</span>", URL, None),
+        ("", "<span class=date>31 February 2025</span>", URL, "2025-01-01"),  # the year alone
         ("", "<span class=date>4 March 2999</span>", URL, None),
     ],
 )  # fmt: skip
@@ -130,3 +133,26 @@ def test_data_with_line_breaks_in_strings_are_read() -> None:
 def test_the_day_of_a_quoted_post_is_not_the_articles() -> None:
     quoted = '<blockquote><time datetime="2018-03-12">then</time></blockquote>'
     assert parts(body=f'{quoted}<p class="date">4 March 2025</p>')["date"] == "2025-03-04"
+
+
+def test_a_day_in_a_footer_comes_before_days_of_the_text() -> None:
+    told = "<p>The law was passed on 19.02.2001 and <a href=/2008/12/09/x>mended</a> later.</p>"
+    footer = "<footer><time itemprop=datePublished datetime='2019-05-15'>then</time></footer>"
+    assert parts(body=f"<div>{told}{footer}</div>")["date"] == "2019-05-15"
+
+
+def test_a_day_in_a_script_is_found() -> None:
+    script = "<script>ga('set', 'day', '2019-05-15 11:30')</script>"
+    assert parts(body=script)["date"] == "2019-05-15"
+
+
+def test_a_year_is_the_first_of_january_if_it_is_past() -> None:
+    this_year = datetime.now(UTC).year
+    assert parts(body="<footer>© 2016 Paper</footer>")["date"] == "2016-01-01"
+    assert parts(body=f"<footer>© {this_year} Paper</footer>")["date"] is None
+
+
+def test_a_large_page_is_searched_without_its_scripts() -> None:
+    script = f"<script>{'x = 1;' * (LARGEST_SEARCHED // 6 + 1)}</script>"
+    assert parts(body=f"{script}<p>Updated: 2019-05-15</p>")["date"] == "2019-05-15"
+    assert searched_date(f"{script}2019-05-15", URL, date(2025, 1, 1)) is None

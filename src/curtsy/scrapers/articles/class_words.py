@@ -30,10 +30,13 @@ def _any_of(*words: str) -> re.Pattern[str]:
 
 _END = r"(?![a-z])"
 _PIECE = r"(?:article|post|entry|story|news|blog|blogpost)"
+_WIDGET = "(?<!elementor-)(?<!siteorigin-)(?<!so-)widget"
+"""But not the parts of which page builders make the article itself."""
 _NOISE = _any_of(
     r"shar(?:e|ing|ed)", "social", "relat(?:ed|ion)", "recommend", "recirc",
     rf"promo(?:s|tion)?{_END}",
-    "sidebar", "side-bar", "rail", "widget", "newsletter", "subscri", "sign-?up", "mailing-?list",
+    "sidebar", "side-bar", rf"rails?{_END}", _WIDGET, "newsletter", "subscri", "sign-?up",
+    "mailing-?list",
     rf"ads?{_END}", "advert", "adslot", "adunit", "adbox", "adsense", "banner", "sponsor", "dfp",
     "breadcrumb", "cookie", "consent", "gdpr", "privacy", rf"foot(?:er|notes-?nav)?{_END}", "navi?",
     rf"menu{_END}", "paginat", rf"pager{_END}", "popup", "pop-up", "modal", "overlay", "lightbox",
@@ -50,8 +53,16 @@ _NOISE = _any_of(
     "edit-?(?:link|section)",
     "no-?print", "toc", "infobox", "navbox", "hatnote", "reflist", "placeholder", "skeleton",
 )  # fmt: skip
-_HIDDEN = _any_of(rf"hidden{_END}", rf"hide{_END}", "sr-only", "screen-?reader", "visually-?hidden")
-_COMMENTS = _any_of(r"comments?(?!ary|ator)", "commentlist", "disqus", "respond", "repl(?:y|ies)",
+_READERS = (
+    r"(?<!no-)(?<!has-)(?<!with-)comments?(?!s|ary|ator|-(?:open|closed|on|off|enabled|disabled))"
+)
+"""But not where the name says whether an article has comments."""
+_HIDDEN = _any_of(
+    # Not what is cut off at its edge, nor what is left out of small screens or of print.
+    r"(?<!overflow-)(?<!overflow-[xy]-)(?<!:)hidden(?![a-z]|-(?:xs|sm|print|phone|mobile))",
+    rf"hide{_END}", "sr-only", "screen-?reader", "visually-?hidden",
+)  # fmt: skip
+_COMMENTS = _any_of(_READERS, "commentlist", "disqus", "respond", "repl(?:y|ies)",
                     "discussion-?(?:thread|list)", "livefyre", "responses")  # fmt: skip
 _STORY_BODY = re.compile(
     rf"(?:^|[^a-z]){_PIECE}s?(?:[-_]?(?:detail|full|inner|main|single|view))?s?[-_]*"
@@ -71,6 +82,8 @@ _NO_BYLINE = re.compile(
 _DATE = re.compile(r"date|time|publi(?:sh|c)|posted|fecha|datum|dato|created")
 _HEADLINE = re.compile(rf"(?:^|[^a-z])(?:headline|{_PIECE}[-_]*(?:title|headline|heading)){_END}")
 _TAGS = re.compile(rf"(?:^|[^a-z])(?:tags?|topics?|keywords){_END}|taglist")
+_WHOLE_POST = re.compile(rf"(?:^|[^a-z])(?:hentry|type-post|type-page){_END}")
+"""Names that WordPress gives to an article, beside those of its categories and tags."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _RULES = (
     (_NOISE, NOISE, ("",)),
@@ -98,6 +111,8 @@ def meaning_of(names: str) -> int:
                 if pattern.search(words):
                     flags |= flag
                 break
+    if flags & NOISE and _WHOLE_POST.search(words):
+        flags &= ~NOISE
     if _BYLINE.search(words) and not _NO_BYLINE.search(words):
         flags |= BYLINE
     return flags

@@ -11,7 +11,9 @@ from curtsy.scrapers.articles import json_ld, tags
 from curtsy.scrapers.articles.class_words import DATE
 from curtsy.scrapers.articles.outline import Outline
 
-LONGEST, MOST_WRITTEN, LARGEST_SEARCHED = 100, 30, 300_000
+LONGEST, MOST_WRITTEN = 100, 30
+LARGEST_SEARCHED = 1_000_000
+"""Characters of a page that htmldate searches."""
 FIRST_YEAR = 1990
 _PUBLISHED = (
     "article:published_time", "og:article:published_time", "datepublished", "date.published",
@@ -24,6 +26,7 @@ _PUBLISHED = (
 _YEAR = r"((?:19|20)\d\d)"
 _ISO = re.compile(rf"(?<!\d){_YEAR}([-/.]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?!\d{{3}})")
 _IN_URL = re.compile(rf"[/_-]{_YEAR}([/_-]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?!\d)")
+_IN_FOLDERS = re.compile(rf"/{_YEAR}(/)(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])(?=/|$)")
 _WORD = r"([^\W\d_]{3,12})"
 _DAY_FIRST = re.compile(
     rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th|er|[.º])?\s+(?:de\s+|of\s+)?{_WORD}\.?,?\s+(?:de\s+)?{_YEAR}"
@@ -58,7 +61,7 @@ def stated_date(
     """Returns the day that the URL, the head or an element for dates states; the URL has the day
     of the newsroom, the others often that of Greenwich."""
     latest = today + timedelta(days=2)
-    if day := _numeric(_IN_URL.search(url), latest):
+    if day := _numeric(_IN_URL.search(url) or _IN_FOLDERS.search(url), latest):
         return day
     stated = [json_ld.text_in(thing, "datePublished") for thing in described]
     for value in (metas.get(_PUBLISHED[0]), *stated, *map(metas.get, _PUBLISHED[1:])):
@@ -79,8 +82,8 @@ def searched_date(page: str, url: str, today: date) -> str | None:
         found = find_date(page, original_date=True, url=url, max_date=latest)
     except (ValueError, TypeError, OverflowError, LookupError):
         return None
-    # The first of January is what it makes of a year that stands somewhere.
-    return None if found is None or found.endswith("-01-01") else found
+    # htmldate makes the first of January of a lone year. Footers have the year of the visit.
+    return None if found == f"{today.year}-01-01" else found
 
 
 def _texts(outline: Outline) -> Iterator[str]:

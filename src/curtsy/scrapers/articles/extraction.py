@@ -12,7 +12,7 @@ from curtsy.scrapers.articles import metadata
 from curtsy.scrapers.articles.blocks import as_written, markdown_of, text_of, tidied
 from curtsy.scrapers.articles.body_choice import choose
 from curtsy.scrapers.articles.bylines import byline_of
-from curtsy.scrapers.articles.dates import searched_date, stated_date
+from curtsy.scrapers.articles.dates import LARGEST_SEARCHED, searched_date, stated_date
 from curtsy.scrapers.articles.gate import better, doubt
 from curtsy.scrapers.articles.outline import Outline, outline_of
 from curtsy.scrapers.articles.slow_tier import pruned, slow_article, slow_blocks
@@ -49,13 +49,14 @@ def extract(page: str, url: str, charset: str = "utf-8") -> Extracted:
     blocks = tidied(written, title, scale)
     reason = doubt(blocks, choice, scale)
     parts = _parts(head, outline, title, url, absolute)
-    if reason is not None or parts["date"] is None:
-        smaller = pruned(tree)
-        if reason is not None:
-            slow = slow_blocks(smaller, url, absolute, thorough=not blocks)
-            slow = tidied(as_written(slow, written), title, scale)
-            blocks = better(slow, blocks, outline.prose_before[-1], scale)
-        parts["date"] = parts["date"] or searched_date(smaller, url, _today())
+    if parts["date"] is None:
+        # The whole page: days stand in scripts and footers, and days in the text mislead alone.
+        searched = page if len(page) <= LARGEST_SEARCHED else pruned(tree)
+        parts["date"] = searched_date(searched, url, _today())
+    if reason is not None:
+        slow = slow_blocks(pruned(tree), url, absolute, thorough=not blocks)
+        slow = tidied(as_written(slow, written), title, scale)
+        blocks = better(slow, blocks, outline.prose_before[-1], scale)
     return Extracted(parts | {"text": text_of(blocks), "markdown": markdown_of(blocks)}, reason)
 
 

@@ -218,7 +218,7 @@ def _prose_and_links(
                 at = ends[at]
                 continue
             noise_end = max(noise_end, ends[at])
-        if number == link:
+        if number == link and "href" in out.attributes[at]:
             link_end = max(link_end, ends[at])
         elif number in paragraphs:
             prose_end = max(prose_end, ends[at])

@@ -28,7 +28,7 @@ P, PRE, LI, DD, BLOCKQUOTE = map(_number, ("p", "pre", "li", "dd", "blockquote")
 OL, UL = map(_number, ("ol", "ul"))
 TABLE, TR, TD, TH, CAPTION = map(_number, ("table", "tr", "td", "th", "caption"))
 ARTICLE, MAIN, HEADER, FIGURE = map(_number, ("article", "main", "header", "figure"))
-FIGCAPTION, BODY, TIME, H1 = map(_number, ("figcaption", "body", "time", "h1"))
+FIGCAPTION, BODY, TIME, H1, DIV = map(_number, ("figcaption", "body", "time", "h1", "div"))
 HEADINGS = {_number(f"h{level}"): level for level in range(1, 7)}
 STRONG = _numbers("b strong")
 EMPHASIS = _numbers("i em cite var dfn")
@@ -36,6 +36,8 @@ STRUCK = _numbers("del s strike")
 CODE = _numbers("code kbd samp tt")
 PARAGRAPHS = frozenset({P, PRE, BLOCKQUOTE, DD})
 """Elements that hold running text by their meaning."""
+LINES = PARAGRAPHS | _numbers("dt summary")
+"""Elements whose text is no label, however short."""
 SENTENCES = PARAGRAPHS | {LI}
 """Elements whose inline elements are words of their text."""
 CONTAINERS = _numbers("div article section main td body center form")

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from curtsy.scrapers.articles import markdown, tags
 from curtsy.scrapers.articles.blocks import Block, Kind
 from curtsy.scrapers.articles.inline_text import BREAK, InlineText
-from curtsy.scrapers.articles.outline import Outline
+from curtsy.scrapers.articles.link_lists import is_list_of_text
+from curtsy.scrapers.articles.outline import LONG_TEXT, Outline
 from curtsy.scrapers.articles.table_rows import TableRows, is_data_table, table_counts
 
 Absolute = Callable[[str | None], str | None]
 
 DEEPEST = 12
 """Lists and quotations in each other; deeper ones are not indented further."""
+LEAST_LOOSE = 40
+"""Characters of a text beside paragraphs that is taken for a paragraph; shorter ones are labels."""
 LINKED, MOSTLY_LINKED = 0.9, 0.8
 SHORT_LINKED = 300
 MANY_LINKS = 4
@@ -24,6 +27,7 @@ _MARKS = (
     | dict.fromkeys(tags.CODE, "code")
 )
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-source)-([\w+#-]{1,20})(?=\s|$)")
+_ADDRESS = re.compile(r"(?:^|\s)(?:https?://|www\.|[\w.+-]{1,64}@[\w-]{1,64}\.)\S+$")
 _LEFT_OUT = tags.SKIPPED | {tags.FIGCAPTION}
 
 
@@ -63,6 +67,12 @@ class Writer:
         """The level of the open heading; 0: none is open."""
         self._paragraphs = 0
         """How many elements that make paragraphs are open."""
+        self._is_loose = False
+        """Whether the line has text that stands beside paragraphs."""
+        self._with_paragraphs: set[int] | None = None
+        """Elements that hold paragraphs of some length."""
+        self._kept_until = 0
+        """Where the list ends that is part of the text in spite of its links."""
         self._table: TableRows | None = None
         self._counts: tuple[list[int], ...] | None = None
 
@@ -75,6 +85,8 @@ class Writer:
             number = numbers[at]
             if number == tags.TEXT:
                 self._line.add(outline.texts[at])
+                if not (self._paragraphs or self._is_loose):
+                    self._is_loose = self._stands_beside_paragraphs(at)
                 at += 1
             elif number in _LEFT_OUT or outline.is_noise[at]:
                 if number in tags.BREAKING or not (number in _LEFT_OUT or number in tags.INLINE):
@@ -106,8 +118,8 @@ class Writer:
 
     def _enter_inline(self, at: int, number: int, end: int) -> None:
         if number == tags.A:
-            url = self._absolute(self._outline.attributes[at].get("href"))
-            if self._line.open("link", url or ""):
+            href = self._outline.attributes[at].get("href")
+            if href is not None and self._line.open("link", self._absolute(href) or ""):
                 self._open.append(_Open(end, number, "link"))
         elif (mark := _MARKS.get(number)) is not None:
             is_needless = self._line.has_open("code") or (mark == "strong" and self._heading > 0)
@@ -124,7 +136,7 @@ class Writer:
             return end
         opened = _Open(end, number, blocks=len(self.blocks))
         self._open.append(opened)
-        if number in tags.PARAGRAPHS:
+        if number in tags.LINES:
             self._paragraphs += 1
         if number in tags.HEADINGS:
             self._heading = tags.HEADINGS[number]
@@ -132,6 +144,8 @@ class Writer:
             self._nest(opened, _Nest("> ", "> ", quote_at=at))
         elif number == tags.OL or number == tags.UL:
             self._lists.append((at, self._first_number(at) if number == tags.OL else None))
+            if end > self._kept_until and is_list_of_text(self._outline, at):
+                self._kept_until = end
         elif number == tags.LI:
             self._enter_item(opened)
         elif number == tags.TABLE:
@@ -178,13 +192,13 @@ class Writer:
                 self._add(block)
         elif number == tags.OL or number == tags.UL:
             self._leave_list(opened)
-        if number in tags.PARAGRAPHS:
+        if number in tags.LINES:
             self._paragraphs -= 1
         if opened.nests:
             self._nests.pop()
         if number in tags.HEADINGS:
             self._heading = 0
-        elif self._table is None:
+        elif self._table is None and not self._in_kept_list(opened):
             self._drop_if_linked(opened)
 
     def _leave_list(self, opened: _Open) -> None:
@@ -194,11 +208,17 @@ class Writer:
         if is_empty and self.blocks and self.blocks[-1].kind is Kind.HEADING:
             self.blocks.pop()
 
+    def _in_kept_list(self, opened: _Open) -> bool:
+        return opened.end <= self._kept_until and (opened.number in tags.LISTS or bool(self._lists))
+
     def _drop_if_linked(self, opened: _Open) -> None:
-        """Drops lists of links, and short texts that are little else than a link."""
+        """Drops lists of links, and short texts that are little else than a link. A link that
+        shows its address is there to be read."""
         first = opened.blocks
         if len(self.blocks) - first > 40:
             return  # enclosing elements that long are looked at part by part
+        if len(self.blocks) - first == 1 and _ADDRESS.search(self.blocks[first].text[-200:]):
+            return
         length = links = linked = 0
         for block in self.blocks[first:]:
             length += len(block.text)
@@ -217,6 +237,7 @@ class Writer:
         if not self._line:
             return
         plain, marked, links = self._line.take()
+        is_loose, self._is_loose = self._is_loose, False
         if self._table is not None:
             self._table.add(plain, marked.replace(BREAK, " "), links)
             return
@@ -230,12 +251,31 @@ class Writer:
             self._add(Block(Kind.HEADING, plain, whole, links, self._heading))
         else:
             marked = markdown.escape_line_starts(marked.replace(BREAK, "\\\n"))
-            self._add(Block(self._kind(), plain, marked, links))
+            is_sentence = is_loose and len(plain) >= LEAST_LOOSE and links < len(plain) / 2
+            self._add(Block(self._kind(is_sentence=is_sentence), plain, marked, links))
 
-    def _kind(self) -> Kind:
+    def _kind(self, *, is_sentence: bool) -> Kind:
         if any(nest.list_at >= 0 for nest in self._nests):
             return Kind.ITEM
-        return Kind.PARAGRAPH if self._paragraphs else Kind.BARE
+        return Kind.PARAGRAPH if self._paragraphs or is_sentence else Kind.BARE
+
+    def _stands_beside_paragraphs(self, at: int) -> bool:
+        """Whether the element around a text has paragraphs too: then the text is one of them."""
+        outline = self._outline
+        if self._with_paragraphs is None:
+            self._with_paragraphs = {
+                outline.parents[each]
+                for each, number in enumerate(outline.tags)
+                if number == tags.P and outline.prose_in(each) >= LONG_TEXT
+            }
+        at = outline.parents[at]
+        for _ in range(DEEPEST):
+            if at < 0 or outline.tags[at] not in tags.INLINE:
+                break
+            at = outline.parents[at]
+        if outline.tags[at] == tags.DIV and not outline.attributes[at].keys() & {"class", "id"}:
+            at = outline.parents[at]  # editors make paragraphs of plain elements too
+        return at in self._with_paragraphs
 
     def _add(self, block: Block) -> None:
         if self._nests:
