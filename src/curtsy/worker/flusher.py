@@ -158,7 +158,10 @@ class Flusher:
     async def flush_once(self) -> None:
         self._has_work.clear()
         self._urgent.clear()
-        results = self._take_results()
+        # The clock may jump while a thread packs, so times are taken afterwards, at once.
+        number = min(MOST_RESULTS, len(self._results))
+        await self._packer.pack(result for _lane, result in self._results[:number])
+        results = self._take_results(number)
         started, self._started = self._started, {}
         still_pending = {id(lane) for lane, _result in self._results}
         releases = {i: r for i, r in self._releases.items() if id(r[0]) not in still_pending}
@@ -169,7 +172,6 @@ class Flusher:
         batch = self._batch(results, list(started.values()), releases)
         if not batch:
             return
-        await self._packer.pack(batch.results)
         flushed = await self._store_batch(batch)
         self._on_commit()
         if any(result.links for _lane, result in results):
@@ -180,11 +182,11 @@ class Flusher:
         if not self._results and not self._releases:
             self._all_stored.set()
 
-    def _take_results(self) -> list[tuple[Holder, Result]]:
+    def _take_results(self, most: int) -> list[tuple[Holder, Result]]:
         """Takes as many results as fit into one transaction, with their times shifted to the
         clock's present offset."""
         number = size = 0
-        while number < min(MOST_RESULTS, len(self._results)) and size < MOST_BYTES:
+        while number < most and size < MOST_BYTES:
             size += _size(self._results[number][1])
             number += 1
         results, self._results = self._results[:number], self._results[number:]
@@ -265,7 +267,7 @@ class Flusher:
 
 
 def _size(result: Result) -> int:
-    return len(result.document.content) if result.document is not None else 0
+    return result.document.bytes if result.document is not None else 0
 
 
 def _part_of(batch: Batch, results: Sequence[Result]) -> Batch:

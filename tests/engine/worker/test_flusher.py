@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from curtsy.clock import HOUR, MINUTE
 from curtsy.demo.practice_site import PracticeSite
 from curtsy.politeness.policy import Policy
-from curtsy.worker import flusher
+from curtsy.worker import document_packer, flusher
 from support.engine import Engine, settings
 
 
@@ -51,3 +52,25 @@ async def test_lanes_wait_while_too_many_bytes_are_pending(
     assert ended.done == 60
     [(largest,)] = await curtsy.query("SELECT max(bytes) FROM documents")
     assert most < 10_000 + 3 * largest, "two may be open when the room is full"
+
+
+async def test_a_clock_that_jumps_while_documents_are_packed_moves_their_results(
+    curtsy: Engine, site: PracticeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jumps = [HOUR]
+    real = document_packer.DocumentPacker.pack
+
+    async def jumping(self: Any, results: Any) -> None:
+        waiting = list(results)
+        await real(self, waiting)
+        if waiting and jumps:
+            curtsy.clock._ahead += jumps.pop()
+
+    monkeypatch.setattr(document_packer.DocumentPacker, "pack", jumping)
+    async with curtsy.worker(settings(Policy(min_delay=0))):
+        ended = await curtsy.ended(await curtsy.submit(site.url(0, "/page/1")))
+        assert ended.done == 1
+        now = curtsy.clock.now()
+    assert jumps == []
+    [attempt] = await curtsy.query("SELECT ended_at FROM attempts")
+    assert now - attempt.ended_at < MINUTE, "it is in the time after the jump"

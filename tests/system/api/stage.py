@@ -19,6 +19,7 @@ from curtsy.model.outcome import Reply
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store
 from curtsy.worker.link_follower import LinkFollower
+from curtsy.worker.document_packer import DocumentPacker
 from curtsy.worker.pipeline import Pipeline
 from support.engine import engine
 from support.frontier import ScriptedWorker, Time
@@ -90,6 +91,7 @@ class Stage:
         found = [visit for visit in await self.waiting() if not urls or visit.url in urls]
         assert not urls or len(found) == len(urls), (urls, found)
         results = [await self._result(visit) for visit in found]
+        await DocumentPacker().pack(results)
         await self._worker.flush(*results, started=[visit.page_id for visit in found])
         while await self._follower.step() == 0:
             pass
