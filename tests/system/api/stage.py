@@ -18,8 +18,8 @@ from curtsy.frontier.take import Visit
 from curtsy.model.outcome import Reply
 from curtsy.politeness.policy import Policy
 from curtsy.store import Store
-from curtsy.worker.link_follower import LinkFollower
 from curtsy.worker.document_packer import DocumentPacker
+from curtsy.worker.link_follower import LinkFollower
 from curtsy.worker.pipeline import Pipeline
 from support.engine import engine
 from support.frontier import ScriptedWorker, Time
