@@ -1,8 +1,11 @@
 """A day on which one worker is killed, one stands still beyond its lease, and one joins."""
 
+import asyncio
+import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import combinations
 from urllib.parse import urlsplit
@@ -60,7 +63,7 @@ async def hard_day(
     for name in victims:
         await made.reaches(f"SELECT count(*) FROM sources WHERE owner = '{name}'",
                            HOSTS - OF_TWO, 30)  # fmt: skip
-    sleepy.pause()
+    await pause_between_writes(made, sleepy)
     paused_at = now()
     doomed.kill()
     killed_at, since = now(), made.clock.now()
@@ -73,6 +76,27 @@ async def hard_day(
                        max(1, len(held) - (HOSTS - OF_TWO)), 60)  # fmt: skip
     sleepy.resume()
     return Day(killed_at, paused_at)
+
+
+async def pause_between_writes(made: World, process: Process) -> None:
+    """Pauses the process. A process that stands still within a write holds the lock of its file,
+    and nobody could take over: then it is paused a moment later."""
+    process.pause()
+    while made.store.is_sqlite and await asyncio.to_thread(_is_locked, made.store.url):
+        process.resume()
+        await asyncio.sleep(0.02)
+        process.pause()
+
+
+def _is_locked(url: str) -> bool:
+    """Whether the file stays locked for longer than a write of the others takes."""
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=2)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return True
+        connection.rollback()
+        return False
 
 
 async def name_of(process: Process) -> str:
