@@ -39,7 +39,6 @@ def later_statement(monkeypatch: pytest.MonkeyPatch) -> None:
 
     It knows only fetched pages of a first version, which is all that its tests flush.
     """
-    ended_items: list[tuple[int, int, int, int]] = []
     at_once = Statement(
         """
         WITH gone AS (DELETE FROM visits
@@ -58,17 +57,19 @@ def later_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     ) -> list[Result]:
         ended = [(r.visit.page_id, r.visit.turn) for r in results]
         rows = list(at_once(connection, ended=ended))
-        ended_items[:] = [(row.job_id, row.page_id, 0, 0) for row in rows if row.job_id is not None]
         return [r for r in results if r.visit.page_id in {row.page_id for row in rows}]
 
     monkeypatch.setattr(flush, "move_visits", move_visits)
-    nothing = Statement(
-        "SELECT page_id FROM {ended} WHERE page_id < 0 AND CAST(:now AS bigint) > 0",
+    found_ended = Statement(
+        """
+        SELECT job_id, page_id, depth, 0 AS created_at FROM items
+        WHERE page_id IN (SELECT page_id FROM {ended}) AND ended_at = 1
+          AND CAST(:now AS bigint) > 0
+        """,
         ended={"page_id": "bigint", "state": "smallint", "document_version": "int", "kind": "text",
                "error": "text", "fetched_at": "bigint"},
     )  # fmt: skip
-    monkeypatch.setattr(flush, "_END_ITEMS", nothing)
-    monkeypatch.setattr(flush, "_ended_items", lambda _found: list(ended_items))
+    monkeypatch.setattr(flush, "_END_ITEMS", found_ended)
 
 
 def locking_join(monkeypatch: pytest.MonkeyPatch) -> None:

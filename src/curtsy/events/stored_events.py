@@ -131,8 +131,8 @@ def insert_events(connection: Connection, rows: Sequence[EventRow], *, now: int)
         _INSERT(connection, new=rows, now=now)
 
 
-def insertion(rows: Sequence[EventRow], *, now: int) -> Call:
-    """Inserts the events `together` with other rows."""
+def event_call(rows: Sequence[EventRow], *, now: int) -> Call:
+    """Returns the call that inserts the events, for `together`."""
     return _INSERT, {"new": rows, "now": now}
 
 

@@ -216,7 +216,7 @@ def _insert_visits_and_items(
          p.depth, a.fresh_since(p, now))
         for a in admissions for p in a.wanted
     ]  # fmt: skip
-    last = (max(len(waiting), len(items)) - 1) // CHUNK
+    last = max(0, (max(len(waiting), len(items)) - 1) // CHUNK)  # `also` runs in any case
     for n in range(last + 1):
         some = slice(n * CHUNK, (n + 1) * CHUNK)
         together(connection, (_INSERT_VISITS, {"wanted": waiting[some], "now": now}),

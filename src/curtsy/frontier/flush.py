@@ -5,7 +5,7 @@ that moved, and is sent together: a busy event loop delays each answer of the da
 flush, as after a commit whose answer was lost, changes nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from curtsy.clock import rfc3339
@@ -144,7 +144,7 @@ def _changes(
         connection, *calls, (ending, {"ended": rows, "now": now}), (looking, {"wanted": waiting})
     )
     links: list[FoundLinks] = []
-    for job_id, page_id, depth, created_at in _ended_items(of_ended.tuples()):
+    for job_id, page_id, depth, created_at in of_ended.tuples():
         result, _version = ended[page_id]
         changes[job_id].add(_event(result), *_times(result, created_at or 0))
         if result.links:
@@ -156,10 +156,6 @@ def _changes(
             result = continued[page_id]
             changes[job_id].add(_event(result), *_times(result, created_at))
     return changes
-
-
-def _ended_items(found: Iterable[tuple[int, int, int, int | None]]) -> list[Any]:
-    return list(found)
 
 
 def _times(result: Result, created_at: int) -> tuple[Spent, int]:

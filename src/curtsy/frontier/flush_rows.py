@@ -251,7 +251,8 @@ def _kind_and_error(result: Result) -> tuple[str | None, str | None]:
 
 
 def document_calls(rows: Sequence[NewDocument]) -> list[Call]:
-    """Inserts so many rows at a time as SQLite takes as values: JSON cannot carry bytes."""
+    """Returns calls that insert the rows, as many at a time as SQLite takes as values: JSON cannot
+    carry bytes."""
     most = Sqlite.MOST_VALUES
     parts = [rows[start : start + most] for start in range(0, len(rows), most)]
     return [(_INSERT_DOCUMENTS, {"new": part}) for part in parts]

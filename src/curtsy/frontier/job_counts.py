@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from curtsy.events.run_log import RunEvent
-from curtsy.events.stored_events import EventRow, JobProgress, event_row, insertion
+from curtsy.events.stored_events import EventRow, JobProgress, event_call, event_row
 from curtsy.events.webhooks import insert_deliveries
 from curtsy.model.job_states import JobState, final_state
 from curtsy.store import Connection, Statement, together
@@ -143,7 +143,7 @@ def count(connection: Connection, changes: Changes, *, now: int) -> list[int]:
             progress.total, after.links_waiting, job.last_event + len(change.events), after.round,
             _began(after, change, now), after.finished, change.reopened, *change.spent,
         ))  # fmt: skip
-    together(connection, (_UPDATE, {"changed": changed, "now": now}), insertion(events, now=now))
+    together(connection, (_UPDATE, {"changed": changed, "now": now}), event_call(events, now=now))
     insert_deliveries(connection, deliveries, now=now)
     return finished
 

@@ -54,7 +54,7 @@ def receipts_of(
 
 
 def receipt_calls(receipts: Iterable[tuple[int, Receipt]]) -> list[Call]:
-    """Writes absolute counts: a repeated write does no harm."""
+    """Returns the call that writes absolute counts: a repeated write does no harm."""
     rows = [(source_id, *receipt.row()) for source_id, receipt in receipts]
     return [(_WRITE, {"new": rows})] if rows else []
 

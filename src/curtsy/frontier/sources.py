@@ -98,9 +98,9 @@ class Sources:
     virtual_times: VirtualTimes
 
 
-def standing_sources(bands: Mapping[str, int], *, now: int) -> Call:
-    """Reads the known sources of the hosts, for `sources_for`, `together` with another
-    statement."""
+def standing_call(bands: Mapping[str, int], *, now: int) -> Call:
+    """Returns the call that reads the known sources of the hosts, for `together`; `sources_for`
+    takes its result."""
     return _STANDING, {"wanted": list(bands.items()), "now": now}
 
 
@@ -109,13 +109,13 @@ def sources_for(
     standing: Result | None = None,
 ) -> Sources:  # fmt: skip
     """The source of each host (`bands`: the band of its work by host); creates missing ones.
-    `standing` is the result of `standing_sources`; None: it was not read before.
+    `standing` is the result of `standing_call`; None: it was not read before.
 
     A host that nobody described belongs to the source of its home. If another transaction creates
     the same source or host, this one waits for its commit and uses that row.
     """
     if standing is None:
-        statement, values = standing_sources(bands, now=now)
+        statement, values = standing_call(bands, now=now)
         standing = statement(connection, **values)
     rows = standing.all()
     found = {row.host: row.source_id for row in rows}

@@ -10,14 +10,14 @@ from curtsy.errors import BadRequest, OverLimit, StoreAway
 from curtsy.events.stored_events import (
     EventRow,
     JobProgress,
+    event_call,
     event_row,
     insert_events,
-    insertion,
 )
 from curtsy.events.webhooks import insert_deliveries
 from curtsy.frontier.admit import Admission, Places, Wanted, admit, bands_of, places_for
 from curtsy.frontier.crawls import insert_crawls
-from curtsy.frontier.sources import known_hosts, standing_sources
+from curtsy.frontier.sources import known_hosts, standing_call
 from curtsy.jobs.idempotency import (
     OtherWebhook,
     Submitted,
@@ -26,7 +26,7 @@ from curtsy.jobs.idempotency import (
     keys_of,
     release_claims,
 )
-from curtsy.jobs.insert import NewJob, insert_tags, inserted_jobs, job_insertion
+from curtsy.jobs.insert import NewJob, insert_tags, inserted_jobs, job_call
 from curtsy.jobs.job_request import JobRequest, SubmitLimits
 from curtsy.model.job_states import JobState
 from curtsy.store import Connection, Statement, together
@@ -134,7 +134,7 @@ def _admit_new(
     bands = bands_of(chain.from_iterable(s.wanted for s in new))
     jobs = [NewJob(s.job, s.request, len(s.wanted)) for s in new]
     inserted, standing = together(
-        connection, job_insertion(jobs, now=now), standing_sources(bands, now=now)
+        connection, job_call(jobs, now=now), standing_call(bands, now=now)
     )
     rows = inserted_jobs(inserted)
     ids = {job: row.id for job, row in rows.items()}
@@ -161,7 +161,7 @@ def _admit_with_events(
     job. `numbers` are the numbers of the first events, by job id."""
     if not any(a.max_age > 0 for a in admissions):  # then no page is fresh
         events = [_first_event(a, 0, numbers) for a in admissions]
-        return admit(connection, admissions, places, now=now, also=[insertion(events, now=now)])
+        return admit(connection, admissions, places, now=now, also=[event_call(events, now=now)])
     cached = admit(connection, admissions, places, now=now)
     _insert_first_events(connection, admissions, cached, numbers, now)
     return cached

@@ -56,12 +56,12 @@ class Inserted(NamedTuple):
 def insert_jobs(
     connection: Connection, new: Iterable[NewJob], *, now: int
 ) -> Mapping[str, Inserted]:
-    statement, values = job_insertion(new, now=now)
+    statement, values = job_call(new, now=now)
     return inserted_jobs(statement(connection, **values))
 
 
-def job_insertion(new: Iterable[NewJob], *, now: int) -> Call:
-    """Inserts the jobs `together` with other statements; `inserted_jobs` reads the result."""
+def job_call(new: Iterable[NewJob], *, now: int) -> Call:
+    """Returns the call that inserts the jobs, for `together`; `inserted_jobs` reads its result."""
     return _INSERT, {"new": [_columns(job) for job in new], "now": now}
 
 

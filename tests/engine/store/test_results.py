@@ -93,3 +93,13 @@ async def test_a_read_changes_nothing(store: Store) -> None:
     if store.is_sqlite:
         await store.read(lambda c: TAG(c, tag="written by mistake", job=1) and None)
         assert await store.read(lambda c: TAGS(c).scalars()) == []
+
+
+async def test_work_of_one_writing_statement_is_committed_or_not_done(store: Store) -> None:
+    def fail(connection: Connection) -> None:
+        TAG(connection, tag="one", job=1)  # it is there already
+
+    await store.write(lambda c: TAG(c, tag="one", job=1).rowcount, single=True)
+    with pytest.raises(Exception, match=r"(?i)unique"):
+        await store.write(fail, single=True)
+    assert await store.read(lambda c: TAGS(c).scalars()) == ["one"]
