@@ -92,7 +92,7 @@ _INSERT_VISITS = Statement(
     f"""
     INSERT INTO visits (page_id, source_id, priority, rank, turn, links, created_at)
     SELECT p.id, w.source_id, w.priority, w.rank, p.turn + 1, w.links, :now
-    FROM (SELECT * FROM {{wanted}}) w JOIN pages p ON p.fingerprint = w.fingerprint
+    FROM (SELECT * FROM {{wanted}}) w {{page_by_fingerprint}}
     WHERE NOT coalesce({_IS_FRESH}, false)
     {JOIN_WAITING_VISIT}
     """,  # noqa: S608
@@ -108,7 +108,7 @@ _INSERT_ITEMS = Statement(
            CASE WHEN fresh THEN fetched_at END, CASE WHEN fresh THEN CAST(:now AS bigint) END
     FROM (SELECT w.*, p.id AS page_id, p.document_version, p.fetched_at,
                  coalesce({_IS_FRESH}, false) AS fresh
-          FROM (SELECT * FROM {{wanted}}) w JOIN pages p ON p.fingerprint = w.fingerprint) found
+          FROM (SELECT * FROM {{wanted}}) w {{page_by_fingerprint}}) found
     WHERE true
     """,  # noqa: S608
     wanted={"job_id": "bigint", "position": "int", "fingerprint": "text", "given": "text",

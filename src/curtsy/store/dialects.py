@@ -40,6 +40,10 @@ class Postgres:
         "receiver": "lower(split_part(url, '/', 3))",  # the host and port of a URL
         "version_tables": "count(to_regclass('alembic_version'))",
         "json_array": "json_build_array",
+        # One probe of the index for each row of `w`, whatever the statistics say. They may be those
+        # of an empty table while this transaction fills it; then a join would read all of it.
+        "page_by_fingerprint": "CROSS JOIN LATERAL"
+        " (SELECT * FROM pages WHERE fingerprint = w.fingerprint LIMIT 1) p",
     }
 
     @staticmethod
@@ -85,6 +89,7 @@ class Sqlite:
         " instr(substr(url || '/', instr(url, '//') + 2), '/') - 1))",
         "version_tables": "count(*) FROM sqlite_master WHERE name = 'alembic_version'",
         "json_array": "json_array",
+        "page_by_fingerprint": "JOIN pages p ON p.fingerprint = w.fingerprint",
     }
 
     MOST_VALUES = 1_024

@@ -85,6 +85,23 @@ def tell(curtsy: Engine, batch: Batch):  # type: ignore[no-untyped-def]
     return lambda c: flush(c, batch, worker=WORKER, delay_ms=1000, now=now)
 
 
+EMPTY_SAYS_ANALYZE = "UPDATE pg_class SET reltuples = 0 WHERE relname = 'pages'"
+"""As ANALYZE leaves it when it runs while one large transaction fills the table."""
+
+
+async def test_a_submit_probes_its_pages_whatever_the_statistics_say(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Store(postgres_url) as store:
+        curtsy = engine(store, Clock())
+        await curtsy.submit("http://large.example/first")  # counts the waiting pages once
+        await curtsy.execute(EMPTY_SAYS_ANALYZE)
+        with explained(monkeypatch) as plans:
+            await curtsy.submit(*(f"http://large.example/new/{n}" for n in range(200)))
+    assert plans.scanned <= {"hosts"}, "which is small"
+    assert plans.buffers <= 200 * 60
+
+
 async def test_a_lease_costs_the_same_whatever_waits(
     full: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
