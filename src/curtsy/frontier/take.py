@@ -79,7 +79,7 @@ _NEXT = Lookup(
               AND due_at IS NOT NULL AND due_at <= :now
             ORDER BY due_at LIMIT {each_want}) AS postponed
         ) v
-    JOIN pages p ON p.id = v.page_id
+    {page_of_visit}
     """,
     each={"source_id": "bigint", "priority": "smallint", "rank": "bigint", "page_id": "bigint",
           "want": "int"},

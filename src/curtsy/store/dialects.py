@@ -40,10 +40,12 @@ class Postgres:
         "receiver": "lower(split_part(url, '/', 3))",  # the host and port of a URL
         "version_tables": "count(to_regclass('alembic_version'))",
         "json_array": "json_build_array",
-        # One probe of the index for each row of `w`, whatever the statistics say. They may be those
-        # of an empty table while this transaction fills it; then a join would read all of it.
+        # Each row probes the index, whatever the planner expects. A join may read the whole table:
+        # because of a LIMIT that is not known when it is planned, or of statistics from the time
+        # before this transaction filled the table.
         "page_by_fingerprint": "CROSS JOIN LATERAL"
         " (SELECT * FROM pages WHERE fingerprint = w.fingerprint LIMIT 1) p",
+        "page_of_visit": "CROSS JOIN LATERAL (SELECT * FROM pages WHERE id = v.page_id LIMIT 1) p",
     }
 
     @staticmethod
@@ -90,6 +92,7 @@ class Sqlite:
         "version_tables": "count(*) FROM sqlite_master WHERE name = 'alembic_version'",
         "json_array": "json_array",
         "page_by_fingerprint": "JOIN pages p ON p.fingerprint = w.fingerprint",
+        "page_of_visit": "JOIN pages p ON p.id = v.page_id",
     }
 
     MOST_VALUES = 1_024

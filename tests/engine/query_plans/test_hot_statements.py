@@ -125,6 +125,22 @@ async def test_a_take_reads_what_it_returns(full: Engine, monkeypatch: pytest.Mo
     assert plans.buffers <= 50 * 8
 
 
+async def test_a_take_probes_its_pages_however_many_the_planner_expects(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not know how few visits a take wants, and may expect thousands of each source."""
+    async with Store(postgres_url) as store:
+        curtsy = engine(store, Clock())
+        await curtsy.execute("UPDATE pg_class SET reltuples = 5000000 WHERE relname = 'visits'")
+        small = await curtsy.query("SELECT id FROM sources WHERE name LIKE 's%.example' LIMIT 20")
+        wishes = [VisitBuffer(row.id, {}, 0).take_request(2, rewind=True) for row in small]
+        with explained(monkeypatch) as plans:
+            taken = await store.write(lambda c: take(c, wishes, now=curtsy.clock.now()))
+    assert sum(map(len, taken.values())) == 20 * 2
+    assert plans.scanned == set()
+    assert plans.buffers <= 20 * 60
+
+
 @pytest.mark.parametrize("more", [True, False])
 async def test_a_flush_costs_its_results_and_no_more(
     full: Engine, monkeypatch: pytest.MonkeyPatch, more: bool
