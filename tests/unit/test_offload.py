@@ -3,16 +3,19 @@
 import gc
 import time
 from concurrent.futures import wait
+from threading import Barrier
 
 import pytest
 
 from curtsy import offload
 from curtsy.offload import collector_paused
+from support.patience import PATIENCE
 
 
 def _settle() -> None:
-    """Waits until the threads have nothing to do."""
-    wait([offload._THREADS.submit(time.sleep, 0.01) for _ in range(2)])
+    """Waits until both threads have nothing else to do, and meet."""
+    both = Barrier(2)
+    wait([offload._THREADS.submit(both.wait, PATIENCE) for _ in range(2)])
 
 
 def test_the_collector_rests_until_the_last_large_request_ends() -> None:
