@@ -78,7 +78,8 @@ async def test_bursts_and_the_spread_of_an_hour_hold_when_workers_are_killed_and
     policy = {"requests_per_hour": PER_HOUR, "burst_limit": BURST, "min_delay": 100}
     with Fleet(folder, database_url, min_delay_seconds=0.1, **FEW_SLOTS) as fleet:
         async with world(database_url, fleet, practice) as made:
-            urls = made.pages(HOSTS, 12, plain=True)
+            # for half a minute: a slow machine needs long until each of three workers has a share
+            urls = made.pages(HOSTS, 30, plain=True)
             day = await hard_day(made, urls, policy=json.dumps(policy))
             reckoning = await made.reckoning(60)
             entries = made.entries()
