@@ -11,7 +11,7 @@ AT_ONCE := -n $(TOGETHER) --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes: none of them should compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: test-fast test check schema bench bench-articles soak up demo clean
+.PHONY: install test-fast test check schema bench bench-articles soak up demo clean
 
 # At every change: what is pure, and the engine on SQLite.
 test-fast: $(VENV)/ready
@@ -21,12 +21,12 @@ test-fast: $(VENV)/ready
 # tests, what starts many processes of its own, and what measures time. All are run whatever the
 # first says, and one that is red makes it red.
 test: $(VENV)/ready
-	$(BIN)/python tests/support/browser.py
+	$(BIN)/python tests/support/programs.py
 	red=0; \
 	$(PYTEST) -m "not alone and not crowd" $(AT_ONCE) || red=1; \
 	$(PYTEST) tests/slow -m crowd -n $(CROWDS) --dist worksteal || red=1; \
 	$(PYTEST) tests/system/api -m alone || red=1; \
-	$(BIN)/python tests/support/browser.py --only-say; exit $$red
+	$(BIN)/python tests/support/programs.py --only-say; exit $$red
 
 check: $(VENV)/ready
 	$(BIN)/ruff check .
@@ -38,6 +38,9 @@ check: $(VENV)/ready
 # After a new migration: the script that creates the tables of an empty SQLite file.
 schema: $(VENV)/ready
 	$(BIN)/python -m curtsy.store.fresh_schema
+
+# What runs curtsy, without the tools of its developers.
+install: $(VENV)/runtime-ready
 
 up: $(VENV)/runtime-ready
 	$(BIN)/curtsy up

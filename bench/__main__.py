@@ -18,7 +18,8 @@ from bench.sizes import LONG, QUICK, USUAL, Sizes
 
 NAMES = ("pages", "processes", "politeness", "policy", "articles", "pool", "hostile-articles",
          "care", "bodies", "frontier", "backlog", "growth", "submit", "statements", "latency",
-         "memory", "article-memory", "history", "schedules", "api", "results",
+         "memory", "article-memory", "history", "history-cost", "cleanup", "vacuum", "schedules",
+         "api", "results",
          "streams", "startup")  # fmt: skip
 PAGES_VARIABLE = "BENCH_PAGES"
 

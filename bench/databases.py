@@ -19,7 +19,7 @@ from support.departures import Departures, port_of  # type: ignore[import-not-fo
 from support.postgres import Postgres, free_port  # type: ignore[import-not-found]
 from support.processes import Fleet  # type: ignore[import-not-found]
 
-__all__ = ["ENGINES", "Databases", "Departures", "Fleet", "free_port", "port_of"]
+__all__ = ["ENGINES", "Databases", "Departures", "Fleet", "Postgres", "free_port", "port_of"]
 
 ENGINES = ("sqlite", "postgresql")
 SERVER_SETTINGS = {"max_connections": "100", "shared_buffers": "256MB", "max_wal_size": "4GB"}

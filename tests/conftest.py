@@ -28,6 +28,7 @@ ALONE = {
 }
 """What measures time: beside tests that want the processor, it would measure those."""
 CROWDS = {
+    "slow/deploy": "a process for each service and each of five consumers",
     "slow/chaos": "gaps, leases and signals of many real processes",
     "slow/races": "fifteen processes' worth of connections, all at once",
 }
@@ -36,6 +37,7 @@ LONGEST = (
     "system/project/test_readme.py",
     "system/project/test_package.py",
     "system/processes",
+    "system/deploy",
     "system/cli/test_processes.py",
     "engine/query_plans",
     "system/cli",

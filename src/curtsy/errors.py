@@ -9,12 +9,15 @@ CurtsyError
 │   └── NotAllowed     the key, or the origin, may not do this
 ├── OverLimit          a limit is reached; a later attempt may succeed
 ├── StoreAway          the database cannot be reached; nothing was lost
-├── StoreFull          the disk is full; nothing was lost
+├── StoreFull          the disk is full, or nearly (StoreNearlyFull); nothing was lost
 ├── NotADatabase       the file is no database
 ├── NoDatabase         the file of the database does not exist
-├── WrongSchema        the database's schema is not the one of this program
+├── WrongSchema        this program cannot work with the database's schema
+├── UpgradeWaits       the schema cannot be upgraded now; nothing was changed
 └── BadSetting         a setting has an invalid value
 """
+
+from curtsy import __version__
 
 
 class CurtsyError(Exception):
@@ -90,6 +93,18 @@ class StoreFull(CurtsyError):
         )
 
 
+class StoreNearlyFull(StoreFull):
+    """The rest of the disk is for what is fetched already."""
+
+    def __init__(self, free: int, reserve: int) -> None:
+        CurtsyError.__init__(
+            self,
+            f"The database's disk has only {free:,} bytes left, fewer than DISK_RESERVE_BYTES "
+            f"({reserve:,}): nothing new was stored, so that running work can be. What was "
+            "acknowledged is kept; free some space and try again.",
+        )
+
+
 class NotADatabase(CurtsyError):
     code = "not_a_database"
 
@@ -113,13 +128,37 @@ class NoDatabase(CurtsyError):
 class WrongSchema(CurtsyError):
     code = "wrong_schema"
 
-    def __init__(self, found: str | None, wanted: str) -> None:
-        self.found, self.wanted = found, wanted
+    def __init__(self, found: str | None, own: str, oldest: str | None = None) -> None:
+        """`own` is the newest schema that this program knows; `oldest` is the oldest whose programs
+        work with the schema that was found."""
+        self.found, self.own, self.oldest = found, own, oldest
+        self.is_too_old = oldest is None
+        """The schema; else the program is."""
+        program = f"this program (curtsy {__version__}) has schema {own}"
+        if oldest is None:
+            super().__init__(
+                f"The database has schema {found or 'none'}, and {program}. "
+                "Run `curtsy db upgrade` with this program."
+            )
+            return
+        if found is not None and oldest > found:
+            super().__init__(
+                f"An upgrade of the database from schema {found} to {oldest} has begun and not "
+                f"ended, and {program}. `curtsy db upgrade` with the newer curtsy ends it, with "
+                "this one it takes it back."
+            )
+            return
+        works = f"works only with programs of schema {oldest} or newer"
         super().__init__(
-            f"The database has schema {found or 'none'}, this program needs {wanted}. "
-            "Run `curtsy db upgrade`"
-            + (" with the newest curtsy that uses this database." if found else ".")
+            f"The database has schema {found}, which {works}, and {program}. Install the curtsy "
+            "that upgraded the database, or restore the backup that was made before the upgrade."
         )
+
+
+class UpgradeWaits(CurtsyError):
+    """The schema cannot be upgraded now. The database works as before."""
+
+    code = "upgrade_waits"
 
 
 class BadSetting(CurtsyError):

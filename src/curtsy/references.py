@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from curtsy.env_file import EnvFileUnreadable, read_env_file
+
 KINDS = ("env", "file")
 MOST_BYTES = 16 * 1024
 _REFERENCE = re.compile(r"(env|file):(.+)", re.S)
@@ -38,14 +40,22 @@ class Reference:
         return {self.kind: self.name}
 
     def resolve(self) -> str:
-        """Reads the secret: the value of the variable, or the file without its last line break.
-        Raises `SecretMissing`."""
-        text = os.environ.get(self.name) if self.kind == "env" else self._contents()
+        """Reads the secret: the value of the variable, in the environment or in `.env`, or the file
+        without its last line break. Raises `SecretMissing`."""
+        text = self._variable() if self.kind == "env" else self._contents()
         if not text:
             raise SecretMissing(f"The secret {self} is not set or empty.")
         if not text.isprintable():
             raise SecretMissing(f"The secret {self} is not one line of text.")
         return text
+
+    def _variable(self) -> str | None:
+        if text := os.environ.get(self.name):
+            return text
+        try:
+            return read_env_file().variables.get(self.name)
+        except EnvFileUnreadable as error:
+            raise SecretMissing(f"The secret {self} is not set: {error}") from None
 
     def _contents(self) -> str:
         try:

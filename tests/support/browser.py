@@ -3,10 +3,8 @@
 import asyncio
 import itertools
 import json
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,36 +14,14 @@ from urllib.request import urlopen
 
 from websockets.asyncio.client import ClientConnection, connect
 
+from support.programs import chromium
+
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--remote-debugging-port=0",
 )  # fmt: skip
 START_SECONDS = 30
-
-
-def chromium() -> str | None:
-    return shutil.which("chromium")
-
-
-def install() -> None:
-    """Installs Debian's package where possible. `make test` calls this once, before any test:
-    parallel installations would fail."""
-    if chromium() is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        for command in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
-            subprocess.run(
-                ["apt-get", "-q", *command],
-                env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
-                capture_output=True,
-                check=False,
-            )
-    say_what_is_left_out()
-
-
-def say_what_is_left_out() -> None:
-    """`make test` says so before the tests, and again after them, where people look."""
-    if chromium() is None:
-        print("SKIPPED: there is no Chromium, so the browser tests do not run.")
 
 
 class Browser:
@@ -115,10 +91,3 @@ async def _debugging_address(profile: Path) -> str:
 def _tabs(port: int) -> Any:
     with urlopen(f"http://127.0.0.1:{port}/json/list", timeout=5) as answer:
         return json.load(answer)
-
-
-if __name__ == "__main__":
-    if "--only-say" in sys.argv:
-        say_what_is_left_out()
-    else:
-        install()

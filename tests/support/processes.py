@@ -132,6 +132,8 @@ class Fleet:
         self._environment = {k: v for k, v in os.environ.items() if not k.startswith("CURTSY_")}
         self._environment |= environment or {}
         self._settings = dict(QUICK) | _as_text(settings)
+        self.source: Path | None = None
+        """The `src` folder of the program that is started next; None: this one."""
         self.workers: list[Process] = []
         self.schedulers: list[Process] = []
         self.processes: list[Process] = []
@@ -163,6 +165,8 @@ class Fleet:
         program = ["-m", "curtsy"] if without is None else [str(LAUNCHER), without, "--"]
         ours = {"DATABASE_URL": self._url} | self._settings | _as_text(settings)
         environment = self._environment | {f"CURTSY_{k}": value for k, value in ours.items()}
+        if self.source is not None:
+            environment["PYTHONPATH"] = str(self.source)
         log = self._folder / f"{command[0]}-{len(self.processes) + 1}.log"
         process = Process([sys.executable, *program, *command], environment, log)
         self.processes.append(process)

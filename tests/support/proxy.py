@@ -108,6 +108,7 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self._relays: set[asyncio.Task[None]] = set()
+        self._closed = False
         self._flows = asyncio.Event()
         self._flows.set()
         self._held: set[str] = set()
@@ -131,6 +132,7 @@ class Proxy:
     ) -> None:
         assert self._server is not None
         self._server.close()
+        self._closed = True
         self.cut()
         for task in tuple(self._relays):
             task.cancel()
@@ -169,11 +171,19 @@ class Proxy:
         client had frozen."""
         self._freezes = chosen
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Called as soon as there is a connection; what comes after the end is cut at once."""
+        if self._closed:
+            writer.transport.abort()
+            return
+        self._open.add(writer)
+        task = asyncio.create_task(self._relay(reader, writer))
         self._relays.add(task)
         task.add_done_callback(self._relays.discard)
+        # A task that is cancelled before it begins runs nothing, so this cuts the connection.
+        task.add_done_callback(lambda _task: writer.transport.abort())
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             await self._flows.wait()
             async with self._connected(writer) as (from_server, to_server):

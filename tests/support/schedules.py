@@ -6,6 +6,8 @@ from typing import Any
 from curtsy.clock import DAY, HOUR, Clock
 from curtsy.jobs import SubmitLimits, Submitter
 from curtsy.jobs.backlog import Backlog
+from curtsy.maintenance.cleanup import Cleanup
+from curtsy.maintenance.disk_watch import DiskMarks, DiskWatch
 from curtsy.maintenance.tasks import MaintenanceTasks
 from curtsy.politeness.policy import Policy
 from curtsy.processes.builders import build_scheduler
@@ -41,6 +43,12 @@ def ticker(store: Store, clock: Clock, limits: SubmitLimits = LIMITS) -> Ticker:
     tasks = TaskQueue(store=store, tasks=duties.by_name())
     return Ticker(store=store, clock=clock, firer=firer(clock, limits), tasks=tasks,
                   on_work=lambda: None)  # fmt: skip
+
+
+def unwatched(store: Store, clock: Clock) -> DiskWatch:
+    """A watch to which every disk has room."""
+    cleanup = Cleanup(store=store, clock=clock, keep_days=30)
+    return DiskWatch(store=store, cleanup=cleanup, marks=DiskMarks(0, 0))
 
 
 def fetching(url: str = "https://a.example/1") -> Mapping[str, Any]:

@@ -19,12 +19,9 @@ from curtsy.api.openapi import complete_openapi
 from curtsy.api.routes import (
     articles,
     crawl,
-    dead_letters,
     docs,
     fetch,
-    health,
     jobs,
-    metrics,
     not_built,
     pages,
     receipts,
@@ -37,12 +34,22 @@ from curtsy.api.routes import (
     streams,
     webhooks,
     why,
+)
+from curtsy.api.routes.operations import (
+    alerts,
+    cleanup,
+    dead_letters,
+    health,
+    metrics,
+    performance,
+    reports,
+    stats,
     workers,
 )
 
-MODULES = (articles, crawl, runs, schedule_preview, jobs, streams, fetch,
-           dead_letters, metrics, pages, receipts, schedules, sessions,
-           sites, sources, webhooks, why, workers, health, docs,
+MODULES = (alerts, articles, crawl, runs, schedule_preview, jobs, streams, fetch,
+           dead_letters, metrics, cleanup, pages, performance, receipts, reports, schedules,
+           sessions, sites, sources, stats, webhooks, why, workers, health, docs,
            not_built)  # fmt: skip
 """In the order in which routes are matched."""
 UNCHECKED = (docs, not_built)

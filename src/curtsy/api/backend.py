@@ -13,6 +13,8 @@ from curtsy import periodic
 from curtsy.access.keys import Presented, store_use
 from curtsy.access.quota import Quotas
 from curtsy.access.sessions import Session, close_session, open_session
+from curtsy.alerts.change_feed import ChangeFeed
+from curtsy.api.cleanup_backend import CleanupBackend
 from curtsy.api.schedule_backend import ScheduleBackend
 from curtsy.api.timed_store import TimedStore, deadline_missed
 from curtsy.batcher import Batcher
@@ -42,12 +44,14 @@ from curtsy.jobs import (
 )
 from curtsy.jobs.dead_letters import BATCH
 from curtsy.jobs.job import Job, read_jobs
-from curtsy.jobs.purge import BATCH as PURGE_BATCH
 from curtsy.model.roles import Caller
 from curtsy.offload import MANY_PAGES, offload
 from curtsy.politeness.policy import Policy
+from curtsy.reports.report import Report
+from curtsy.reports.reporter import Reporter
 from curtsy.schedules.scheduler import Scheduler
 from curtsy.store import Connection, Store
+from curtsy.store.space import Space, read_space
 
 T = TypeVar("T")
 
@@ -59,6 +63,8 @@ JOBS_PER_READ = 256
 """Concurrent reads of a job's state share one query for up to this many jobs."""
 BATCHES_FOR = 5_000
 """Milliseconds after which a request over many letters or items starts no further batch."""
+SECONDS_FOR_A_REPORT = 20.0
+"""Added to the deadline of a report: it may read a year."""
 SECONDS_FOR_A_MOVE = 10.0
 """Added to the deadline where hosts change their source: their waiting visits move with them."""
 POLICY = Policy()
@@ -77,6 +83,8 @@ class BackendSettings:
     lease_ttl: int = 15_000
     allow_proxies: tuple[AllowedProxies, ...] = ()
     user_agent: str = "curtsy"
+    result_days: int = 30
+    """Jobs that ended longer ago are deleted by a cleanup."""
     sync_timeout: float = 30.0
     """Seconds that a request in sync mode waits for its run."""
     answer_within: float | None = None
@@ -99,7 +107,10 @@ class Backend:
                                 or ANSWER_WITHIN_SECONDS)  # fmt: skip
         self.schedules = ScheduleBackend(scheduler, store=self.timed, clock=clock,
                                          submitter=submitter, on_work=on_work)  # fmt: skip
+        self.cleanup = CleanupBackend(self.timed, clock, keep_days=settings.result_days)
         self.feed = Feed(store)
+        self._reporter = Reporter(store=store, clock=clock, policy=settings.policy)
+        self.alert_changes = ChangeFeed(store)
         self._jobs = Batcher(self._read_jobs, most=JOBS_PER_READ, at_once=1)
 
     async def __aenter__(self) -> Self:
@@ -167,7 +178,7 @@ class Backend:
         with suppress(WrongState):  # a job that has ended needs no cancelling
             await self.cancel(job)
         until = self.clock.monotonic() + BATCHES_FOR
-        while await self.write(lambda c: purge_some(c, job)) == PURGE_BATCH:
+        while not (await self.write(lambda c: purge_some(c, job))).is_done:
             if self.clock.monotonic() >= until:
                 return False
         return True
@@ -230,6 +241,11 @@ class Backend:
         self._on_work()
         return changed
 
+    async def make_report(self, hours: int) -> Report:
+        """Makes a report on the last hours and stores it."""
+        report = self._reporter.on_last_hours(hours)
+        return await self.timed.in_time(report, SECONDS_FOR_A_REPORT)
+
     async def open_session(self, key: Presented) -> tuple[Session, str] | None:
         return await self.write(lambda c: open_session(c, key, now=self.clock.now()))
 
@@ -242,6 +258,10 @@ class Backend:
 
     async def is_full(self) -> bool:
         return await self.timed.in_time(self._store.is_full())
+
+    async def space(self) -> Space:
+        """The space that the database takes, and what its disk has left."""
+        return await self.timed.in_time(read_space(self._store))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self.timed.read(work)

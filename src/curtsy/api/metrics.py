@@ -3,42 +3,31 @@
 All values come from the store and describe the whole system: scrape one API process, not each.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
 
 from curtsy import __version__
+from curtsy.api.counter_metrics import counter_families
+from curtsy.api.exposition import Family
 from curtsy.clock import SECOND
+from curtsy.history.counters import Counters, counters
+from curtsy.jobs.dead_letters import Group, groups
+from curtsy.model.failure_kinds import RULES
 from curtsy.politeness.policy import Policy
 from curtsy.reports.queue import QueueReport, queue_report
+from curtsy.reports.ready_pages import ready_pages
 from curtsy.reports.throughput import PERCENTILES, percentile
 from curtsy.schedules.listing import ScheduleCounts, newest_lags, read_status
 from curtsy.schedules.ticker import ALIVE, LATE
 from curtsy.sources.source import Source, list_sources
 from curtsy.store import Connection
+from curtsy.store.space import Space
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_LABEL_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 MOST_SOURCES = 500
+MOST_WORKERS = 1_000
 LAGS_READ = 2_000
 LAG_QUANTILES = (0.5, 0.95, 0.99, 1.0)
-
-
-@dataclass(slots=True)
-class Family:
-    """One metric, with a value for each set of labels."""
-
-    name: str
-    help: str
-    kind: Literal["gauge", "counter"] = "gauge"
-    samples: list[tuple[Mapping[str, str], float]] = field(default_factory=list)
-
-    def add(self, value: float | None, **labels: str) -> "Family":
-        """Ignores None: an unknown value has no sample."""
-        if value is not None:
-            self.samples.append((labels, value))
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +37,9 @@ class Measures:
     lags: Sequence[int]
     """Milliseconds, sorted."""
     sources: Sequence[Source]
+    counters: Counters
+    letters: Sequence[Group]
+    ready_pages: float
 
 
 def measure(connection: Connection, defaults: Policy, *, now: int) -> Measures:
@@ -58,31 +50,24 @@ def measure(connection: Connection, defaults: Policy, *, now: int) -> Measures:
         sources=list_sources(
             connection, defaults, after="", most=MOST_SOURCES, described=True, now=now
         ),
+        counters=counters(connection, most=MOST_SOURCES),
+        letters=groups(connection, kind=None, source=None),
+        ready_pages=ready_pages(connection, now=now),
     )
 
 
-def families(found: Measures) -> Iterator[Family]:
+def families(found: Measures, space: Space) -> Iterator[Family]:
     yield Family("curtsy_build_info", "The version of curtsy.").add(1, version=__version__)
     yield from chain(
         _of_queue(found.report),
+        _of_ready_pages(found.ready_pages),
         _of_workers(found.report),
         _of_schedules(found),
         _of_sources(found.sources, found.report.at),
+        counter_families(found.counters),
+        _of_letters(found.letters),
+        _of_space(space),
     )
-
-
-def exposition(families: Iterable[Family]) -> str:
-    return "".join(line + "\n" for family in families for line in _lines(family))
-
-
-def _lines(family: Family) -> Iterator[str]:
-    if not family.samples:
-        return
-    yield f"# HELP {family.name} {family.help}"
-    yield f"# TYPE {family.name} {family.kind}"
-    for labels, value in family.samples:
-        pairs = ",".join(f'{k}="{v.translate(_LABEL_ESCAPES)}"' for k, v in labels.items())
-        yield f"{family.name}{{{pairs}}} {+value}" if pairs else f"{family.name} {+value}"
 
 
 def _of_queue(report: QueueReport) -> Iterator[Family]:
@@ -102,6 +87,12 @@ def _of_queue(report: QueueReport) -> Iterator[Family]:
     yield from (waiting, due, later, capped, oldest)
 
 
+def _of_ready_pages(number: float) -> Iterator[Family]:
+    yield Family("curtsy_ready_pages",
+                 "Pages that could be fetched now but for a free worker, counted up to a limit."
+                 ).add(number)  # fmt: skip
+
+
 def _of_workers(report: QueueReport) -> Iterator[Family]:
     live, throughput = report.live, report.throughput
     yield Family("curtsy_workers", "Live workers.").add(len(live))
@@ -110,6 +101,10 @@ def _of_workers(report: QueueReport) -> Iterator[Family]:
     yield Family("curtsy_in_flight", "Visits in flight.").add(report.in_flight)
     leases = sum(worker.leases for worker in live)
     yield Family("curtsy_leases", "Sources leased by workers.").add(leases)
+    memory = Family("curtsy_worker_memory_bytes", "Memory of a worker and its children.")
+    for worker in live[:MOST_WORKERS]:
+        memory.add(worker.memory_bytes, machine=worker.machine, pid=str(worker.pid))
+    yield memory
     yield Family("curtsy_pages_per_minute", "Pages finished in the last minute.").add(
         throughput.pages_per_minute
     )
@@ -167,3 +162,19 @@ def _of_sources(sources: Sequence[Source], now: int) -> Iterator[Family]:
         refused.add(today.robots_refusals if today else 0, source=name)
         received.add(today.bytes if today else 0, source=name)
     yield from (waiting, paused, resting, limit, used, utilisation, requests, refused, received)
+
+
+def _of_letters(letters: Sequence[Group]) -> Iterator[Family]:
+    numbers = {group.kind: group.count.number for group in letters}
+    family = Family("curtsy_dead_letters_open", "Dead letters, not retried or resolved, by kind.")
+    for kind in RULES:
+        family.add(numbers.get(kind, 0), kind=kind)
+    yield family
+
+
+def _of_space(space: Space) -> Iterator[Family]:
+    yield Family("curtsy_database_bytes", "Size of the database.").add(space.database_bytes)
+    yield Family("curtsy_wal_bytes", "Size of the write-ahead log.").add(space.wal_bytes)
+    yield Family("curtsy_disk_free_bytes", "Free space on the disk of a SQLite file.").add(
+        space.free_bytes
+    )

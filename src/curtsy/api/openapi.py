@@ -9,6 +9,7 @@ from pydantic.json_schema import models_json_schema
 from curtsy.api.auth.middleware import COOKIE, SAFE_METHODS, TLS_COOKIE
 from curtsy.api.auth.permissions import role_needed
 from curtsy.api.problems import Problem, problem_responses
+from curtsy.reports.report import json_schemas
 
 Operation = dict[str, Any]
 
@@ -19,6 +20,7 @@ WITH_A_KEY = (401, 403, 503)
 WITH_A_BODY = (408, 413, 429)
 """Too slow, too large, too many at once from one client."""
 
+REFERENCE = "#/components/schemas/{model}"
 SCHEMES = {
     "key": {"type": "http", "scheme": "bearer"},
     "cookie": {
@@ -35,14 +37,12 @@ TO_CHANGE: list[dict[str, list[str]]] = [{"key": []}, {"cookie": [], "csrf_token
 
 
 def complete_openapi(app: FastAPI) -> None:
-    _, schemas = models_json_schema(
-        [(Problem, "serialization")], ref_template="#/components/schemas/{model}"
-    )
+    _, schemas = models_json_schema([(Problem, "serialization")], ref_template=REFERENCE)
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
         document = generate()
-        document["components"]["schemas"] |= schemas["$defs"]
+        document["components"]["schemas"] |= schemas["$defs"] | json_schemas(REFERENCE)
         document["components"]["securitySchemes"] = SCHEMES
         document["security"] = TO_READ
         for path, operations in document["paths"].items():

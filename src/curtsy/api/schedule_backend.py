@@ -18,6 +18,7 @@ from curtsy.offload import offload
 from curtsy.requests.runs import Mode, ScrapeRequest
 from curtsy.schedules.firer import Fired
 from curtsy.schedules.first_job import ScheduledJob, create_with_job
+from curtsy.schedules.lookup import find, is_maintenance
 from curtsy.schedules.overlap import replace_manually
 from curtsy.schedules.preview.simulation import Preview, preview
 from curtsy.schedules.preview.survey import Survey
@@ -59,6 +60,7 @@ class ScheduleBackend:
         """Creates a schedule and the job of its first slot, or returns those that an equal
         request created before."""
         await self._submitter.check(request)
+        await self._store.store.require_room()
         limits, now = self._submitter.limits, self._clock.now()
 
         def work(connection: Connection) -> ScheduledJob:
@@ -68,7 +70,10 @@ class ScheduleBackend:
         return await self.change(work)
 
     async def run(self, name: str, priority: int | None = None) -> Fired:
-        """Runs the schedule now, as a manual run. Waits a moment for the result of a duty."""
+        """Runs the schedule now, as a manual run. Waits a moment for the result of a duty, which
+        also runs while the disk is nearly full: it may be the cleanup."""
+        if not is_maintenance(await self._store.read(lambda c: find(c, name))):
+            await self._store.store.require_room()
         await self._count_pending()
         fired = await self._run(name, self._clock.now(), priority)
         self.ticker.announce(fired)
@@ -111,6 +116,7 @@ class ScheduleBackend:
     async def start_run(self, request: ScrapeRequest, caller: Caller, mode: Mode) -> str:
         """Returns the run's id. Raises `WrongState` during another run of the site."""
         submitter = self._submitter
+        await self._store.store.require_room()
         await self._count_pending()
         submitted = await self._store.write(
             lambda c: start_run(c, request.site_name, request.search(), priority=request.priority,

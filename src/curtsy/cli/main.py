@@ -15,14 +15,19 @@ COMMANDS = {
              "jobs.resume", "jobs.cancel"),
     "Schedules": ("schedule.schedule",),
     "Operation": ("doctor.doctor", "health.health", "health.metrics", "rate_limits.rate_limits",
-                  "maintenance.process_dlq", "maintenance.cleanup", "backup.backup",
-                  "backup.restore", "processes.api", "processes.worker", "processes.scheduler"),
+                  "reports.generate_report", "maintenance.process_dlq", "maintenance.cleanup",
+                  "backup.backup", "backup.restore", "processes.api", "processes.worker",
+                  "processes.scheduler"),
 }  # fmt: skip
 """By heading of the help: the module and the function of each command."""
-NOT_BUILT = ("not_built.export", "not_built.discover", "not_built.generate_report")
+NOT_BUILT = ("not_built.export", "not_built.discover")
 """They answer by name, but no help lists them."""
-LETTERS = ("dead_letters.dead_letters", "dead_letters.show")
-"""A group that does something by itself, and its command."""
+ACTIVE_GROUPS = {
+    "dead-letters": ("Jobs", ("dead_letters.dead_letters", "dead_letters.show")),
+    "alerts": ("Operation", ("alerts.alerts", "alerts.list", "alerts.rules", "alerts.channels",
+                             "alerts.mute", "alerts.unmute", "alerts.test_")),
+}  # fmt: skip
+"""Groups that do something by themselves: the heading of the help, what they do, their commands."""
 GROUPS = {
     "schedules": ("Create, list, change and run schedules: jobs that start at set times.",
                   ("schedules.list", "schedules.show", "schedules.add", "schedules.edit",
@@ -32,9 +37,11 @@ GROUPS = {
     "sources": ("Describe what each site allows, show its state, pause it.",
                 ("sources.list", "sources.show", "sources.set", "sources.pause",
                  "sources.resume", "sources.remove", "sources.apply", "sources.receipt")),
+    "reports": ("List the stored reports, and show them.", ("reports.list", "reports.show")),
     "keys": ("Create, list, rotate and revoke the keys of API users.",
              ("keys.add", "keys.list", "keys.rotate", "keys.revoke", "keys.webhook_secret")),
-    "db": ("Upgrade or check the database's schema.", ("db.upgrade", "db.check")),
+    "db": ("Upgrade or check the database's schema, or make its file smaller.",
+           ("db.upgrade", "db.check", "db.downgrade", "db.vacuum")),
     "config": ("Check the settings.", ("config.check",)),
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ import typer
 from curtsy import __version__
 from curtsy.cli.console.help import Command, Group
 from curtsy.cli.console.output import echo
-from curtsy.cli.main import COMMANDS, GROUPS, LETTERS, NOT_BUILT
+from curtsy.cli.main import ACTIVE_GROUPS, COMMANDS, GROUPS, NOT_BUILT
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
@@ -50,7 +50,8 @@ def _parts() -> Iterable[Part]:
             yield _command(place, rich_help_panel=heading)
     for place in NOT_BUILT:
         yield _command(place, hidden=True)
-    yield "dead-letters", _add_letters
+    for name, (heading, places) in ACTIVE_GROUPS.items():
+        yield _active_group(name, heading, places)
     for name, (purpose, places) in GROUPS.items():
         yield _group(name, purpose, places)
 
@@ -65,13 +66,16 @@ def _command(place: str, *, rich_help_panel: str | None = None, hidden: bool = F
     return name, add
 
 
-def _add_letters(program: typer.Typer) -> None:
-    letters = typer.Typer(cls=Group, rich_markup_mode=None)
-    by_itself, *rest = map(_function, LETTERS)
-    letters.callback(invoke_without_command=True)(by_itself)
-    for function in rest:
-        letters.command(cls=Command)(function)
-    program.add_typer(letters, name="dead-letters", rich_help_panel="Jobs")
+def _active_group(name: str, heading: str, places: Iterable[str]) -> Part:
+    def add(program: typer.Typer) -> None:
+        group = typer.Typer(cls=Group, rich_markup_mode=None)
+        by_itself, *rest = map(_function, places)
+        group.callback(invoke_without_command=True)(by_itself)
+        for function in rest:
+            group.command(function.__name__.rstrip("_"), cls=Command)(function)
+        program.add_typer(group, name=name, rich_help_panel=heading)
+
+    return name, add
 
 
 def _group(name: str, purpose: str, places: Iterable[str]) -> Part:

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 from curtsy.client.address import open_http
 from curtsy.client.event_stream import Message, follow
@@ -117,6 +118,17 @@ class AsyncClient:
     ) -> AsyncJob:
         """Scrapes one country's page of the declared site `name`; `priority` is Celery's."""
         return await self.scrape_source(name, country=country, priority=priority, **search)
+
+    async def adjust_rate_limits(self, source: str, **limits: Any) -> dict[str, Any]:
+        """Changes limits of a source, which hold for the next request on every worker:
+        `adjust_rate_limits("us_state_dept", requests_per_hour=80, min_delay_seconds=2.0)`.
+
+        `limits` takes the fields of `PATCH /sources/{name}`; None restores a default. Returns the
+        source with its policy.
+        """
+        path = f"/sources/{quote(source, safe='')}"
+        changed: dict[str, Any] = await self._api.request("PATCH", path, body=limits)
+        return changed
 
     def job(self, job_id: str) -> AsyncJob:
         return AsyncJob(self._api, job_id)

@@ -70,6 +70,13 @@ class ApiConnection:
         self.was_answered = True
         return body
 
+    async def text(self, path: str, *, query: dict[str, Any]) -> str:
+        """Returns the text of a response that is not JSON. Raises `Declined` or `Unanswered`."""
+        reply = await self._reply("GET", path, None, query)
+        if reply.is_error:
+            raise self.error_from(reply.status_code, reply.headers, reply.content)
+        return reply.content.decode()
+
     async def health(self) -> dict[str, Any]:
         """Returns the API's health, also while its database is away."""
         reply = await self._reply("GET", "/health", None, {})

@@ -123,6 +123,10 @@ class Client:
         """Scrapes one country's page of the site `name`; `priority` is Celery's (9 is urgent)."""
         return self._handle(self._client.scrape_country(name, country, **search))
 
+    def adjust_rate_limits(self, source: str, **limits: Any) -> dict[str, Any]:
+        """Changes limits of a source; takes the fields of `PATCH /sources/{name}`."""
+        return self._loop.run(self._client.adjust_rate_limits(source, **limits))
+
     def job(self, job_id: str) -> Job:
         return Job(self._loop, self._client.job(job_id))
 

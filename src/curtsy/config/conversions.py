@@ -13,6 +13,8 @@ from curtsy.worker import WorkerSettings
 LANES_PER_SLOT = 20
 """Most sources that a worker owns wait for their delay, without using a slot."""
 DRAIN_MARGIN_SECONDS = 10
+MEMORY_OF_WORKER = 2**30
+"""For its own process: more than ten times what a worker on articles was measured to need."""
 
 
 def milliseconds(seconds: float) -> int:
@@ -60,7 +62,11 @@ def worker_settings(
             processes=settings.extract_processes,
             seconds=settings.extract_seconds,
             memory_bytes=settings.extract_memory_bytes,
+            pages_per_process=settings.extract_child_pages,
+            seconds_per_process=settings.extract_child_seconds,
+            keep_below_bytes=settings.extract_child_bytes,
         ),
+        memory_bytes=_memory_of_worker(settings),
         max_redirects=settings.max_redirects,
         user_agent=settings.user_agent,
         allow=parse_networks(settings.allow_addresses),
@@ -69,3 +75,11 @@ def worker_settings(
         place=place,
         own=own or OwnScrapers(),
     )
+
+
+def _memory_of_worker(settings: Settings) -> int:
+    """`auto` is what its own process and its children may use by their other limits, so that only
+    a process that grows without end exceeds it."""
+    if settings.worker_memory_bytes != "auto":
+        return settings.worker_memory_bytes
+    return MEMORY_OF_WORKER + settings.extract_processes * settings.extract_child_bytes

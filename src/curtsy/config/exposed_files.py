@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from curtsy import env_file
 from curtsy.config.settings import FILE, Settings
+from curtsy.env_file import read_env_file
 from curtsy.privacy import is_open_to_others
 from curtsy.references import SecretMissing, reference_in
 
@@ -22,6 +24,7 @@ _NO_SECRETS = ("recipe",)
 """Tables whose names and texts only look like secrets: selectors."""
 _SECRET_TABLES = ("headers",)
 _SECRET_FIELDS = ("webhook_url",)
+_SECRETS_OF_CHANNELS = ("url", "token", "password")
 
 
 def exposed_files(settings: Settings) -> list[str]:
@@ -30,7 +33,7 @@ def exposed_files(settings: Settings) -> list[str]:
     return [
         f"{path} contains secrets, and other users may read it: `chmod 600 {path}`, or write "
         "references (env:NAME or file:PATH) instead of the secrets."
-        for path in _files(settings)
+        for path in (Path(env_file.FILE), *_files(settings))
         if is_open_to_others(path) and any(_secrets(_contents(path)))
     ]
 
@@ -51,12 +54,14 @@ def missing_secrets(settings: Settings) -> list[str]:
 
 def _files(settings: Settings) -> list[Path]:
     return [Path(FILE), Path(settings.sources_file), Path(settings.sites_file),
-            Path(settings.schedules_file)]  # fmt: skip
+            Path(settings.schedules_file), Path(settings.alerts_file)]  # fmt: skip
 
 
 def _contents(path: Path) -> Any:
     """An unreadable file has no secrets here; whoever uses the file says what is wrong with it."""
     try:
+        if path == Path(env_file.FILE):
+            return read_env_file().variables
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
@@ -67,7 +72,9 @@ def _secrets(value: Any, name: str = "", *, hidden: bool = False) -> Iterator[st
     if isinstance(value, dict):
         for key, one in value.items():
             if key not in _NO_SECRETS:
-                yield from _secrets(one, key, hidden=hidden or name in _SECRET_TABLES)
+                of_channel = _is_channel(value) and key in _SECRETS_OF_CHANNELS
+                hidden_too = hidden or name in _SECRET_TABLES or of_channel
+                yield from _secrets(one, key, hidden=hidden_too)
     elif isinstance(value, list):
         for one in value:
             yield from _secrets(one, name, hidden=hidden)
@@ -82,6 +89,12 @@ def _texts(value: Any, name: str = "", *, may_refer: bool = False) -> Iterator[s
     """Yields the texts that may be references: headers, proxies, webhooks and the database."""
     if isinstance(value, dict):
         for key, one in value.items():
-            yield from _texts(one, key, may_refer=name in _SECRET_TABLES)
+            of_channel = _is_channel(value) and key in _SECRETS_OF_CHANNELS
+            yield from _texts(one, key, may_refer=name in _SECRET_TABLES or of_channel)
     elif isinstance(value, str) and (may_refer or name in (*_SECRET_FIELDS, "proxy")):
         yield value
+
+
+def _is_channel(table: dict[str, Any]) -> bool:
+    """Whether this is a channel of the alerts file."""
+    return "kind" in table

@@ -10,7 +10,9 @@ from typing import Any, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from curtsy.config.settings import FILE, PREFIX, UNPREFIXED, Settings
+from curtsy import env_file
+from curtsy.config.settings import FILE, PREFIX, Settings, variable_of
+from curtsy.env_file import EnvFile, EnvFileUnreadable, read_env_file
 from curtsy.errors import BadSetting
 from curtsy.model.masks import masked_database_url
 from curtsy.references import reference_in
@@ -22,21 +24,60 @@ OF_THE_CLIENT = ("url", "key")
 
 
 def load(**flags: Any) -> Settings:
-    """Loads the settings from flags, environment, `curtsy.toml` and defaults, in this order."""
+    """Loads the settings from flags, environment, `.env`, `curtsy.toml` and defaults, in this
+    order."""
     given = {name: value for name, value in flags.items() if value is not None}
     try:
         settings = Settings(**given)
     except ValidationError as error:
         problems = [_sentence(problem, given) for problem in error.errors()]
         raise BadSetting(" ".join(dict.fromkeys(problems))) from None
+    except PermissionError as error:
+        path = Path(error.filename or FILE).absolute()
+        raise BadSetting(
+            f"{path} cannot be read by UID {os.geteuid()}, as which this process runs: change the "
+            f"permissions of the file, or the owner of the folder {path.parent}."
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise BadSetting(f"{FILE} cannot be read: {error}.") from None
+    except EnvFileUnreadable as error:
+        raise BadSetting(str(error)) from None
+    _check_order(settings)
+    return settings
+
+
+def _check_order(settings: Settings) -> None:
+    """Raises `BadSetting` for a pair of settings in the wrong order."""
     if settings.retry_base > settings.retry_cap:
         raise BadSetting(
             f"CURTSY_RETRY_BASE is {settings.retry_base:g}: it must be at most "
             f"CURTSY_RETRY_CAP, which is {settings.retry_cap:g}."
         )
-    return settings
+    if settings.spider_soft_limit >= settings.spider_hard_limit:
+        raise BadSetting(
+            f"CURTSY_SPIDER_SOFT_LIMIT is {settings.spider_soft_limit:g}: it must be less than "
+            f"CURTSY_SPIDER_HARD_LIMIT, which is {settings.spider_hard_limit:g}."
+        )
+
+
+def variables() -> dict[str, str]:
+    """Returns the environment with what only `.env` sets."""
+    return {**read_env_file().variables, **os.environ}
+
+
+def remarks_on_env_file(file: EnvFile) -> list[str]:
+    """Returns a sentence for each line of `.env` that was not understood, and each variable that
+    only the environment can set: a file in some folder does not choose where a key is sent."""
+    wrong = [
+        f"Line {number} of {env_file.FILE} is not NAME=value: it has no effect."
+        for number in file.wrong_lines
+    ]
+    of_the_client = {f"{PREFIX}{name.upper()}" for name in OF_THE_CLIENT}
+    return wrong + [
+        f"{name} in {env_file.FILE} has no effect: set it in the environment."
+        for name in file.variables
+        if name.upper() in of_the_client
+    ]
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
@@ -49,12 +90,16 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
 
 def origins() -> dict[str, str]:
     """Returns where the value of each setting came from: a variable, the file or the default."""
-    in_file = tomllib.loads(Path(FILE).read_text()) if Path(FILE).exists() else {}
+    in_toml = tomllib.loads(Path(FILE).read_text()) if Path(FILE).exists() else {}
+    in_env_file = read_env_file().variables
     found = {}
     for name in Settings.model_fields:
-        variable = _variable(name)
-        found[name] = variable or (FILE if name in in_file else "default")
-        given = os.environ[variable] if variable else in_file.get(name)
+        given = in_toml.get(name)
+        found[name] = FILE if name in in_toml else "default"
+        if variable := variable_of(name, os.environ):
+            found[name], given = variable, os.environ[variable]
+        elif variable := variable_of(name, in_env_file):
+            found[name], given = f"{variable} in {env_file.FILE}", in_env_file[variable]
         if name in SECRETS and isinstance(given, str) and reference_in(given) is not None:
             found[name] += f", as {given}"
     return found
@@ -81,20 +126,14 @@ def _meant(name: str) -> str:
 
 
 def _origin(name: str, flags: Mapping[str, Any]) -> str:
-    """Returns where the value came from: a flag, a variable or the file."""
+    """Returns where the value came from: a flag, a variable or a file."""
     if name in flags:
         return f"--{name.removeprefix('api_').removeprefix('worker_').replace('_', '-')}"
-    return _variable(name) or f"{name} in {Path(FILE).absolute()}"
-
-
-def _variable(name: str) -> str | None:
-    """Returns the environment variable that sets it."""
-    environment = {variable.upper(): variable for variable in os.environ}
-    candidates = [f"{PREFIX}{name.upper()}", *([name.upper()] if name in UNPREFIXED else [])]
-    for candidate in candidates:
-        if os.environ.get(environment.get(candidate, "")):
-            return environment[candidate]
-    return None
+    if variable := variable_of(name, os.environ):
+        return variable
+    if variable := variable_of(name, read_env_file().variables):
+        return f"{variable} in {Path(env_file.FILE).absolute()}"
+    return f"{name} in {Path(FILE).absolute()}"
 
 
 def _allowed(name: str, problem: Any) -> str:

@@ -1,9 +1,11 @@
 """Every setting with its default and bounds; docs/reference/settings.md describes each."""
 
 import os
+from collections.abc import Mapping
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -23,8 +25,10 @@ from curtsy.config.validators import (
     proxy_addresses,
     python_files,
     secret,
+    worker_memory,
     worker_processes,
 )
+from curtsy.env_file import read_env_file
 from curtsy.model.spans import Span
 
 PREFIX = "CURTSY_"
@@ -41,6 +45,7 @@ HostNames = Annotated[str, AfterValidator(host_names)]
 Origins = Annotated[str, AfterValidator(origins)]
 Paths = Annotated[str, AfterValidator(existing_paths)]
 PythonFiles = Annotated[str, AfterValidator(python_files)]
+WorkerMemory = Annotated[Literal["auto"] | int, BeforeValidator(worker_memory)]
 WorkerProcesses = Annotated[int, BeforeValidator(worker_processes)]
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LogLevel = Annotated[
@@ -68,9 +73,14 @@ class Settings(BaseSettings):
     worker_processes: WorkerProcesses = 1
     worker_slots: int = Field(100, ge=1, le=10_000)
     """Of all worker processes together."""
+    worker_memory_bytes: WorkerMemory = "auto"
+    """Of each worker process, with the processes that run its scrapers."""
     extract_processes: int = Field(os.cpu_count() or 1, ge=1, le=1_000)
     extract_seconds: Span = Field(20, ge=0.1, le=600)
     extract_memory_bytes: int = Field(512 * 2**20, ge=64 * 2**20, le=64 * 2**30)
+    extract_child_pages: int = Field(500, ge=1, le=1_000_000)
+    extract_child_seconds: Span = Field(3_600, ge=1, le=2_592_000)
+    extract_child_bytes: int = Field(384 * 2**20, ge=2**20, le=64 * 2**30)
     scrapers: PythonFiles = ""
     """Files of custom scrapers; scrapers of installed packages are found without it."""
     scraper_data: Paths = ""
@@ -92,10 +102,17 @@ class Settings(BaseSettings):
     page_max_age: Span = Field(2_592_000, ge=0, le=10**9)
     crawl_cache_ttl: Span = Field(3_600, ge=0, le=10**9)
     result_days: int = Field(30, ge=1, le=36_500)
+    disk_low_bytes: int = Field(512 * 2**20, ge=0, le=2**50)
+    """0: no cleanup is run early."""
+    disk_reserve_bytes: int = Field(64 * 2**20, ge=0, le=2**50)
     run_timeout: Span = Field(900, ge=1, le=604_800)
+    spider_soft_limit: Span = Field(3_300, ge=1, le=604_800)
+    """Of one run of a spider on Scrapyd, as the next."""
+    spider_hard_limit: Span = Field(3_600, ge=1, le=604_800)
     sync_timeout: Span = Field(30, ge=0.1, le=600)
     sites_file: str = Field("sites.toml", min_length=1, max_length=1_000)
     schedules_file: str = Field("schedules.toml", min_length=1, max_length=1_000)
+    alerts_file: str = Field("alerts.toml", min_length=1, max_length=1_000)
     user_agent: HeaderValue = f"curtsy/{__version__} (contact unset: set CURTSY_USER_AGENT)"
     robots: Literal["obey", "ignore"] = "obey"
     crawl_delay_cap: Span = Field(60, ge=0, le=86_400)
@@ -115,11 +132,35 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as pydantic calls it
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags override the environment, which overrides the file."""
+        """Flags override the environment, which overrides `.env`, which overrides the file."""
         unprefixed = _Unprefixed(settings_cls, env_prefix="")
-        return init_settings, env_settings, unprefixed, TomlConfigSettingsSource(settings_cls)
+        env_file, toml = _EnvFile(settings_cls), TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, unprefixed, env_file, toml
 
 
 class _Unprefixed(EnvSettingsSource):
     def __call__(self) -> dict[str, object]:
         return {name: value for name, value in super().__call__().items() if name in UNPREFIXED}
+
+
+class _EnvFile(PydanticBaseSettingsSource):
+    """Reads `.env` as the environment is read; its other variables have no effect."""
+
+    def __call__(self) -> dict[str, object]:
+        given = read_env_file().variables
+        names = {name: variable_of(name, given) for name in Settings.model_fields}
+        return {name: given[variable] for name, variable in names.items() if variable}
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[object, str, bool]:
+        raise NotImplementedError("the whole file is read at once")
+
+
+def variable_of(name: str, given: Mapping[str, str]) -> str | None:
+    """Returns the variable that sets it, in the spelling of its place; None if none does, or only
+    an empty one."""
+    spelled = {variable.upper(): variable for variable in given}
+    candidates = [f"{PREFIX}{name.upper()}", *([name.upper()] if name in UNPREFIXED else [])]
+    for candidate in candidates:
+        if given.get(spelled.get(candidate, "")):
+            return spelled[candidate]
+    return None

@@ -3,17 +3,19 @@
 import os
 import re
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from curtsy.errors import BadSetting
 from curtsy.fetch import parse_allowed_proxies, parse_networks
 from curtsy.references import SecretMissing, reference_in
+from curtsy.store.database_url import BadDatabaseUrl, parse_database_url, require_servers
 
 DATABASE_URLS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 SQLITE = ("sqlite", "sqlite+aiosqlite", "sqlite+pysqlite")
 POSTGRES = ("postgresql", "postgres", "postgresql+asyncpg")
 MOST_FILES = 100
 MOST_PROCESSES = 256
+LEAST_WORKER_MEMORY, MOST_WORKER_MEMORY = 64 * 2**20, 2**50
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 _ORIGIN = re.compile(r"https?://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 
@@ -34,9 +36,14 @@ def database_url(url: str) -> str:
         raise ValueError(f"it must be {DATABASE_URLS}; a SQLite file takes no options")
     if scheme in SQLITE and rest.startswith("/") and rest not in ("/", "/:memory:"):
         return f"sqlite://{rest}"
-    if scheme in POSTGRES and _names_a_server(whole := f"postgresql://{_encoded(rest)}"):
-        return whole
-    raise ValueError(f"it must be {DATABASE_URLS}")
+    if scheme not in POSTGRES:
+        raise ValueError(f"it must be {DATABASE_URLS}")
+    whole = f"postgresql://{_encoded(rest)}"
+    try:
+        require_servers(parse_database_url(whole))
+    except BadDatabaseUrl as error:
+        raise ValueError(f"it must be {DATABASE_URLS}; {error.why}") from None
+    return whole
 
 
 def _encoded(rest: str) -> str:
@@ -50,14 +57,6 @@ def _encoded(rest: str) -> str:
     return f"{user}{colon}{password}{at}{place}"
 
 
-def _names_a_server(url: str) -> bool:
-    try:
-        port = urlsplit(url).port
-    except ValueError:
-        return False
-    return port is None or port > 0
-
-
 def worker_processes(given: object) -> int:
     """Returns the number; for `auto` the number of cores that this process may use."""
     if given == "auto":
@@ -68,6 +67,19 @@ def worker_processes(given: object) -> int:
     ):
         raise ValueError(f"it must be auto or a whole number from 1 to {MOST_PROCESSES}")
     return int(text)
+
+
+def worker_memory(given: object) -> object:
+    """Returns `auto`, or the number of bytes."""
+    text = str(given)
+    if text != "auto" and not (
+        text.isascii() and text.isdigit() and len(text) < 20
+        and LEAST_WORKER_MEMORY <= int(text) <= MOST_WORKER_MEMORY
+    ):  # fmt: skip
+        raise ValueError(
+            f"it must be auto or a whole number from {LEAST_WORKER_MEMORY} to {MOST_WORKER_MEMORY}"
+        )
+    return text if text == "auto" else int(text)
 
 
 def cores() -> int:

@@ -12,16 +12,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from curtsy.clock import HOUR, SECOND, rfc3339
+from curtsy.clock import rfc3339
 from curtsy.errors import NotFound, WrongState
+from curtsy.events.delivery_attempts import CLAIM_FOR, after_attempt
 from curtsy.events.webhook_secrets import signing_secrets
 from curtsy.store import Connection, Lookup, Statement
 
-CLAIM_FOR = 60 * SECOND
-"""No other sender claims a delivery for so long after its attempt began."""
-FIRST_WAIT, LONGEST_WAIT = 10 * SECOND, HOUR
-MOST_ATTEMPTS = 20
-"""About twelve hours, with waits that double up to an hour."""
 MOST_WITH_REPLAYS = 100
 """Attempts of one delivery, replays included: nobody floods a receiver by replays."""
 
@@ -172,15 +168,8 @@ def record_delivery(
     connection: Connection, delivery: Delivery, *, status: int | None, error: str | None, now: int
 ) -> None:
     """`error` is why the receiver did not accept the delivery, in a sentence; None: accepted."""
-    if error is None:
-        state, next_at = "delivered", None
-    elif status == 410 or delivery.attempt >= MOST_ATTEMPTS:
-        state, next_at = "failed", None
-    else:
-        wait = min(FIRST_WAIT * 2 ** (delivery.attempt - 1), LONGEST_WAIT)
-        state, next_at = "waiting", now + wait
-    _RECORD(connection, id=delivery.id, state=state, status=status, error=error, next_at=next_at,
-            ended_at=None if next_at else now)  # fmt: skip
+    after = after_attempt(delivery.attempt, status, error, now)
+    _RECORD(connection, id=delivery.id, status=status, error=error, **after._asdict())
 
 
 def deliveries_of(connection: Connection, job: str) -> list[StoredDelivery]:

@@ -1,5 +1,6 @@
 """The child processes of one fork server: forked on demand, reused while they are healthy."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,10 +17,13 @@ class ChildGroup:
         start: Callable[[], ForkServerClient],
         *,
         pages_per_process: int,
+        seconds_per_process: float,
         keep_below_bytes: int,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._start = start
+        self._start, self._now = start, now
         self._pages_per_process, self._keep_below_bytes = pages_per_process, keep_below_bytes
+        self._seconds_per_process = seconds_per_process
         self.client: ForkServerClient | None = None
         self._idle: list[ChildProcess] = []
 
@@ -39,9 +43,14 @@ class ChildGroup:
             if gone is not None:
                 await gone.close()
         while self._idle:
-            if (child := self._idle.pop()).usable:
+            child = self._idle.pop()
+            if child.usable and not self._is_old(child):
                 return client, child
-        return client, await client.fork()
+            if child.usable:
+                client.kill_child(child)
+        child = await client.fork()
+        child.forked_at = self._now()
+        return client, child
 
     def release(
         self, client: ForkServerClient, child: ChildProcess, header: dict[str, Any]
@@ -59,6 +68,9 @@ class ChildGroup:
             client.kill_child(child)
         else:
             self.add_idle(child)
+
+    def _is_old(self, child: ChildProcess) -> bool:
+        return self._now() - child.forked_at >= self._seconds_per_process
 
     def add_idle(self, child: ChildProcess) -> None:
         self._idle.append(child)

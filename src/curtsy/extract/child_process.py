@@ -27,6 +27,8 @@ class ChildProcess(asyncio.Protocol):
     def __init__(self) -> None:
         self.pid = 0
         self.pages = 0
+        self.forked_at = 0.0
+        """On the clock of its group."""
         self._transport = cast("asyncio.Transport", None)
         self._received = bytearray()
         self._expected = LENGTHS.size

@@ -76,7 +76,7 @@ def _try_all() -> None:
         "reading": lambda: os.close(os.open("/etc/passwd", os.O_RDONLY)),
         "processes": _fork,
         "signals": lambda: os.kill(parent, 0),
-        "inspection": lambda: os.close(os.open(f"/proc/{parent}/environ", os.O_RDONLY)),
+        "inspection": lambda: _inspect(parent),
         "namespaces": lambda: _raise_if(libc.unshare(0)),
         "capabilities": _need_capabilities,
     }
@@ -98,6 +98,13 @@ def _raise_if(result: int) -> None:
     if result == -1:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
+
+
+def _inspect(process: int) -> None:
+    try:
+        os.close(os.open(f"/proc/{process}/environ", os.O_RDONLY))
+    except FileNotFoundError:  # it exists, but /proc hides it
+        raise PermissionError from None
 
 
 def _fork() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -55,6 +56,10 @@ class ForkServerClient:
         self._channel.setblocking(False)
         self._loop.add_reader(self._channel.fileno(), self._receive)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     async def fork(self) -> ChildProcess:
         if self.gone:
             raise ForkServerGone
@@ -98,9 +103,10 @@ class ForkServerClient:
         try:
             # The descriptor is older than the look: a process that gets the number in between is
             # not the one that is signalled.
-            if _parent_of(pid) == self._process.pid:
+            parent = _parent_of(pid)
+            if parent == self._process.pid:
                 signal.pidfd_send_signal(process, signal.SIGKILL)
-            elif _parent_of(pid) is not None:
+            elif parent is not None or _is_running(process):  # /proc may hide it (hidepid)
                 self.kill()
         except ProcessLookupError:
             pass
@@ -168,8 +174,15 @@ def _is_number(text: str) -> bool:
     return text.isdecimal() and len(text) < _LONGEST_NUMBER
 
 
+def _is_running(process: int) -> bool:
+    """Whether the process of a descriptor has not ended."""
+    ends = select.poll()
+    ends.register(process, select.POLLIN)
+    return not ends.poll(0)
+
+
 def _parent_of(pid: int) -> int | None:
-    """Returns None when there is no such process any more."""
+    """Returns None when there is no such process any more, or /proc does not show it."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
     except OSError:

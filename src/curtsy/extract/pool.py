@@ -35,6 +35,8 @@ class ExtractLimits:
     """For one child process, beyond its memory at the fork."""
     pages_per_process: int = 500
     """A child process is replaced after this many pages, with whatever they left in its memory."""
+    seconds_per_process: float = 3_600.0
+    """A child process that is older is replaced before its next page."""
     keep_below_bytes: int = 384 * 2**20
     """A child process is replaced after a page when its peak memory exceeds this."""
 
@@ -55,11 +57,17 @@ class Pool:
     ) -> None:
         self._limits, self._own = limits, own or OwnScrapers()
         start = partial(ForkServerClient, memory_bytes=limits.memory_bytes, module=fork_server)
-        self._built_in_group = ChildGroup(start, pages_per_process=limits.pages_per_process,
-                                          keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
+        self._built_in_group = ChildGroup(
+            start, pages_per_process=limits.pages_per_process,
+            seconds_per_process=limits.seconds_per_process,
+            keep_below_bytes=limits.keep_below_bytes,
+        )  # fmt: skip
         # One page per process: a page may change the process, and the next must not notice.
-        self._own_group = ChildGroup(partial(start, own=self._own), pages_per_process=1,
-                                     keep_below_bytes=limits.keep_below_bytes)  # fmt: skip
+        self._own_group = ChildGroup(
+            partial(start, own=self._own), pages_per_process=1,
+            seconds_per_process=limits.seconds_per_process,
+            keep_below_bytes=limits.keep_below_bytes,
+        )  # fmt: skip
         # Slots per group: own scrapers that hang must not block the built-in ones.
         self._slots = {
             group: FairSlots(limits.processes) for group in (self._built_in_group, self._own_group)
@@ -106,6 +114,11 @@ class Pool:
             if isinstance(acquired, Failed):
                 return acquired
             return await self._scrape(group, *acquired, (start, reply.body))
+
+    def servers(self) -> list[int]:
+        """The process ids of the fork servers that run."""
+        clients = (self._built_in_group.client, self._own_group.client)
+        return [client.pid for client in clients if client is not None and not client.gone]
 
     def start(self, scraper: str) -> None:
         """Starts the fork server of a known scraper, unless one was started before. Returns at

@@ -18,7 +18,7 @@ class Connection(asyncio.Protocol):
 
     async def send(self, request: bytes, parser: ResponseParser, *, until: float) -> None:
         """Writes the request before the first await. Returns when the response is complete or has
-        failed; at `until`, by the loop's clock, it fails.
+        failed; at `until`, by the loop's clock, it fails. Closes the parser.
         """
         loop = asyncio.get_running_loop()
         self._incoming = parser
@@ -34,6 +34,7 @@ class Connection(asyncio.Protocol):
             self._is_spoilt = self._is_spoilt or not parser.leaves_connection_usable
             if self._is_spoilt:
                 self.close()
+            parser.close()
 
     @property
     def usable(self) -> bool:

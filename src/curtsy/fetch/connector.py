@@ -72,6 +72,14 @@ class Connector:
             error.through = origin.proxy
             raise
 
+    async def open_socket(self, host: str, port: int, until: float) -> socket.socket:
+        """Connects to a permitted address of the host, for a protocol other than HTTP."""
+
+        async def opened() -> socket.socket:
+            return await _connect_any(await self._resolver.addresses(host), port, self._guarded)
+
+        return await _translating_errors(opened(), until)
+
     def close(self) -> None:
         self._resolver.close()
         self._proxy_resolver.close()

@@ -119,6 +119,11 @@ class ResponseParser:
         else:
             self.error = Truncated(str(error) if error else "the connection ended within it")
 
+    def close(self) -> None:
+        """Drops llhttp's parser, which refers back to this object: the body would else stay in
+        memory until the next full garbage collection, which is rare. Nothing may be fed then."""
+        del self._parser
+
     # Called by llhttp.
 
     def on_message_begin(self) -> None:

@@ -41,6 +41,7 @@ _SHIFT = (
         """
     ),
     Statement("UPDATE visits SET due_at = due_at + :by WHERE due_at IS NOT NULL"),
+    Statement("UPDATE alert_deliveries SET next_at = next_at + :by WHERE state = 'waiting'"),
 )
 
 _SHIFT_DISTANCE = Statement(

@@ -19,6 +19,7 @@ _INSERT = Statement(
         error = excluded.error, traceback = excluded.traceback, attempts = excluded.attempts,
         final = excluded.final, times = dead_letters.times + 1,
         last_failed_at = excluded.last_failed_at
+    RETURNING page_id, times
     """,
     dead={"page_id": "bigint", "turn": "bigint", "source_id": "bigint", "kind": "text",
           "family": "text", "error": "text", "traceback": "text", "attempts": "smallint",
@@ -42,9 +43,10 @@ _RESOLVE = Statement(
 
 def insert_dead_letters(
     connection: Connection, results: Sequence[Result], pages: Mapping[int, LockedPage], *, now: int
-) -> None:
-    """Inserts a dead letter for each visit that was given up. A page that has an open letter gets
-    no other: that letter tells of the last failure, and counts them."""
+) -> set[int]:
+    """Inserts a dead letter for each visit that was given up; returns the pages that got one. A
+    page that has an open letter gets no other: that letter tells of the last failure, and counts
+    them."""
     rows = [
         (r.visit.page_id, r.visit.turn, r.visit.source_id, r.outcome.kind,
          RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback,
@@ -52,8 +54,10 @@ def insert_dead_letters(
         for r in results
         if r.again_at is None and isinstance(r.outcome, Failed)
     ]  # fmt: skip
-    if rows:
-        _INSERT(connection, dead=sorted(rows, key=lambda row: row[0]), now=now)
+    if not rows:
+        return set()
+    written = _INSERT(connection, dead=sorted(rows, key=lambda row: row[0]), now=now).tuples()
+    return {page_id for page_id, times in written if times == 1}
 
 
 def mark_retried(connection: Connection, page_ids: Collection[int]) -> None:

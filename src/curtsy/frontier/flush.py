@@ -21,6 +21,7 @@ from curtsy.frontier.flush_rows import (
     new_versions,
     page_call,
 )
+from curtsy.frontier.history_facts import history_call
 from curtsy.frontier.job_counts import Changes, Event, Spent, count
 from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.job_states import ItemState, band_of
@@ -119,11 +120,12 @@ def _record(
     if not counted:
         return [], []
     versions, new_documents = new_versions(counted, pages)
-    insert_dead_letters(connection, counted, pages, now=now)
+    new_letters = insert_dead_letters(connection, counted, pages, now=now)
     calls = [
         *document_calls(new_documents),
         page_call(counted, pages, versions, now=now),
         attempt_call(counted, pages, worker=worker),
+        history_call(counted, new_letters=new_letters),
     ]
     return [(r, versions[r.visit.page_id]) for r in counted], calls
 

@@ -15,15 +15,16 @@ from curtsy.store import Connection, Statement
 
 _REGISTER = Statement(
     """
-    INSERT INTO workers (id, beat, lease_until, slots, machine, pid, program, started_at)
-    VALUES (:id, 0, :lease_until, :slots, :machine, :pid, :program, :now)
+    INSERT INTO workers (id, beat, lease_until, slots, machine, pid, program, program_schema,
+                         started_at, memory_bytes)
+    VALUES (:id, 0, :lease_until, :slots, :machine, :pid, :program, :schema, :now, :memory_bytes)
     ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
     """
 )
 _BEAT = Statement(
     """
     UPDATE workers SET beat = beat + 1, lease_until = :lease_until, in_flight = :in_flight,
-        draining = :draining
+        draining = :draining, memory_bytes = :memory_bytes
     WHERE id = :id RETURNING beat
     """
 )
@@ -86,11 +87,17 @@ class WorkerRow:
     pid: int
     program: str
     slots: int = 0
+    schema: str | None = None
+    """The newest that the program knows."""
 
 
-def register(connection: Connection, row: WorkerRow, *, lease_until: int, now: int) -> None:
+def register(
+    connection: Connection, row: WorkerRow, *, lease_until: int, now: int,
+    memory_bytes: int | None = None,
+) -> None:  # fmt: skip
     _REGISTER(connection, id=row.id, machine=row.machine, pid=row.pid, program=row.program,
-              slots=row.slots, lease_until=lease_until, now=now)  # fmt: skip
+              schema=row.schema, slots=row.slots, lease_until=lease_until, now=now,
+              memory_bytes=memory_bytes)  # fmt: skip
 
 
 def beat(
@@ -100,10 +107,12 @@ def beat(
     lease_until: int,
     in_flight: Sequence[int],
     draining: bool,
+    memory_bytes: int | None = None,
 ) -> bool:
     """Stores a heartbeat. False: this worker was declared dead and must drop everything."""
     beaten = _BEAT(connection, id=worker, lease_until=lease_until, draining=draining,
-                in_flight=orjson.dumps(list(in_flight)).decode())  # fmt: skip
+                in_flight=orjson.dumps(list(in_flight)).decode(),
+                memory_bytes=memory_bytes)  # fmt: skip
     return beaten.scalar() is not None
 
 

@@ -38,10 +38,10 @@ _DELETE_EXPIRED = Statement(  # checks the lifetime twice: a row may be claimed 
         SELECT key FROM submissions WHERE expires_at <= :now ORDER BY expires_at LIMIT :most)
     """
 )
-_EXISTING = Statement(
+_EXISTING = Statement(  # a commit after a lock waits for the standby, as that of the job did
     """
-    SELECT j.public_id, j.total, j.cached FROM {wanted}
-    JOIN jobs j ON j.public_id = wanted.job
+    SELECT public_id, total, cached FROM jobs WHERE public_id IN (SELECT job FROM {wanted})
+    ORDER BY id {lock}
     """,
     wanted={"job": "text"},
 )

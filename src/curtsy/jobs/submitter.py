@@ -44,6 +44,7 @@ class Submitter:
 
     async def submit(self, request: JobRequest) -> Submitted:
         wanted = await self.check(request)
+        await self._store.require_room()
         await self.pending.count(self._store)
         self.pending.add(request.user_id, len(wanted), self.limits)
         submission = Submission(request, wanted, new_job_id())

@@ -24,3 +24,9 @@ def counted(number: int, noun: str, *, capped: bool = False) -> str:
 def are(number: int) -> str:
     """The verb after a count: `1 page is`, `2 pages are`."""
     return "is" if number == 1 else "are"
+
+
+def megabytes(number: int) -> str:
+    """`0.4 MB`, `512 MB`, `1.5 GB`; a megabyte is 2**20 bytes, as in `top`."""
+    shown, unit = (number / 2**30, "GB") if number >= 2**30 else (number / 2**20, "MB")
+    return f"{shown:.{1 if shown < 10 else 0}f} {unit}"

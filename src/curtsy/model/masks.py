@@ -12,7 +12,8 @@ MASK = "***"
 _URL = re.compile(r"([a-z][a-z0-9+.-]*://)(?:[^/?#]*@)?([^/?#]*)/?(.*)", re.I | re.S)
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.I)
 _PLAIN_OPTIONS = frozenset({
-    "application_name", "connect_timeout", "dbname", "host", "port", "ssl", "sslmode", "user",
+    "application_name", "connect_timeout", "dbname", "host", "port", "ssl", "sslmode",
+    "target_session_attrs", "user",
 })  # fmt: skip
 """Options of a database URL that are shown; any other may be a secret."""
 _SHORTEST = 4

@@ -35,7 +35,7 @@ async def serve_api(settings: Settings) -> None:
                 access_rules = await access_rules_for(settings, listening, store)
                 await apply(settings, declared, store, clock, scheduler.firer.check)
                 steps = {"keep_time": lambda: synchronise_clock(store, clock)}
-                await until_stopped(stop, [Api(backend, listening, access_rules)], steps)
+                await until_stopped(stop, store, [Api(backend, listening, access_rules)], steps)
 
 
 def backend_for(
@@ -50,5 +50,6 @@ def backend_for(
             policy=whole_policy(settings), lease_ttl=milliseconds(settings.lease_seconds),
             allow_proxies=parse_allowed_proxies(settings.allow_proxies),
             user_agent=settings.user_agent, sync_timeout=settings.sync_timeout,
+            result_days=settings.result_days,
         ),
     )  # fmt: skip

@@ -35,10 +35,12 @@ def scheduler_for(
 ) -> Scheduler:  # fmt: skip
     payloads = PayloadParser(page_max_age=milliseconds(settings.page_max_age),
                              crawl_cache_ttl=milliseconds(settings.crawl_cache_ttl))  # fmt: skip
-    maintenance = MaintenanceTasks(store=store, clock=clock, keep_days=settings.result_days)
+    policy = whole_policy(settings)
+    maintenance = MaintenanceTasks(store=store, clock=clock, keep_days=settings.result_days,
+                                   policy=policy)  # fmt: skip
     return build_scheduler(store=store, submitter=submitter, payloads=payloads,
-                           maintenance=maintenance, policy=whole_policy(settings),
-                           clock=clock, on_work=on_work)  # fmt: skip
+                           maintenance=maintenance, policy=policy, clock=clock,
+                           on_work=on_work)  # fmt: skip
 
 
 def build_scheduler(

@@ -4,7 +4,8 @@ The channel closes when the supervisor asks the process to end, and also when th
 killed: so no process outlives its supervisor for long. A signal would not do: a terminal and
 systemd send theirs to every process of a command, and a second one ends a process at once. Until
 then any byte means that new work was stored; the process answers with an empty line after each
-commit of results, and with their number at its end.
+commit of results, and with their number when its worker ends: a process that starts again because
+of its memory reports several.
 """
 
 import asyncio

@@ -6,11 +6,13 @@ from contextlib import asynccontextmanager
 
 import httpx
 
+from curtsy import periodic
 from curtsy.api import create_app
 from curtsy.api.auth.access_rules import AccessRules
 from curtsy.clock import Clock
 from curtsy.config import Settings, read_sources, worker_settings
 from curtsy.errors import BadSetting
+from curtsy.history.steps import HistorySteps
 from curtsy.logs import logger
 from curtsy.processes.api import backend_for
 from curtsy.processes.builders import scheduler_for, submitter_for
@@ -53,12 +55,19 @@ async def whole_engine(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
             Wakeups(settings.database_url, worker.wake),
             _client(settings, store, clock, worker.wake, own) as http,
         ):
+            history = HistorySteps(store=store, clock=clock)
             running = asyncio.create_task(worker.run())
+            steps = [
+                asyncio.create_task(periodic.run(*named)) for named in history.by_name().items()
+            ]
             try:
                 yield http
             finally:
                 await worker.stop()
                 await running
+                for step in steps:
+                    step.cancel()
+                await periodic.once("fold_history", history.fold_all)
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from typing import Protocol
 from curtsy import periodic
 from curtsy.clock import Clock
 from curtsy.frontier.clock_sync import synchronise
+from curtsy.processes.schema_watch import SchemaWatch
 from curtsy.processes.signals import Stop
 from curtsy.store import Store
 
@@ -22,18 +23,23 @@ class Part(Protocol):
 
 async def until_stopped(
     stop: Stop,
+    store: Store,
     parts: Sequence[Part],
     steps: Mapping[str, Callable[[], Awaitable[float]]] | None = None,
 ) -> None:
-    """Runs the parts together until a signal. If one part fails, all of them end."""
+    """Runs the parts together until a signal. If one part fails, all of them end. Raises
+    `WrongSchema` when they ended because the schema no longer works with this program."""
+    watch = SchemaWatch(store, stop.request)
     async with asyncio.TaskGroup() as group:
-        loops = [group.create_task(periodic.run(*named)) for named in (steps or {}).items()]
+        named = {"watch_schema": watch.step, **(steps or {})}
+        loops = [group.create_task(periodic.run(*step)) for step in named.items()]
         for part in parts:
             group.create_task(part.run())
         await stop.wait()
         await asyncio.gather(*(part.stop() for part in parts))
         for task in loops:
             task.cancel()
+    watch.check()
 
 
 async def synchronise_clock(store: Store, clock: Clock) -> float:

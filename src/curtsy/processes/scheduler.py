@@ -8,10 +8,13 @@ from curtsy.clock import Clock
 from curtsy.config import Settings, milliseconds
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.events.run_log import log_run
+from curtsy.history.steps import HistorySteps
 from curtsy.logs import logger
-from curtsy.maintenance.tasks import BATCH, prune_some
+from curtsy.maintenance.cleanup import BATCH, Cleanup, prune_some
+from curtsy.maintenance.disk_watch import DiskMarks, DiskWatch
+from curtsy.processes.alert_loops import alert_loops_for
 from curtsy.processes.builders import scheduler_for, submitter_for
-from curtsy.processes.declarations import Declared, apply
+from curtsy.processes.declarations import Declared, apply, schedule_maintenance
 from curtsy.processes.parts import synchronise_clock, until_stopped
 from curtsy.processes.signals import Stop
 from curtsy.processes.startup import own_scrapers, ready
@@ -39,24 +42,33 @@ async def run_scheduler(settings: Settings) -> None:
             submitter = submitter_for(settings, store, clock, wakeups.send, own)
             scheduler = scheduler_for(settings, store, clock, submitter, wakeups.send)
             await apply(settings, declared, store, clock, scheduler.firer.check)
+            await schedule_maintenance(store, clock, scheduler.ticker.tasks)
             loops = loops_for(settings, store, clock, scheduler)
             steps = {"keep_time": lambda: synchronise_clock(store, clock)}
-            await until_stopped(stop, [loops], steps)
+            alerts = alert_loops_for(settings, store, clock)
+            await until_stopped(stop, store, [loops, alerts], steps)
 
 
 def loops_for(
     settings: Settings, store: Store, clock: Clock, scheduler: Scheduler
 ) -> "SchedulerLoops":
+    marks = DiskMarks(settings.disk_low_bytes, settings.disk_reserve_bytes)
+    cleanup = Cleanup(store=store, clock=clock, keep_days=settings.result_days)
     return SchedulerLoops(store=store, clock=clock, ticker=scheduler.ticker,
-                          run_timeout=milliseconds(settings.run_timeout))  # fmt: skip
+                          run_timeout=milliseconds(settings.run_timeout),
+                          disk=DiskWatch(store=store, cleanup=cleanup, marks=marks))  # fmt: skip
 
 
 class SchedulerLoops:
     """Runs the periodic steps of a scheduler until `stop` is called."""
 
-    def __init__(self, *, store: Store, clock: Clock, ticker: Ticker, run_timeout: int) -> None:
+    def __init__(
+        self, *, store: Store, clock: Clock, ticker: Ticker, run_timeout: int, disk: DiskWatch
+    ) -> None:
         self._store, self._clock, self._ticker = store, clock, ticker
+        self._disk = disk
         self._run_timeouts = RunTimeouts(store=store, clock=clock, run_timeout=run_timeout)
+        self._history = HistorySteps(store=store, clock=clock)
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
@@ -68,8 +80,11 @@ class SchedulerLoops:
                 periodic.run("do", self._ticker.tasks.step, self._ticker.tasks.wake)
             ),
             asyncio.create_task(periodic.run("gather", self.gather)),
+            asyncio.create_task(periodic.run("watch_disk", self._disk.step)),
             asyncio.create_task(periodic.run("end_overdue_runs", self._run_timeouts.step)),
         ]
+        history = self._history.by_name().items()
+        steps += [asyncio.create_task(periodic.run(*named)) for named in history]
         await self._stopping.wait()
         for task in steps:
             task.cancel()

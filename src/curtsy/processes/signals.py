@@ -40,6 +40,11 @@ class Stop:
         self._signalled = True
         self._requested.set()
 
+    @property
+    def signalled(self) -> bool:
+        """Whether a signal came, and not only a request."""
+        return self._signalled
+
     def request(self) -> None:
         """Shuts the process down as the first signal does; a signal after it is still the first."""
         self._requested.set()

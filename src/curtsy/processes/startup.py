@@ -34,7 +34,8 @@ async def opened(settings: Settings) -> AsyncIterator[Store]:
     _allow_many_files()
     collect_garbage_less_often()
     closing = AsyncExitStack()
-    store = Store(settings.database_url, pool_size=settings.db_pool_size)
+    store = Store(settings.database_url, pool_size=settings.db_pool_size,
+                  reserve_bytes=settings.disk_reserve_bytes)  # fmt: skip
     await closing.enter_async_context(store)
     try:
         yield store
@@ -50,7 +51,8 @@ async def opened(settings: Settings) -> AsyncIterator[Store]:
 async def ready(
     settings: Settings, *, upgrades_sqlite: bool = False
 ) -> AsyncIterator[tuple[Store, Clock]]:
-    """Opens the store, requires the schema of this version, and synchronises a clock with it."""
+    """Opens the store, requires a schema that works with this program, and synchronises a clock
+    with it."""
     if not upgrades_sqlite:
         require_file(settings.database_url)
     async with opened(settings) as store:
@@ -67,7 +69,7 @@ async def _upgrade(store: Store) -> None:
     before = after = await stored_version(store)
     if before is None:
         after = await create_schema(store)
-    if after != newest():
+    if after is None or after < newest():
         from curtsy.store.upgrade import upgrade  # imports Alembic, which is slow
 
         before, after = await upgrade(store)
@@ -123,8 +125,8 @@ def check_folder(url: str) -> None:
     try:
         _check_path(path)
     except PermissionError as error:
-        where = error.filename or path
-        sentence = f"DATABASE_URL names {path}: {where} is not readable for this user."
+        where = Path(error.filename or path)
+        sentence = f"DATABASE_URL names {path}: {where} is not readable for {_this_user()}."
         raise BadSetting(sentence) from None
 
 
@@ -138,9 +140,25 @@ def _check_path(path: Path) -> None:
     effective = os.access in os.supports_effective_ids
     read_only = [one for one in paths if not os.access(one, os.W_OK, effective_ids=effective)]
     if read_only:
-        raise BadSetting(f"DATABASE_URL names {path}: {read_only[0]} is not writable.")
+        why = _why_not_writable(read_only[0])
+        raise BadSetting(f"DATABASE_URL names {path}: {read_only[0]} is not writable{why}.")
     if path.exists() and not _is_sqlite(path):
         raise BadSetting(f"DATABASE_URL names {path}, which is not a SQLite file.")
+
+
+def _why_not_writable(path: Path) -> str:
+    """Names the users by number: in a container they often have no names, and whoever mounted the
+    folder from outside needs the number."""
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        return ": its file system is mounted read-only"
+    return (
+        f" for {_this_user()}; its owner is UID {path.stat().st_uid}. Change the owner: `chown "
+        f"{os.geteuid()}:{os.getegid()} {path}`, for a container on the folder mounted there"
+    )
+
+
+def _this_user() -> str:
+    return f"UID {os.geteuid()}, as which this process runs"
 
 
 def _is_sqlite(path: Path) -> bool:

@@ -3,18 +3,23 @@ and several workers in processes of their own."""
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
+from curtsy import periodic
 from curtsy.clock import Clock
 from curtsy.config import Settings, worker_settings
 from curtsy.errors import StoreAway
+from curtsy.history.steps import HistorySteps
 from curtsy.model.counts import Count
+from curtsy.processes.alert_loops import alert_loops_for
 from curtsy.processes.api import backend_for
 from curtsy.processes.api_access import access_rules_for
 from curtsy.processes.builders import scheduler_for, submitter_for
-from curtsy.processes.declarations import Declared, apply
+from curtsy.processes.declarations import Declared, apply, schedule_maintenance
 from curtsy.processes.http_server import Api, listen, url_of
 from curtsy.processes.lock_file import hold_lock
 from curtsy.processes.parts import synchronise_clock, until_stopped
+from curtsy.processes.restart import warn_of_memory
 from curtsy.processes.scheduler import loops_for
 from curtsy.processes.shares import log_remarks, shares
 from curtsy.processes.signals import Stop
@@ -67,11 +72,14 @@ async def run_up(
                 Wakeups(settings.database_url, on_wake) as wakeups,
             ):
                 await apply(settings, declared, store, clock, scheduler.firer.check)
+                await schedule_maintenance(store, clock, scheduler.ticker.tasks)
                 on_up(url_of(listening))
                 loops = loops_for(settings, store, clock, scheduler)
                 steps = {"keep_time": lambda: synchronise_clock(store, clock)} if supervisor else {}
-                parts = [Api(backend, listening, access_rules), worker, loops]
-                await until_stopped(stop, parts, steps)
+                alerts = alert_loops_for(settings, store, clock)
+                parts = [Api(backend, listening, access_rules), worker, loops, alerts]
+                await until_stopped(stop, store, parts, steps)
+                await periodic.once("fold_history", HistorySteps(store=store, clock=clock).fold_all)
                 with suppress(StoreAway):  # the numbers are unknown then, but nothing is lost
                     on_down(worker.recorded, await store.read(waiting_visits))
 
@@ -86,5 +94,7 @@ def _worker(
     settings: Settings, own: OwnScrapers, store: Store, clock: Clock, *,
     on_commit: Callable[[], None], on_offer: Callable[[], None],
 ) -> Worker:  # fmt: skip
-    return Worker(store=store, clock=clock, settings=worker_settings(settings, own),
-                  on_commit=on_commit, on_offer=on_offer)  # fmt: skip
+    fetching = worker_settings(settings, own)
+    return Worker(store=store, clock=clock, settings=fetching, on_commit=on_commit,
+                  on_offer=on_offer,
+                  on_memory=partial(warn_of_memory, fetching.memory_bytes))  # fmt: skip

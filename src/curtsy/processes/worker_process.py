@@ -90,7 +90,7 @@ class WorkerProcess:
             self._loop.remove_reader(self._channel.fileno())
             return False
         *lines, self._received = (self._received + data).split(b"\n")
-        self._recorded = next((int(line) for line in lines if line.isdigit()), self._recorded)
+        self._recorded += sum(int(line) for line in lines if line.isdigit())
         if b"" in lines:
             self._on_commit()
         return True

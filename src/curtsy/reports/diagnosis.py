@@ -1,6 +1,5 @@
 """The report behind `curtsy doctor`: workers, sources and bounded counts, read at one moment."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import orjson
@@ -28,6 +27,18 @@ class Worker:
     """Its lease has not expired."""
     draining: bool
     in_flight: int
+    memory_bytes: int | None
+    """Resident, with the processes that run its scrapers; None: its system does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    id: str
+    machine: str
+    pid: int
+    program: str
+    ticked_at: int
+    alive: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,50 +72,15 @@ class Diagnosis:
     """Schedules whose slot was due a minute ago and that nobody fired."""
     schedulers: int
     """Schedulers that are alive."""
-
-    @property
-    def problems(self) -> list[str]:
-        """What somebody must mend, each as a sentence with the command that does."""
-        return [*self._without_worker(), *self._without_scheduler()]
-
-    @property
-    def notices(self) -> list[str]:
-        """What may mend itself: a supervisor starts processes again that ended."""
-        alive: dict[tuple[str, int, int], int] = {}
-        for worker in self.workers:
-            if worker.place is not None:
-                command = worker.machine, worker.place.supervisor, worker.place.processes
-                alive[command] = alive.get(command, 0) + worker.alive
-        return [
-            f"Of the {processes} workers under process {supervisor} on {machine}, "
-            f"{processes - number} {'is' if processes - number == 1 else 'are'} not up: "
-            "they are started again, and the log says why they ended."
-            for (machine, supervisor, processes), number in alive.items()
-            if 0 < number < processes
-        ]
-
-    def _without_worker(self) -> Iterator[str]:
-        waiting = self.pending_visits.number
-        open_jobs = sum(self.open_jobs[state].number for state in ("queued", "running"))
-        if not (waiting or open_jobs):
-            return
-        what = "Pages wait" if waiting else "Jobs wait"
-        alive = [worker for worker in self.workers if worker.alive]
-        if not alive:
-            yield f"{what} and no worker is up: `curtsy up` or `curtsy worker` starts one."
-        elif all(worker.draining for worker in alive):
-            yield f"{what} and every worker is shutting down: `curtsy worker` starts another."
-
-    def _without_scheduler(self) -> Iterator[str]:
-        if self.late_schedules.number and not self.schedulers:
-            yield ("Schedules are due and no scheduler is up: `curtsy up` or `curtsy scheduler` "
-                   "starts one.")  # fmt: skip
+    scheduler_processes: list[Scheduler]
+    """All that did not leave in order, alive or silent."""
 
 
 _NOW = Statement("SELECT {clock} AS now")
 _WORKERS = Statement(
     """
-    SELECT id, machine, pid, program, lease_until, draining, in_flight FROM workers
+    SELECT id, machine, pid, program, lease_until, draining, in_flight, memory_bytes
+    FROM workers
     ORDER BY started_at, id
     """
 )
@@ -138,14 +114,19 @@ _COUNT_LATE = Statement(
     SELECT count(*) FROM (SELECT 1 FROM schedules WHERE look_at < :before LIMIT :most) AS counted
     """
 )
-_COUNT_SCHEDULERS = Statement("SELECT count(*) FROM schedulers WHERE ticked_at > :since")
+_SCHEDULERS = Statement(
+    "SELECT id, machine, pid, program, ticked_at FROM schedulers ORDER BY started_at, id"
+)
 
 
-def diagnose(connection: Connection, *, sources: int) -> Diagnosis:
-    """Reads the report, with at most this many sources."""
-    now: int = _NOW(connection).scalar_one()
+def diagnose(connection: Connection, *, sources: int, now: int | None = None) -> Diagnosis:
+    """Reads the report, with at most this many sources, by the database's clock if no time is
+    given."""
+    if now is None:
+        now = int(_NOW(connection).scalar_one())
     states = [(str(state),) for state in OPEN_STATES]
     open_jobs = _COUNT_OPEN_JOBS(connection, states, most=COUNT_CAP + 1)
+    schedulers = _schedulers(connection, now)
     return Diagnosis(
         engine=connection.engine,
         now=now,
@@ -156,7 +137,8 @@ def diagnose(connection: Connection, *, sources: int) -> Diagnosis:
         pending_visits=_count(connection, _COUNT_VISITS),
         dead_letters=_count(connection, _COUNT_LETTERS),
         late_schedules=_count(connection, _COUNT_LATE, before=now - MINUTE),
-        schedulers=_COUNT_SCHEDULERS(connection, since=now - SCHEDULER_ALIVE).scalar_one(),
+        schedulers=sum(one.alive for one in schedulers),
+        scheduler_processes=schedulers,
     )
 
 
@@ -174,10 +156,18 @@ def _workers(connection: Connection, now: int) -> list[Worker]:
         Worker(
             id=row.id, machine=row.machine, pid=row.pid, program=program, place=place,
             lease_until=row.lease_until, alive=row.lease_until > now, draining=bool(row.draining),
-            in_flight=len(orjson.loads(row.in_flight)),
+            in_flight=len(orjson.loads(row.in_flight)), memory_bytes=row.memory_bytes,
         )
         for row in _WORKERS(connection)
         for program, place in (split_program(row.program),)
+    ]  # fmt: skip
+
+
+def _schedulers(connection: Connection, now: int) -> list[Scheduler]:
+    return [
+        Scheduler(row.id, row.machine, row.pid, row.program, row.ticked_at,
+                  alive=row.ticked_at > now - SCHEDULER_ALIVE)
+        for row in _SCHEDULERS(connection)
     ]  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from curtsy.store import Connection, Statement
 
 _WORKERS = Statement(
     """
-    SELECT id, machine, pid, program, started_at, lease_until, draining, in_flight, slots
+    SELECT id, machine, pid, program, started_at, lease_until, draining, in_flight, slots,
+           memory_bytes
     FROM workers
     ORDER BY started_at, id
     """
@@ -37,6 +38,8 @@ class WorkerStatus:
     """Ids of the pages whose requests are open."""
     leases: int
     """Number of sources that it holds."""
+    memory_bytes: int | None
+    """Resident, with the processes that run its scrapers; None: its system does not tell."""
 
 
 def all_workers(connection: Connection, *, now: int) -> list[WorkerStatus]:
@@ -48,6 +51,7 @@ def all_workers(connection: Connection, *, now: int) -> list[WorkerStatus]:
             started_at=row.started_at, lease_until=row.lease_until, alive=row.lease_until > now,
             draining=bool(row.draining), slots=row.slots,
             in_flight=tuple(orjson.loads(row.in_flight)), leases=leases.get(row.id, 0),
+            memory_bytes=row.memory_bytes,
         )
         for row in _WORKERS(connection)
         for program, place in (split_program(row.program),)

@@ -6,6 +6,8 @@ Example = dict[str, Any]
 
 JOB = "job_a1b2c3d4e5f6"
 
+CLEANUP: Example = {"days": 30}
+
 ARTICLES_REQUEST: Example = {
     "articles": [
         {"url": "https://example.com/article1", "source": "TechNews", "category": "AI",
@@ -116,6 +118,12 @@ SITE: Example = {
 }  # fmt: skip
 KEY_GIVEN: Example = {"key": "curtsy_…"}
 ROTATION: Example = {"grace_hours": 24}
+
+
+RULE = {"above": 95, "clear": 90, "for": 600, "severity": "warning", "except": ["shop.example"]}
+MUTE = {"subject": "shop.example", "seconds": 3600}
+UNMUTE = {"subject": "shop.example"}
+ALERT_TEST = {"channel": "team"}
 
 
 def shown(*examples: Example) -> Example:

@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from curtsy.errors import BadRequest, NotFound
 from curtsy.jobs import JobRequest
-from curtsy.maintenance.tasks import NOT_BUILT
 from curtsy.model.roles import Caller, Role
 from curtsy.requests import articles, crawl, fetch
 from curtsy.requests.payload_secrets import with_secrets
@@ -32,9 +31,6 @@ class PayloadParser:
         """Raises `BadRequest`."""
         work = parsed(with_secrets(payload))
         if work.duty is not None:
-            if part := NOT_BUILT.get(work.duty):
-                sentence = f"The duty {work.duty!r} is not built yet: it comes with {part}."
-                raise BadRequest([sentence])
             return MaintenanceTask(work.duty)
         caller = Caller(owner.user_id, Role.SUBMIT, owner.key_id)
         if work.run is not None:

@@ -129,8 +129,6 @@ class Firer:
         self, connection: Connection, payload: Mapping[str, Any], owner: Owner, now: int
     ) -> None:
         """Raises `BadRequest` if the job of this payload would be refused now."""
-        if payload.get("duty"):
-            return  # maintenance tasks that are not built yet may be scheduled, too
         task = self._task_of(connection, payload, owner, now)
         if not isinstance(task, MaintenanceTask):
             check(task, self._limits)

@@ -42,7 +42,7 @@ _LAG = Statement(
 
 _NEWEST_LAGS = Statement(
     """
-    SELECT fired_at - fire_at AS lag FROM firings
+    SELECT fired_at - fire_at AS lag, fired_at FROM firings
     WHERE fired_at > :since AND trigger = 'schedule' AND outcome = 'fired' AND NOT waited
     ORDER BY fired_at DESC LIMIT :most
     """
@@ -124,6 +124,14 @@ def read_status(connection: Connection, *, now: int, alive: int, late: int) -> S
 def newest_lags(connection: Connection, *, now: int, most: int) -> list[int]:
     """Milliseconds between slot and firing, for the newest firings of the last hour."""
     return list(_NEWEST_LAGS(connection, since=now - HOUR, most=most).scalars())
+
+
+def lags_since(connection: Connection, since: int, *, most: int) -> tuple[list[int], int]:
+    """Milliseconds between slot and firing, for the newest firings, and since when these are all.
+    A slot that waited for the previous run, as its schedule demands, does not count."""
+    rows = _NEWEST_LAGS(connection, since=since, most=most).tuples()
+    lags = [lag for lag, _fired_at in rows]
+    return lags, rows[-1][1] if len(rows) == most else since
 
 
 def _job_of(row: Any) -> FiredJob | None:

@@ -71,6 +71,11 @@ def schedule_of(row: Any) -> Schedule:
     return found._replace(enabled=bool(found.enabled), of_site=bool(found.of_site))
 
 
+def is_maintenance(row: Schedule) -> bool:
+    """Whether its slots run a maintenance task, not a job."""
+    return row.payload.startswith('{"duty":')
+
+
 def id_of(connection: Connection, name: str, *, user: str | None, sees_all: bool) -> str:
     """Returns the id of the schedule with this id or name. Names are unique per user: a caller
     who sees all schedules gets their own of that name, or else the only one."""

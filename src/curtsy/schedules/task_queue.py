@@ -1,7 +1,7 @@
 """Runs due maintenance tasks one after the other, apart from the loop that fires slots."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import NamedTuple
 
 from curtsy import periodic
@@ -32,6 +32,11 @@ class TaskQueue:
         """By task: the slots that wait for it. One execution resolves all of them."""
         self.wake = periodic.Wake()
         self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def names(self) -> Collection[str]:
+        """The tasks that this queue can run."""
+        return self._tasks.keys()
 
     def add(self, fired: Fired) -> asyncio.Future[Fired]:
         """Queues the task of a slot. The future resolves with the task's outcome."""

@@ -22,6 +22,7 @@ from curtsy.schedules.reopen import reopen
 from curtsy.schedules.skip import refuse
 from curtsy.schedules.task_queue import TaskQueue
 from curtsy.store import Connection, Statement, Store
+from curtsy.store.version import newest
 
 log = logger("schedule")
 
@@ -37,6 +38,8 @@ TRIES_IN_A_BATCH = 2
 """How often a batch may fail because the store is away; then schedules fire in smaller batches."""
 REOPEN_EVERY = 60 * SECOND
 """How often slots are opened again that another process resolved with a clock ahead of ours."""
+WAIT_FOR_ROOM_SECONDS = 5.0
+"""Between two looks whether the disk has room for new jobs again."""
 CLOCK_TOLERANCE = SECOND // 4
 """How far our clock may be ahead of the database's without a jump of that clock."""
 
@@ -50,8 +53,8 @@ _DATABASE_NOW = Statement("SELECT {clock}")
 _DUE_IDS = Statement("SELECT id FROM schedules WHERE look_at <= :now ORDER BY look_at LIMIT :most")
 _BEAT = Statement(
     """
-    INSERT INTO schedulers (id, machine, pid, program, started_at, ticked_at)
-    VALUES (:id, :machine, :pid, :program, :now, :now)
+    INSERT INTO schedulers (id, machine, pid, program, program_schema, started_at, ticked_at)
+    VALUES (:id, :machine, :pid, :program, :schema, :now, :now)
     ON CONFLICT (id) DO UPDATE SET ticked_at = excluded.ticked_at
     """
 )
@@ -67,6 +70,7 @@ class Ticker:
         self._store, self._clock, self._firer = store, clock, firer
         self.tasks, self._on_work = tasks, on_work
         self._beat_at = 0
+        self._schema = newest()
         self._failures = 0
         self._reopen_at = self._latest = 0
         self.wake = periodic.Wake()
@@ -82,6 +86,8 @@ class Ticker:
             return wait / SECOND
         if read_at - due.database_now > CLOCK_TOLERANCE:
             return 0.2  # the database's clock was set back: nothing may be due by it
+        if not await self._store.has_room():
+            return WAIT_FOR_ROOM_SECONDS  # the slots fire later
         try:
             result = await self._fire_due()
         except TimeShifted:
@@ -93,6 +99,7 @@ class Ticker:
         return (await self._fire_due()).fired
 
     async def _fire_due(self) -> FireResult:
+        await self._store.require_room()
         now = self._clock.now()
         try:
             await self._replace_runs(now)
@@ -195,7 +202,7 @@ class Ticker:
         now = self._clock.now()
         _DELETE_SCHEDULERS(connection, id="", before=now - GONE_AFTER)
         _BEAT(connection, id=self.id, machine=platform.node(), pid=os.getpid(),
-              program=f"curtsy {__version__}", now=now)  # fmt: skip
+              program=f"curtsy {__version__}", schema=self._schema, now=now)  # fmt: skip
 
     async def leave(self) -> None:
         """Deletes the row of this scheduler."""

@@ -1,7 +1,9 @@
 """Cancels runs of sites that take too long, so that the next run can start; fetched pages stay.
 
 The time of a run counts from its start, or from its last resume or retry: a queued run has not
-started, and another run would wait as long. Paused runs are never cancelled.
+started, and another run would wait as long. The pauses that the site's policy demands between pages
+do not count: each page that has ended adds one to the time that the run may take. Rests and closed
+hours count, so that they do not hold the site. Paused runs are never cancelled.
 """
 
 from contextlib import suppress
@@ -26,8 +28,13 @@ _OVERDUE = """
       AND j.created_at <= :began
       AND (SELECT max(e.at) FROM events e WHERE e.job_id = j.id
            AND e.name IN ('job_queued', 'job_started', 'job_retried', 'job_resumed'))
-          <= CASE j.state WHEN 'running' THEN CAST(:began AS bigint)
-                          ELSE CAST(:queued AS bigint) END
+          <= CASE j.state WHEN 'running'
+             THEN CAST(:began AS bigint) - (j.done + j.failed - j.cached) * coalesce((
+                SELECT s.delay_ms FROM sources s WHERE s.id = (
+                SELECT h.source_id FROM hosts h WHERE h.host = (
+                SELECT p.host FROM pages p WHERE p.id = (
+                SELECT i.page_id FROM items i WHERE i.job_id = j.id AND i.position = 0)))), 0)
+             ELSE CAST(:queued AS bigint) END
 """
 _SOME = Statement(f"{_OVERDUE} ORDER BY j.site_id LIMIT :most")
 _THIS = Statement(f"{_OVERDUE} AND j.public_id = :run")
@@ -77,9 +84,9 @@ class RunTimeouts:
     def _reason(self, state: str) -> str:
         if state == JobState.RUNNING:
             return (
-                f"The run was cancelled after {self._run_timeout / SECOND:g} seconds, the longest "
-                "that a run may take; its fetched pages are kept. Raise RUN_TIMEOUT or request "
-                "fewer results."
+                f"The run was cancelled after {self._run_timeout / SECOND:g} seconds beside the "
+                "pauses between its pages, the longest that a run may take; its fetched pages are "
+                "kept. Raise RUN_TIMEOUT or request fewer results."
             )
         return (
             f"The run was cancelled: it could not start within {self._longest_wait / HOUR:g} "

@@ -342,13 +342,35 @@ def _with_details(
             waiting=min(cap, waiting[row.id]), waiting_is_capped=waiting[row.id] > cap,
             used=None, today=today.get(row.id),
         )  # fmt: skip
-        sources.append(replace(found, used=_used(found, now)))
+        sources.append(replace(found, used=_used(found.row, found.policy, now)))
     return sources
 
 
-def _used(found: Source, now: int) -> int | None:
-    if not found.policy.requests_per_hour:
+class HourlyUse(NamedTuple):
+    """The requests of a described source in the last hour, beside its limit."""
+
+    name: str
+    used: int
+    allowed: int
+
+
+def hourly_uses(
+    connection: Connection, defaults: Policy, *, most: int, now: int
+) -> list[HourlyUse]:
+    """The described sources that have an hourly limit, the most used first, of the first by
+    name."""
+    uses = []
+    for row in map(_row, _DESCRIBED(connection, after="", most=most)):
+        policy = defaults.with_overrides(orjson.loads(row.policy))
+        if (used := _used(row, policy, now)) is not None:
+            uses.append(HourlyUse(row.name, used, policy.requests_per_hour))
+    return sorted(uses, key=lambda use: (-use.used / use.allowed, use.name))
+
+
+def _used(row: SourceRow, policy: Policy, now: int) -> int | None:
+    if not policy.requests_per_hour:
         return None
-    hour = LastHour.since(found.row.paced_at or 0, found.stored_pace.get("hour", ()))
+    stored = orjson.loads(row.pace) if row.pace else {}
+    hour = LastHour.since(row.paced_at or 0, stored.get("hour", ()))
     hour.forget(now)
     return hour.total

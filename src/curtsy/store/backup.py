@@ -17,7 +17,10 @@ _LOG_FILES = ("-wal", "-shm", "-journal")
 _PG_DUMP = ("pg_dump", "--format=custom", "--no-owner")
 _PG_RESTORE = ("pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction",
                "--exit-on-error")  # fmt: skip
-_LIBPQ_OPTIONS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout"})
+_LIBPQ_OPTIONS = frozenset({
+    "connect_timeout", "dbname", "host", "port", "sslcert", "sslkey", "sslmode", "sslrootcert",
+    "target_session_attrs", "user",
+})  # fmt: skip
 
 
 class BackupFailed(CurtsyError):
@@ -96,6 +99,8 @@ def _libpq_url(url: str) -> str:
     if tls := options.pop("ssl", None):
         options.setdefault("sslmode", tls)
     kept = {name: value for name, value in options.items() if name in _LIBPQ_OPTIONS}
+    if len(parsed.servers) > 1:
+        kept.setdefault("target_session_attrs", "read-write")
     rest = [f"-c{name}={value}" for name, value in options.items() if name not in _LIBPQ_OPTIONS]
     if rest:
         kept["options"] = " ".join(rest)
@@ -145,12 +150,25 @@ def _restorable_version(copy: Path, backup: Path) -> str:
             row = None
     if row is None:
         raise RestoreRefused(f"{backup} is no backup of curtsy: it has none of its tables.")
-    if row[0] > newest():
+    version = str(row[0])
+    if version > newest() and (oldest := _oldest_program(copy, version)) > newest():
         raise RestoreRefused(
-            f"{backup} has schema {row[0]}, this program knows {newest()}: restore it with the "
-            "newer curtsy that made it."
+            f"{backup} has schema {version}, which works with programs of schema {oldest} or "
+            f"newer, and this program knows {newest()}: restore it with the newer curtsy that made "
+            "it."
         )
-    return str(row[0])
+    return version
+
+
+def _oldest_program(copy: Path, version: str) -> str:
+    """Reads what `store.version` reads of a database in use."""
+    with closing(_open(copy)) as connection:
+        try:
+            said = connection.execute("SELECT revision, oldest_program FROM schema_support")
+            supported = dict(said.fetchall())
+        except sqlite3.OperationalError:
+            return version
+    return max(supported.values()) if version in supported else version
 
 
 @contextmanager

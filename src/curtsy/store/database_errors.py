@@ -17,7 +17,8 @@ A_PAGE = 32 * 1024
 """The bytes by which SQLite enlarges its shared memory."""
 _AGAIN = {"40001", "40P01", "55P03"}  # serialization, deadlock, lock not available
 _FULL = {"53100"}  # disk full
-_AWAY = {"57014", "25P03", "25P04", "42501"}  # statement, idle or transaction timeout; privilege
+_AWAY = {"57014", "25P03", "25P04", "42501", "25006"}
+"""Statement, idle or transaction timeout; privilege; a standby, or a primary that became one."""
 _AWAY_CLASSES = ("08", "28", "3D", "53", "57", "58", "XX")
 """Connection, authorisation, no such database, resources, operator, system, internal errors."""
 
@@ -110,6 +111,7 @@ _TROUBLES: tuple[tuple[str, str, str], ...] = (
     ("SQLITE_IOERR", "cannot be read or written", "check its disk"),
     ("3D", "does not exist", "create it with `createdb` and `curtsy db upgrade`"),
     ("28", "refuses the login", "check the user and the password in DATABASE_URL"),
+    ("25006", "has no server that can be written", "start the primary or promote a standby"),
     ("42501", "may not be used", "give its user the right to the tables"),
     ("55P03", "is locked by another program", "end the transaction that holds the lock"),
 )

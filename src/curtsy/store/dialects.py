@@ -30,6 +30,8 @@ class Postgres:
         "greatest": "greatest",
         "lock": "FOR NO KEY UPDATE",
         "lock_skip": "FOR NO KEY UPDATE SKIP LOCKED",
+        "wait_briefly": "SET LOCAL lock_timeout = '200ms'",  # whoever comes later waits as long
+        "lock_hosts": "LOCK TABLE hosts IN ACCESS EXCLUSIVE MODE",
         "clock": "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
         "xid": "CAST(CAST(pg_current_xact_id() AS text) AS bigint)",
         # events of transactions that began before the oldest open one: no earlier event can follow
@@ -39,6 +41,7 @@ class Postgres:
         "by_place_desc": "e.xid DESC, e.seq DESC",
         "receiver": "lower(split_part(url, '/', 3))",  # the host and port of a URL
         "version_tables": "count(to_regclass('alembic_version'))",
+        "table_exists": "to_regclass(name) IS NOT NULL",
         "json_array": "json_build_array",
         # Each row probes the index, whatever the planner expects. A join may read the whole table:
         # because of a LIMIT that is not known when it is planned, or of statistics from the time
@@ -81,6 +84,8 @@ class Sqlite:
         "greatest": "max",
         "lock": "",  # BEGIN IMMEDIATE has locked the whole database already
         "lock_skip": "",
+        "wait_briefly": "SELECT 1",
+        "lock_hosts": "SELECT 1",
         "clock": "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
         "xid": "0",
         "settled": "true",
@@ -90,6 +95,7 @@ class Sqlite:
         "receiver": "lower(substr(url, instr(url, '//') + 2,"
         " instr(substr(url || '/', instr(url, '//') + 2), '/') - 1))",
         "version_tables": "count(*) FROM sqlite_master WHERE name = 'alembic_version'",
+        "table_exists": "name IN (SELECT m.name FROM sqlite_master m WHERE m.type = 'table')",
         "json_array": "json_array",
         "page_by_fingerprint": "JOIN pages p ON p.fingerprint = w.fingerprint",
         "page_of_visit": "JOIN pages p ON p.id = v.page_id",

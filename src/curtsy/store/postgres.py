@@ -5,10 +5,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from curtsy.store.connection import Connection
-from curtsy.store.database_url import DatabaseUrl
 from curtsy.store.greenlet_bridge import run_in_greenlet
 from curtsy.store.loop_thread import LoopThread
 from curtsy.store.postgres_pool import PostgresPool
+from curtsy.store.postgres_servers import servers_of
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -21,9 +21,10 @@ class PostgresEngine:
     """Transactions are plain functions, so they compute on the event loop between two statements.
     A large transaction has another pool, on an event loop in a thread of its own."""
 
-    def __init__(self, url: DatabaseUrl, *, pool_size: int) -> None:
-        self._pool = PostgresPool(url, pool_size)
-        self._large_pool = PostgresPool(url, LARGE_CONNECTIONS)
+    def __init__(self, url: str, *, pool_size: int) -> None:
+        servers = servers_of(url)
+        self._pool = PostgresPool(servers, pool_size)
+        self._large_pool = PostgresPool(servers, LARGE_CONNECTIONS)
         self._large_loop = LoopThread("large-transactions")
 
     async def open(self) -> None:
@@ -51,6 +52,13 @@ class PostgresEngine:
             return await self._in_thread(lambda pool: _write(pool, work, sending_commit))
         return await _write(self._pool, work, sending_commit)
 
+    async def give_back(self, pages: int) -> int:
+        del pages  # autovacuum does
+        return 0
+
+    async def empty_log(self) -> None:
+        """The server's checkpointer does."""
+
     async def _in_thread(self, transact: Callable[[PostgresPool], Coroutine[Any, Any, T]]) -> T:
         if not self._large_loop.is_running:
             self._large_loop.start()
@@ -68,5 +76,5 @@ async def _write(pool: PostgresPool, work: Work[T], sending_commit: Commit) -> T
         await connection.raw.execute("BEGIN")
         result = await run_in_greenlet(work, connection)
         sending_commit()
-        await connection.raw.execute("COMMIT")
+        await connection.commit()
         return result

@@ -8,6 +8,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Double,
     Index,
     Integer,
     LargeBinary,
@@ -51,6 +52,14 @@ clock = Table(
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("version", BigInteger, nullable=False),  # grows when the database's clock jumped
+)
+
+schema_support = Table(
+    "schema_support",
+    metadata,
+    Column("revision", _Key, primary_key=True),
+    Column("oldest_program", _Key, nullable=False),  # the schema that its programs must know
+    sqlite_with_rowid=False,
 )
 
 sources = Table(
@@ -123,6 +132,7 @@ receipts = Table(
     Column("bytes", BigInteger, nullable=False, server_default=text("0")),
     Column("bytes_saved", BigInteger, nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("source_id", "day"),
+    Index("receipts_by_day", "day"),
     sqlite_with_rowid=False,
 )
 
@@ -139,6 +149,8 @@ workers = Table(
     Column("program", Text, nullable=False),
     _flag("draining"),
     Column("started_at", BigInteger, nullable=False),
+    Column("memory_bytes", BigInteger),  # resident, with its scrapers' processes; null: unknown
+    Column("program_schema", _Key),  # the newest that its program knows; null: before 0019
 )
 
 jobs = Table(
@@ -328,6 +340,50 @@ attempts = Table(
     sqlite_with_rowid=False,
 )
 
+history_batches = Table(
+    "history_batches",
+    metadata,
+    _id(),
+    Column("at", BigInteger, nullable=False),  # the earliest end of the results
+    Column("facts", Text, nullable=False),  # JSON: an array for each result of a flush
+    _flag("counted"),  # in all, but not yet by source
+    _partial("history_batches_new", "id", where="NOT counted"),
+    sqlite_autoincrement=True,
+)
+
+history_state = Table(  # its only row is the lock of the history
+    "history_state",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("totals_due_at", BigInteger, nullable=False),
+    Column("sources_due_at", BigInteger, nullable=False),
+)
+
+history = Table(
+    "history",
+    metadata,
+    Column(
+        "span", SmallInteger, nullable=False
+    ),  # 0 all time, 1 minute, 2 ten minutes, 3 hour, 4 day
+    Column("source_id", BigInteger, nullable=False),  # 0: all sources together
+    Column("at", BigInteger, nullable=False),  # the beginning of the span
+    Column("band", SmallInteger, nullable=False),  # 0: all bands together
+    _count("requests"),
+    _count("failures"),  # of requests
+    Column("counts", Text, nullable=False),  # JSON
+    PrimaryKeyConstraint("span", "source_id", "at", "band"),
+    _partial("history_by_requests", "span", "at", "requests", "source_id", where="source_id > 0"),
+    _partial(
+        "history_by_failures",
+        "span",
+        "at",
+        "failures",
+        "source_id",
+        where="source_id > 0 AND failures > 0",
+    ),
+    sqlite_with_rowid=False,
+)
+
 dead_letters = Table(
     "dead_letters",
     metadata,
@@ -406,6 +462,14 @@ firings = Table(
     _partial("firings_of_job", "job_id", where="job_id IS NOT NULL"),
 )
 
+offers = Table(
+    "offers",
+    metadata,
+    Column("name", _Key, primary_key=True),  # of a maintenance task whose schedule was created
+    Column("offered_at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 schedulers = Table(
     "schedulers",
     metadata,
@@ -415,6 +479,7 @@ schedulers = Table(
     Column("program", Text, nullable=False),
     Column("started_at", BigInteger, nullable=False),
     Column("ticked_at", BigInteger, nullable=False),
+    Column("program_schema", _Key),  # as that of workers
 )
 
 sites = Table(
@@ -575,4 +640,110 @@ submissions = Table(
     Column("expires_at", BigInteger, nullable=False),
     Index("submissions_expiry", "expires_at"),
     sqlite_with_rowid=False,
+)
+
+stored_reports = Table(
+    "stored_reports",
+    metadata,
+    _id(),
+    Column("public_id", _Key, nullable=False, unique=True),
+    Column("trigger", Text, nullable=False),  # schedule, manual
+    Column("created_at", BigInteger, nullable=False),
+    Column("since_at", BigInteger, nullable=False),
+    Column("until_at", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),  # pages, for lists
+    Column("failed", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),  # JSON, zstd
+    _partial("stored_reports_in_turn", "since_at", where="trigger = 'schedule'", unique=True),
+    sqlite_autoincrement=True,
+)
+
+alert_rules = Table(
+    "alert_rules",
+    metadata,
+    Column("name", _Key, primary_key=True),
+    Column("declared", Text, nullable=False),  # JSON: its fields; for a built-in rule, changes
+    Column("described_as", Text),  # hash of its section in the alerts file
+    Column("updated_at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+alert_channels = Table(
+    "alert_channels",
+    metadata,
+    Column("name", _Key, primary_key=True),
+    Column("declared", Text, nullable=False),  # JSON, with references in place of secrets
+    Column("updated_at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+alert_mutes = Table(
+    "alert_mutes",
+    metadata,
+    Column("rule", _Key, nullable=False),
+    Column("subject", _Key, nullable=False),  # empty: all alerts of the rule
+    Column("until_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("rule", "subject"),
+    sqlite_with_rowid=False,
+)
+
+alert_evaluations = Table(  # one row; every transaction that changes alerts raises its turn
+    "alert_evaluations",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("turn", BigInteger, nullable=False),
+    Column("evaluated_at", BigInteger),
+    Column("clock_version", BigInteger),
+)
+
+alerts = Table(
+    "alerts",
+    metadata,
+    Column("rule", _Key, nullable=False),
+    Column("subject", _Key, nullable=False),  # empty: the whole system
+    Column("phase", Text, nullable=False),  # pending, firing, resolved
+    Column("held_ms", BigInteger, nullable=False),  # how long it has been pending
+    Column("seen_at", BigInteger, nullable=False),  # when that time was last added to
+    Column("value", Double),  # as last known
+    Column("incident", BigInteger),  # the turn in which it last fired
+    _flag("announced"),  # the messages about that firing exist
+    Column("since_at", BigInteger, nullable=False),  # when this phase began
+    Column("fired_at", BigInteger),
+    Column("resolved_at", BigInteger),
+    PrimaryKeyConstraint("rule", "subject"),
+    sqlite_with_rowid=False,
+)
+
+alert_changes = Table(
+    "alert_changes",
+    metadata,
+    Column("seq", _Id, primary_key=True, autoincrement=True),
+    Column("rule", _Key, nullable=False),
+    Column("subject", _Key, nullable=False),
+    Column("incident", BigInteger, nullable=False),
+    Column("phase", _Key, nullable=False),  # firing, resolved
+    Column("at", BigInteger, nullable=False),
+    Column("data", Text, nullable=False),  # JSON: value, severity, sentences
+    UniqueConstraint("rule", "subject", "incident", "phase"),
+    Index("alert_changes_by_age", "at"),
+    sqlite_autoincrement=True,
+)
+
+alert_deliveries = Table(
+    "alert_deliveries",
+    metadata,
+    _id(),
+    Column("change_seq", BigInteger),  # null: a test message
+    Column("channel", _Key, nullable=False),
+    Column("state", Text, nullable=False, server_default="waiting"),  # waiting, delivered, failed
+    Column("attempts", SmallInteger, nullable=False, server_default="0"),
+    Column("next_at", BigInteger),
+    Column("status", SmallInteger),
+    Column("error", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    UniqueConstraint("change_seq", "channel"),
+    _partial("alert_deliveries_next", "next_at", where="state = 'waiting'"),
+    Index("alert_deliveries_of_channel", "channel", "id"),
+    sqlite_autoincrement=True,
 )

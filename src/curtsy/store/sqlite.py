@@ -34,6 +34,12 @@ PRAGMAS = (
 )
 WRITER_CACHE_KIB, READER_CACHE_KIB = 16 * 1024, 4 * 1024
 """The page cache of a connection; the operating system caches the file too."""
+FREE_PAGES_KEPT = 1_000
+"""Free pages (4 MiB) that stay in the file: the next pages that are fetched need them."""
+INCREMENTAL = 2
+"""The value of `auto_vacuum` with which free pages can be returned to the disk a few at a time."""
+LOG_WAIT_MS = 50
+"""How long a cut of the log waits for those who read: meanwhile nobody can write."""
 BEGIN_WRITING, BEGIN_READING = "BEGIN IMMEDIATE", "BEGIN"
 
 
@@ -82,6 +88,8 @@ def connect(path: str, *, cache_kib: int) -> SqliteConnection:
         cached_statements=PREPARED_STATEMENTS,
     )  # fmt: skip
     try:
+        if Path(path).stat().st_size == 0:  # later it would take a VACUUM
+            raw.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")
         for pragma in (*PRAGMAS, f"PRAGMA cache_size = -{cache_kib}"):
             raw.execute(pragma)
     except BaseException:
@@ -156,15 +164,27 @@ class SqliteEngine:
     ) -> T:  # fmt: skip
         del large, single
 
-        def run() -> T:
+        def run(writer: SqliteConnection) -> T:
+            if durable:
+                with writer.durable():
+                    return _write(writer, work, sending_commit)
+            return _write(writer, work, sending_commit)
+
+        return await self._with_writer(run)
+
+    async def give_back(self, pages: int) -> int:
+        return await self._with_writer(lambda writer: _give_back(writer.raw, pages))
+
+    async def empty_log(self) -> None:
+        await self._with_writer(lambda writer: _empty_log(writer.raw))
+
+    async def _with_writer(self, run: Callable[[SqliteConnection], T]) -> T:
+        def run_in_thread() -> T:
             if self._writer is None:
                 self._writer = connect(str(self._path), cache_kib=WRITER_CACHE_KIB)
-            if durable:
-                with self._writer.durable():
-                    return _write(self._writer, work, sending_commit)
-            return _write(self._writer, work, sending_commit)
+            return run(self._writer)
 
-        return await asyncio.get_running_loop().run_in_executor(self._writer_thread, run)
+        return await asyncio.get_running_loop().run_in_executor(self._writer_thread, run_in_thread)
 
 
 def _write(connection: SqliteConnection, work: Work[T], sending_commit: Callable[[], None]) -> T:
@@ -173,6 +193,26 @@ def _write(connection: SqliteConnection, work: Work[T], sending_commit: Callable
         sending_commit()
         connection.commit()
         return result
+
+
+def _give_back(raw: sqlite3.Connection, pages: int) -> int:
+    """A file that was made without `auto_vacuum` returns nothing before a VACUUM."""
+    if raw.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
+        return 0
+    free = int(raw.execute("PRAGMA freelist_count").fetchone()[0])
+    number = min(pages, free - FREE_PAGES_KEPT)
+    if number > 0:  # as a script: `execute` would stop after the first page
+        raw.executescript(f"PRAGMA incremental_vacuum({number})")
+    return max(0, number)
+
+
+def _empty_log(raw: sqlite3.Connection) -> None:
+    raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()  # most of it, holding up nobody
+    raw.execute(f"PRAGMA busy_timeout = {LOG_WAIT_MS}")
+    try:
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        raw.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
 
 
 def _result_or_error(work: Work[Any], connection: Connection) -> Any:

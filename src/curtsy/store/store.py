@@ -19,7 +19,7 @@ from curtsy.logs import logger
 from curtsy.store.connection import Connection
 from curtsy.store.database_errors import to_curtsy_error, verdict
 from curtsy.store.database_url import DatabaseUrl, parse_database_url
-from curtsy.store.disk_space import FLOOR_BYTES, WriteFailures, free_bytes
+from curtsy.store.disk_space import FLOOR_BYTES, Reserve, WriteFailures, free_bytes
 from curtsy.store.sqlite import SqliteEngine
 
 log = logger("store")
@@ -42,12 +42,14 @@ class Engine(Protocol):
         self, work: Work[T], sending_commit: Callable[[], None], *, durable: bool, large: bool,
         single: bool,
     ) -> T: ...  # fmt: skip
+    async def give_back(self, pages: int) -> int: ...
+    async def empty_log(self) -> None: ...
 
 
-def _engine(url: DatabaseUrl, pool_size: int) -> Engine:
-    match url.scheme:
+def _engine(url: str, parsed: DatabaseUrl, pool_size: int) -> Engine:
+    match parsed.scheme:
         case "sqlite":
-            return SqliteEngine(url)
+            return SqliteEngine(parsed)
         case "postgresql":
             from curtsy.store.postgres import PostgresEngine  # a laptop needs no asyncpg
 
@@ -57,15 +59,17 @@ def _engine(url: DatabaseUrl, pool_size: int) -> Engine:
 
 
 class Store:
-    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+    def __init__(self, url: str, *, pool_size: int = 10, reserve_bytes: int = 0) -> None:
+        """`reserve_bytes`: what new work must leave free on the disk of a SQLite file."""
         self.url = url
         parsed = parse_database_url(url)
-        self._engine = _engine(parsed, pool_size)
+        self._engine = _engine(url, parsed, pool_size)
         self._has_answered = False
         """Until then, whoever opened the store says what is wrong."""
         self.is_sqlite = parsed.is_sqlite
         self._file = Path(parsed.database or "") if self.is_sqlite else None
         self._write_failures = WriteFailures()
+        self._reserve = Reserve(self._file, reserve_bytes)
 
     async def __aenter__(self) -> Self:
         await self._engine.open()
@@ -111,6 +115,25 @@ class Store:
     async def repeated(self, transact: Callable[[], Awaitable[T]]) -> T:
         """Runs a transaction that the store did not open, with the rules for errors of `write`."""
         return await self._attempt(lambda _sent: transact())
+
+    async def give_back(self, pages: int) -> int:
+        """SQLite: returns at most so many free pages of the file to the disk, and the number; 0:
+        there are hardly more. The file shrinks at the next checkpoint of its log. PostgreSQL's
+        autovacuum does the like by itself."""
+        return await self._attempt(lambda _sent: self._engine.give_back(pages))
+
+    async def empty_log(self) -> None:
+        """SQLite: writes the log into the file and cuts it, unless somebody reads or writes just
+        then."""
+        await self._attempt(lambda _sent: self._engine.empty_log())
+
+    async def has_room(self) -> bool:
+        """Whether new work may begin; if not, the rest of the disk is for work in progress."""
+        return await self._reserve.free_if_missing() is None
+
+    async def require_room(self) -> None:
+        """Raises `StoreNearlyFull` where `has_room` is False."""
+        await self._reserve.require()
 
     async def is_full(self) -> bool:
         """Whether the last write failed for want of space, or, on SQLite, the next would."""

@@ -6,6 +6,7 @@ On SQLite: polling the file's data version, which takes microseconds.
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
@@ -16,7 +17,7 @@ from curtsy.model.masks import without_credentials
 from curtsy.store.database_url import parse_database_url
 
 if TYPE_CHECKING:
-    import asyncpg
+    from curtsy.store.postgres_servers import Servers, Session
 
 log = logger("store")
 
@@ -24,13 +25,14 @@ CHANNEL = "curtsy_work"
 SEND_EVERY_SECONDS = 0.1
 WATCH_EVERY_SECONDS = 0.05
 RECONNECT_AFTER_SECONDS = 2.0
+ASK_SERVERS_EVERY_SECONDS = 30.0
 
 
 class Wakeups:
     """Call `send` after a commit; `on_wake` is called when another process may have sent."""
 
     def __init__(self, url: str, on_wake: Callable[[], None]) -> None:
-        self._url, self._on_wake = parse_database_url(url), on_wake
+        self._text, self._url, self._on_wake = url, parse_database_url(url), on_wake
         self._to_send = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -73,26 +75,31 @@ class Wakeups:
                 connection.close()
 
     async def _listen(self) -> None:
-        import asyncpg  # who has SQLite needs none
+        from curtsy.store.postgres_servers import UNREACHABLE, servers_of  # SQLite needs no asyncpg
 
-        from curtsy.store.postgres_pool import connect_arguments
-
+        servers = servers_of(self._text)
         while True:
             try:
-                connection = await asyncpg.connect(**connect_arguments(self._url))
+                connection = await servers.connect()
                 try:
                     await connection.add_listener(CHANNEL, lambda *_: self._on_wake())
                     self._on_wake()
-                    await self._send_until_closed(connection)
+                    await self._send_until_closed(connection, servers)
                 finally:
                     connection.terminate()
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                reason = without_credentials(str(error), self._url.text())
+            except UNREACHABLE as error:
+                reason = without_credentials(str(error), self._text)
                 log.info("wakeups_wait_for_store", reason=reason)
             await asyncio.sleep(RECONNECT_AFTER_SECONDS)
 
-    async def _send_until_closed(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-        while not connection.is_closed():
+    async def _send_until_closed(self, connection: "Session", servers: "Servers") -> None:
+        """Also asks now and then whether another server is the primary: a process that only reads
+        would not notice while its old primary lives on."""
+        asked_at = time.monotonic()
+        while not connection.is_closed() and servers.is_current(connection):
+            if time.monotonic() - asked_at > ASK_SERVERS_EVERY_SECONDS:
+                await servers.have_left(connection)
+                asked_at = time.monotonic()
             try:
                 async with asyncio.timeout(1.0):
                     await self._to_send.wait()

@@ -31,10 +31,11 @@ class Heartbeat:
         row: WorkerRow,
         ttl: int,
         in_flight: Callable[[], list[int]],
+        memory: Callable[[], int | None],
         on_end: Callable[[], None],
     ) -> None:
         self._url, self._clock, self._row, self._ttl = url, clock, row, ttl
-        self._in_flight, self._on_end = in_flight, on_end
+        self._in_flight, self._memory, self._on_end = in_flight, memory, on_end
         self._loop = asyncio.get_running_loop()
         self._stop = threading.Event()
         self._registered = threading.Event()
@@ -104,16 +105,19 @@ class Heartbeat:
         return int(self._ttl / 3 * random.uniform(0.8, 1.0))
 
     async def _beat(self, store: Store) -> bool:
+        memory = self._memory()
         sent_at, now = self._clock.monotonic(), self._clock.now()
         if not self._registered.is_set():
             await store.write(
-                lambda c: register(c, self._row, lease_until=now + self._ttl, now=now)
-            )
+                lambda c: register(c, self._row, lease_until=now + self._ttl, now=now,
+                                   memory_bytes=memory)
+            )  # fmt: skip
             alive = True
         else:
             alive = await store.write(
                 lambda c: beat(c, self._row.id, lease_until=now + self._ttl,
-                               in_flight=self._in_flight(), draining=self.draining)
+                               in_flight=self._in_flight(), draining=self.draining,
+                               memory_bytes=memory)
             )  # fmt: skip
         if alive:
             self._trust_until = sent_at + self._ttl - self._ttl // 5

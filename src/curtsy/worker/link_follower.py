@@ -46,6 +46,8 @@ class LinkFollower:
         self._store, self._clock, self._delay_ms, self._allow = store, clock, delay_ms, allow
 
     async def step(self) -> float:
+        if not await self._store.has_room():
+            return POLL_SECONDS  # the links wait, and their crawl with them
         leads = await self._store.read(waiting_leads)
         by_job: dict[int, list[Any]] = {}
         for lead in leads:

@@ -31,6 +31,7 @@ from curtsy.logs import logger
 from curtsy.model.job_states import Band
 from curtsy.model.worker_places import program_with_place
 from curtsy.store import Store
+from curtsy.store.version import newest
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.heartbeat import Heartbeat
 from curtsy.worker.lane import Lane
@@ -47,6 +48,7 @@ log = logger("worker")
 
 LEASE_AT_ONCE = 64
 LONGEST_POLL = 2_000
+WAIT_FOR_ROOM_SECONDS = 2.0
 LEAVE_SECONDS = 3.0
 OTHERS_FIRST = 200
 """Milliseconds that a worker leases nothing after it released a source for others."""
@@ -67,9 +69,10 @@ class Session:
     def __init__(
         self, *, store: Store, clock: Clock, pipeline: Pipeline, settings: WorkerSettings,
         wake: periodic.Wake, on_commit: Callable[[], None], sender: WebhookSender,
-        on_offer: Callable[[], None] = lambda: None,
+        memory: Callable[[], int | None], on_offer: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
-        """`on_offer` is called when a source was released for other workers."""
+        """`memory` returns the bytes that this worker uses; `on_offer` is called when a source was
+        released for other workers."""
         self.id = f"w_{secrets.token_hex(6)}"
         self._store, self._clock, self._settings, self._wake = store, clock, settings, wake
         self._lanes: dict[int, Lane] = {}
@@ -79,6 +82,7 @@ class Session:
         self._over = asyncio.Event()
         self._registered = asyncio.Event()
         self._draining = self._leasing = False
+        self._had_room = True
         self._on_offer, self._offers_until = on_offer, 0
         self._held_by_others: list[int] = []
         self._low_water = LowWater()
@@ -89,9 +93,11 @@ class Session:
         self._follower = LinkFollower(store=store, clock=clock, allow=settings.allow,
                                       delay_ms=settings.policy.min_delay)  # fmt: skip
         program = program_with_place(f"curtsy {__version__}", settings.place)
-        row = WorkerRow(self.id, platform.node(), os.getpid(), program, settings.slots)
+        row = WorkerRow(self.id, platform.node(), os.getpid(), program, settings.slots,
+                        schema=newest())  # fmt: skip
         self._heartbeat = Heartbeat(url=store.url, clock=clock, row=row, ttl=settings.lease_ttl,
-                                    in_flight=self._in_flight, on_end=self._over.set)  # fmt: skip
+                                    in_flight=self._in_flight, memory=memory,
+                                    on_end=self._over.set)  # fmt: skip
         self._context = LaneContext(
             clock=clock, slots=WorkerSlots(settings.slots),
             taker=VisitTaker(store=store, clock=clock),
@@ -172,6 +178,8 @@ class Session:
         at_once = min(room, LEASE_AT_ONCE, 2 * self._context.slots.free)
         if self._draining or at_once <= 0 or not self._heartbeat.trusted():
             return 0.1
+        if not await self._has_room():
+            return WAIT_FOR_ROOM_SECONDS
         if (wait := self._offers_until - self._clock.monotonic()) > 0:
             return wait / 1000
         if self._store.is_sqlite:  # a lease locks the whole file, even if it finds nothing
@@ -196,6 +204,18 @@ class Session:
             return 0.0 if _may_have_more(leases, wants) else AFTER_THE_LAST
         return self._until(await self._store.read(lambda c: next_ready(c, after=now)))
 
+    async def _has_room(self) -> bool:
+        """Whether the disk has room for new work. If not, sources are released when their lanes'
+        budgets end, and what was fetched is still stored."""
+        has_room = await self._store.has_room()
+        if has_room != self._had_room:
+            self._had_room = has_room
+            if has_room:
+                log.info("work_goes_on", worker=self.id, meaning="the disk has room again")
+            else:
+                log.warning("work_waits", worker=self.id, meaning="the disk is nearly full")
+        return has_room
+
     def _until(self, at: int | None) -> float:
         """Returns the seconds until a lease is to be tried at that time."""
         wait = LONGEST_POLL if at is None else min(LONGEST_POLL, max(10, at - self._clock.now()))
@@ -204,7 +224,11 @@ class Session:
     def _keeps(self) -> bool:
         """Whether a lane may keep its source beyond its budget: this worker has room for others,
         and holds no more than its share of the sources, or little more."""
-        if self._context.slots.free <= 0 or len(self._lanes) >= self._settings.lanes:
+        if (
+            not self._had_room
+            or self._context.slots.free <= 0
+            or len(self._lanes) >= self._settings.lanes
+        ):
             return False
         if not self._held_by_others:
             return True

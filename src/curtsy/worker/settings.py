@@ -21,6 +21,8 @@ class WorkerSettings:
     """The defaults, which sources may override."""
     limits: Limits = field(default_factory=Limits)
     extract: ExtractLimits = field(default_factory=ExtractLimits)
+    memory_bytes: int | None = None
+    """Above this, with its children, the worker reports that it needs a restart; None: never."""
     max_redirects: int = 10
     user_agent: str = "curtsy"
     allow: tuple[Network, ...] = ()

@@ -84,6 +84,24 @@ async def test_a_jump_back_shifts_what_waits_back(bench: Bench) -> None:
     assert all(abs(before[i] - HOUR - w) < 5_000 for i, w in enumerate(await waits(bench)))
 
 
+async def test_a_message_about_an_alert_waits_no_longer_when_the_clock_jumps_back(
+    bench: Bench,
+) -> None:
+    now = bench.time()
+    for state in ("waiting", "delivered"):
+        await bench.execute(
+            "INSERT INTO alert_deliveries (channel, state, next_at, created_at) "
+            f"VALUES ('a', '{state}', {now}, {now})"
+        )
+    clock, skewed = await process(bench)
+    skewed.by += HOUR
+    await synchronise(bench.store, clock)
+    rows = [await bench.row(f"SELECT next_at FROM alert_deliveries WHERE state = '{state}'")
+            for state in ("waiting", "delivered")]  # fmt: skip
+    assert abs(rows[0].next_at - (now - HOUR)) < 10_000
+    assert rows[1].next_at == now
+
+
 @pytest.mark.parametrize("by", [-200, 200])
 async def test_a_clock_that_is_set_by_a_moment_moves_no_request_nearer_to_the_last(
     bench: Bench, by: int

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from curtsy.store.frozen_sessions import FROZEN_SECONDS
-from curtsy.store.postgres_pool import SESSION
+from curtsy.store.postgres_servers import SESSION
 from curtsy.worker.observer import Observer
 from support.engine import until
 from support.frontier import Bench

@@ -5,13 +5,13 @@ import asyncio
 import pytest
 
 from curtsy.clock import Clock
-from curtsy.maintenance import tasks
-from curtsy.maintenance.tasks import prune_some
+from curtsy.maintenance import cleanup
+from curtsy.maintenance.cleanup import prune_some
 from curtsy.processes import scheduler as scheduling
 from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.store import Store
 from support.engine import engine, until
-from support.schedules import ticker
+from support.schedules import ticker, unwatched
 
 SUBMISSION = """
     INSERT INTO submissions (key, job, request_hash, expires_at) VALUES (:key, 'j', 'h', :at)
@@ -45,11 +45,15 @@ async def test_only_what_has_expired_goes(store: Store, clock: Clock) -> None:
 async def test_a_scheduler_goes_on_until_nothing_is_left(
     store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (tasks, scheduling):
+    for module in (cleanup, scheduling):
         monkeypatch.setattr(module, "BATCH", 2)
     await filled(store, clock, 12)
     scheduler = SchedulerLoops(
-        store=store, clock=clock, ticker=ticker(store, clock), run_timeout=1_000
+        store=store,
+        clock=clock,
+        ticker=ticker(store, clock),
+        run_timeout=1_000,
+        disk=unwatched(store, clock),
     )
     running = asyncio.create_task(scheduler.run())
 

@@ -3,7 +3,7 @@
 import pytest
 
 from curtsy.clock import DAY
-from curtsy.maintenance import tasks
+from curtsy.maintenance import cleanup as cleaning
 from curtsy.maintenance.tasks import MaintenanceTasks
 from curtsy.sites import retention
 from curtsy.sites.site import remove_site
@@ -140,7 +140,7 @@ async def test_runs_of_a_site_that_is_forgotten_go(bench: Bench, board: Board) -
 async def test_sightings_of_runs_that_are_gone_go_batch_by_batch(
     bench: Bench, board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (retention, tasks):
+    for module in (retention, cleaning):
         monkeypatch.setattr(module, "BATCH", 2)
     run = await board.whole_run("ab")
     for job in range(1_000, 1_005):
@@ -154,7 +154,7 @@ async def test_sightings_of_runs_that_are_gone_go_batch_by_batch(
 async def test_old_records_go_batch_by_batch(
     bench: Bench, board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (retention, tasks):
+    for module in (retention, cleaning):
         monkeypatch.setattr(module, "BATCH", 2)
     await board.whole_run("abcdefg")
     for _ in range(2):

@@ -128,7 +128,7 @@ async def test_runs_that_last_too_long_are_found_among_those_that_go_on(
             lambda c: list(run_timeout._SOME(c, began=now, queued=now, most=run_timeout.BATCH))
         )
     assert [run.public_id for run in found] == ["old_1", "old_2"]
-    assert plans.scanned == set()
+    assert plans.scanned <= {"items", "pages", "hosts", "sources"}, "these have no rows here"
     assert plans.buffers <= 20
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from curtsy.clock import DAY, HOUR, MINUTE, SECOND, Clock, boot_time, wall_time
 from curtsy.frontier.clock_sync import LARGE_JUMP, synchronise
-from curtsy.maintenance.tasks import CLOCK_WENT_AHEAD, MaintenanceTasks
+from curtsy.maintenance.cleanup import CLOCK_WENT_AHEAD
+from curtsy.maintenance.tasks import MaintenanceTasks
 from curtsy.schedules.reopen import reopen
 from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.store import Store

@@ -296,7 +296,7 @@ async def test_removed_it_fires_no_more_and_what_runs_goes_on(
 
 
 async def test_a_duty_runs_and_says_what_it_did(store: Store, hand: Hand, ask: Engine) -> None:
-    for duty in ("dead_letters", "cleanup", "health"):
+    for duty in ("dead_letters", "cleanup", "health", "reports"):
         await made(store, hand.clock, MINUTELY, name=duty, payload={"duty": duty})
     hand.forward(MINUTE)
     scheduler = ticker(store, hand.clock)
@@ -306,10 +306,12 @@ async def test_a_duty_runs_and_says_what_it_did(store: Store, hand: Hand, ask: E
         SELECT s.name, f.outcome, f.message FROM firings f JOIN schedules s ON s.id = f.schedule_id
         ORDER BY s.name""")  # fmt: skip
     assert [(row.name, row.outcome) for row in rows] == [
-        ("cleanup", "fired"), ("dead_letters", "fired"), ("health", "refused")]  # fmt: skip
+        ("cleanup", "fired"), ("dead_letters", "fired"), ("health", "fired"),
+        ("reports", "fired")]  # fmt: skip
     assert "Deleted" in rows[0].message
     assert "retried" in rows[1].message
-    assert "not built yet" in rows[2].message
+    assert "wait" in rows[2].message
+    assert "Report" in rows[3].message
 
 
 async def test_a_duty_that_takes_long_holds_up_no_slot(

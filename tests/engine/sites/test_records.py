@@ -13,7 +13,7 @@ from curtsy.scrapers.record_keys import pack_listing
 from curtsy.sites import run_pages
 from curtsy.sites.records import changes_of, sightings
 from support.frontier import Bench
-from support.schedules import ticker
+from support.schedules import ticker, unwatched
 from support.sites import Board
 
 MEGABYTE = 10**6
@@ -85,6 +85,7 @@ async def test_a_site_whose_records_cannot_be_gathered_keeps_no_other_from_it(
     fine = await other.run()
     await other.fetch("ab", "cd", "ef", "gh")
     scheduler = SchedulerLoops(store=bench.store, clock=bench.clock, run_timeout=15 * MINUTE,
+                               disk=unwatched(bench.store, bench.clock),
                           ticker=ticker(bench.store, bench.clock))  # fmt: skip
     await scheduler.gather()
     assert (await other.told(fine)).gathered_at is not None

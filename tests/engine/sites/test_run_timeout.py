@@ -13,14 +13,23 @@ from curtsy.sites.runs import run_request
 from curtsy.sites.site import find_site
 from support.engine import until
 from support.frontier import Bench
-from support.schedules import ticker
+from support.schedules import ticker, unwatched
 from support.sites import Board
 
 LIMIT = 900 * SECOND
+PAUSES = 60 * SECOND
+"""More than the pauses of a few pages."""
 
 
 def overdue(bench: Bench) -> RunTimeouts:
     return RunTimeouts(store=bench.store, clock=bench.clock, run_timeout=LIMIT)
+
+
+async def pause(bench: Bench) -> int:
+    """What the policy demands between two pages."""
+    [source] = await bench.rows("SELECT delay_ms FROM sources")
+    assert source.delay_ms > 1
+    return int(source.delay_ms)
 
 
 async def test_a_run_that_lasts_too_long_is_ended_and_keeps_what_it_has(
@@ -28,7 +37,7 @@ async def test_a_run_that_lasts_too_long_is_ended_and_keeps_what_it_has(
 ) -> None:
     run = await board.run()
     await board.fetch("ab")
-    bench.time.moves(LIMIT - 1)
+    bench.time.moves(LIMIT + await pause(bench) - 1)
     await overdue(bench).step()
     with pytest.raises(WrongState, match=run):
         await board.run()
@@ -38,8 +47,9 @@ async def test_a_run_that_lasts_too_long_is_ended_and_keeps_what_it_has(
     told = await board.told(run)
     assert (told.state, told.done, told.cancelled) == ("cancelled", 1, 3)
     assert told.message == (
-        "The run was cancelled after 900 seconds, the longest that a run may take; its fetched "
-        "pages are kept. Raise RUN_TIMEOUT or request fewer results. "
+        "The run was cancelled after 900 seconds beside the pauses between its pages, the longest "
+        "that a run may take; its fetched pages are kept. Raise RUN_TIMEOUT or request fewer "
+        "results. "
         "2 records: 2 new, 0 changed, 0 same, 0 removed."
     )
     assert await board.seen(run) == {"a": "new", "b": "new"}
@@ -48,13 +58,30 @@ async def test_a_run_that_lasts_too_long_is_ended_and_keeps_what_it_has(
     assert await board.run() != run, "the site is free"
 
 
+async def test_each_page_that_has_ended_adds_its_pause(bench: Bench, board: Board) -> None:
+    run = await board.run()
+    await board.fetch("ab")
+    await bench.execute("UPDATE sources SET delay_ms = :pause", pause=LIMIT)
+    bench.time.moves(2 * LIMIT - 1)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "running"
+    await board.fetch("cd")
+    await bench.execute("UPDATE sources SET delay_ms = :pause", pause=LIMIT)  # the flush stored its
+    bench.time.moves(LIMIT)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "running"
+    bench.time.moves(1)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "cancelled"
+
+
 async def test_pages_that_other_jobs_wait_for_stay(bench: Bench, board: Board) -> None:
     run = await board.run()
     await board.fetch("ab")
     site = await bench.store.read(lambda c: find_site(c, "board"))
     same = replace(run_request(site, {}), origin=None)
     other = (await bench.submitter.submit(same)).job
-    bench.time.moves(LIMIT)
+    bench.time.moves(LIMIT + PAUSES)
     await overdue(bench).step()
     assert (await bench.counts(run)).cancelled == 3
     assert (await bench.counts(other)).cancelled == 0
@@ -82,7 +109,7 @@ async def test_one_that_began_and_then_rests_is_ended(bench: Bench, board: Board
     run = await board.run()
     await board.fetch("ab")
     await bench.execute("UPDATE visits SET due_at = :at", at=bench.time() + DAY)
-    bench.time.moves(LIMIT)
+    bench.time.moves(LIMIT + PAUSES)
     await overdue(bench).step()
     assert (await bench.counts(run)).state == "cancelled"
 
@@ -122,7 +149,7 @@ async def test_one_whose_links_are_not_followed_any_more_calls_nothing_removed(
     assert (await board.told(whole)).state == "succeeded"
     run = await board.run()
     await board.fetch("ab", links=links)
-    bench.time.moves(LIMIT)
+    bench.time.moves(LIMIT + PAUSES)
     await overdue(bench).step()
     await board.gather()
     assert (await board.told(run)).state == "cancelled"
@@ -132,7 +159,7 @@ async def test_one_whose_links_are_not_followed_any_more_calls_nothing_removed(
 async def test_any_number_of_schedulers_end_a_run_once(bench: Bench, board: Board) -> None:
     run = await board.run()
     await board.fetch("ab")
-    bench.time.moves(LIMIT)
+    bench.time.moves(LIMIT + PAUSES)
     await asyncio.gather(*(overdue(bench).step() for _ in range(5)))
     assert (await bench.events(run)).count("job_cancelled") == 1
     assert await bench.violations() == []
@@ -141,7 +168,7 @@ async def test_any_number_of_schedulers_end_a_run_once(bench: Bench, board: Boar
 async def test_who_has_not_heard_of_a_jump_ends_nothing(bench: Bench, board: Board) -> None:
     run = await board.run()
     await board.fetch("ab")
-    bench.time.moves(LIMIT)
+    bench.time.moves(LIMIT + PAUSES)
     bench.clock.version = (await bench.row("SELECT version FROM clock")).version - 1
     assert await overdue(bench).step() == 0.2
     assert (await bench.counts(run)).state == "running"
@@ -160,8 +187,9 @@ async def test_other_jobs_may_last_as_long_as_they_do(bench: Bench) -> None:
 async def test_a_scheduler_ends_it_and_says_so(bench: Bench, board: Board) -> None:
     run = await board.run()
     await board.fetch("ab")
-    bench.time.moves(LIMIT)
+    bench.time.moves(LIMIT + PAUSES)
     scheduler = SchedulerLoops(store=bench.store, clock=bench.clock, run_timeout=LIMIT,
+                               disk=unwatched(bench.store, bench.clock),
                           ticker=ticker(bench.store, bench.clock))  # fmt: skip
     running = asyncio.create_task(scheduler.run())
 

@@ -9,9 +9,11 @@ import asyncpg
 import pytest
 
 from curtsy.errors import StoreAway
-from curtsy.store import Connection, Statement, Store, postgres_pool
+from curtsy.store import Connection, Statement, Store, postgres_pool, wakeups
 from curtsy.store.greenlet_bridge import run_in_greenlet, wait_for
 from curtsy.store.postgres_pool import PostgresPool
+from curtsy.store.postgres_servers import Session
+from curtsy.store.wakeups import Wakeups
 from support.patience import PATIENCE
 
 BACKEND = Statement("SELECT pg_backend_pid()")
@@ -137,3 +139,28 @@ async def test_an_error_of_the_work_reaches_who_started_it() -> None:
 
     with pytest.raises(ZeroDivisionError):
         await run_in_greenlet(work)
+
+
+@pytest.mark.parametrize("broken", [asyncpg.InternalClientError, asyncpg.InterfaceError, OSError])
+async def test_whoever_waits_to_be_woken_connects_again_whatever_the_driver_says(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, broken: type[Exception]
+) -> None:
+    """A server that dies may leave asyncpg in the middle of a message."""
+    monkeypatch.setattr(wakeups, "RECONNECT_AFTER_SECONDS", 0.01)
+    whole, failed = Session.execute, asyncio.Event()
+
+    async def fail_once(self: Session, query: str, *arguments: Any, **options: Any) -> str:
+        if query.startswith("NOTIFY") and not failed.is_set():
+            failed.set()
+            raise broken("cannot switch to state 15; another operation (2) is in progress")
+        return await whole(self, query, *arguments, **options)
+
+    monkeypatch.setattr(Session, "execute", fail_once)
+    woken = asyncio.Event()
+    async with Wakeups(postgres_url, woken.set) as sender, asyncio.timeout(PATIENCE):
+        sender.send()
+        await failed.wait()
+        for _ in range(2):  # at the new connection, and by a notification
+            woken.clear()
+            sender.send()
+            await woken.wait()

@@ -6,6 +6,9 @@ from typing import Any
 import orjson
 from alembic import command
 
+from curtsy.history.facts import batch_call
+from curtsy.history.fold import fold_totals
+from curtsy.maintenance.timetable import create_timetable
 from curtsy.model.urls import fingerprint
 from curtsy.store import Connection, Store
 from curtsy.store.schema_transaction import schema_transaction
@@ -149,3 +152,69 @@ def test_open_dead_letters_of_one_page_become_one_with_a_count(empty_url: str) -
         (4, "resolved", 1, 4, 4), (5, "open", 3, 1, 5),
     ]  # fmt: skip
     assert [row.id for row in letters if row.final] == [2]
+
+
+WORKER = text("""
+    INSERT INTO workers (id, beat, lease_until, machine, pid, program, started_at)
+    VALUES ('w_old', 7, 1, 'here', 1, 'curtsy', 1)""")
+WORKERS = text("SELECT id, beat, memory_bytes FROM workers")
+
+
+def test_the_memory_of_a_worker_that_lived_before_the_upgrade_is_unknown(empty_url: str) -> None:
+    async def upgraded() -> tuple[list[Any], list[str]]:
+        async with Store(empty_url) as store:
+            await upgrade_to(store, "0017")
+            await store.write(lambda c: run(c, WORKER))
+            await upgrade(store)
+            return await store.read(lambda c: list(run(c, WORKERS))), await differences(store)
+
+    workers, different = asyncio.run(upgraded())
+    assert different == []
+    assert [tuple(row) for row in workers] == [("w_old", 7, None)]
+
+
+def test_what_happens_after_the_upgrade_is_counted(empty_url: str) -> None:
+    """The only row of `history_state`, its lock, is there."""
+
+    async def upgraded() -> tuple[int, list[str]]:
+        async with Store(empty_url) as store:
+            await upgrade_to(store, "0013")
+            await upgrade(store)
+            statement, values = batch_call([(1, 1, 2, 0, None, 1, 5, 5, 0, 0, 0, 0, 0)], at=60_000)
+            await store.write(lambda c: statement(c, **values) and None)
+            batches = await store.write(lambda c: fold_totals(c, now=60_000))
+            return batches, await differences(store)
+
+    assert asyncio.run(upgraded()) == (1, [])
+
+
+OFFERS = text("SELECT name FROM offers ORDER BY name")
+NAMES = text("SELECT name FROM schedules ORDER BY id")
+
+
+def test_a_database_from_before_the_timetable_gets_it_beside_its_own_schedules(
+    empty_url: str,
+) -> None:
+    """But none for a task that it schedules already."""
+
+    def as_of_0016(connection: Connection) -> None:
+        payload = orjson.dumps({"duty": "cleanup"}).decode()
+        run(connection, SCHEDULE, {"id": 99, "public_id": "sch_1", "name": "tidy", "owner": "ann",
+                                   "rule": RULE, "payload": payload, "site": None,
+                                   "file": None})  # fmt: skip
+
+    async def upgraded() -> tuple[list[str], list[str], list[str]]:
+        async with Store(empty_url) as store:
+            await upgrade_to(store, "0016")
+            await store.write(as_of_0016)
+            await upgrade(store)
+            tasks = ("dead_letters", "cleanup")
+            await store.write(lambda c: create_timetable(c, tasks, now=1))
+            return (await store.read(lambda c: run(c, NAMES).scalars()),
+                    await store.read(lambda c: run(c, OFFERS).scalars()),
+                    await differences(store))  # fmt: skip
+
+    names, offers, wrong = asyncio.run(upgraded())
+    assert sorted(names) == ["maintenance:dead_letters", "tidy"]
+    assert offers == ["cleanup", "dead_letters"]
+    assert wrong == []

@@ -45,3 +45,9 @@ class Client:
         except (aiohttp.ClientError, OSError, TimeoutError):
             pass
         return None
+
+    async def is_told_to_come_back(self) -> None:
+        """While the database is away, an API says when to try again."""
+        async with self._session.post(self._url, json={"url": "http://127.0.0.1/"}) as answer:
+            assert answer.status == 503, await answer.text()
+            assert int(answer.headers["Retry-After"]) > 0

@@ -22,6 +22,10 @@ class Server(Postgres):
     async def bounce(self, how: signal.Signals) -> None:
         """Stop it this way and start it again; returns when it answers."""
         await asyncio.to_thread(self.stop, how)
+        await self.start_again()
+
+    async def start_again(self) -> None:
+        """Returns when it answers."""
         self._waits = False
         try:
             self.start()  # here, not in a thread: the system ends it with the thread that made it

@@ -164,7 +164,7 @@ async def test_a_full_disk_stops_work_with_a_clear_line_and_loses_nothing(
 ) -> None:
     shutil.copy(sqlite_template, small_disk / "curtsy.db")
     url = f"sqlite:///{small_disk}/curtsy.db"
-    with Fleet(folder, url) as fleet:
+    with Fleet(folder, url, disk_low_bytes=0, disk_reserve_bytes=0) as fleet:  # until it is full
         async with world(url, fleet, practice) as made:
             worker = fleet.worker()
             await made.submit(made.pages(20, 40))

@@ -53,13 +53,16 @@ async def make_things(door: Front, site: Site) -> Things:
     later = await made("/crawl", "job_id", spider="article", start_urls=[page], **LATER)
     held = await made("/jobs", "id", url=f"{site.url}/never")
     await door.ask("POST", f"/jobs/{held}/pause")
+    report = await made("/reports", "id")
     return Things({
         "job_id": [*ended, run, later, held], "run_id": [run],
         "page_id": await _found(door, "SELECT id FROM pages ORDER BY id", "art_{:x}"),
         "schedule_id": await _found(door, "SELECT public_id AS id FROM schedules", "{}"),
-        "site_name": ["shop"], "source_name": [site.url.removeprefix("http://"), "shop"],
+        "rule": ["limit_use"], "site_name": ["shop"],
+        "source_name": [site.url.removeprefix("http://"), "shop"],
         "letter_id": await _found(door, "SELECT id FROM dead_letters ORDER BY id", "{}"),
         "delivery": await _found(door, "SELECT id FROM webhook_deliveries", "{}"),
+        "report_id": [report],
     })  # fmt: skip
 
 

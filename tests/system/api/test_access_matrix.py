@@ -30,6 +30,8 @@ R, S, O, A = Role.READ, Role.SUBMIT, Role.OPERATE, Role.ADMIN  # noqa: E741
 
 DECISIONS: dict[tuple[str, str], tuple[Role | None, Of]] = {
     ("GET", "/health"): (None, "nothing"),
+    ("GET", "/health/live"): (None, "nothing"),
+    ("GET", "/health/ready"): (None, "nothing"),
     ("GET", "/version"): (None, "nothing"),
     ("GET", "/openapi.json"): (None, "nothing"),
     ("GET", "/docs"): (None, "nothing"),
@@ -48,6 +50,7 @@ DECISIONS: dict[tuple[str, str], tuple[Role | None, Of]] = {
     ("GET", "/jobs/{job_id}/results"): (R, "job"),
     ("GET", "/jobs/{job_id}/logs"): (R, "job"),
     ("GET", "/jobs/{job_id}/why"): (R, "job"),
+    ("GET", "/jobs/{job_id}/performance"): (R, "job"),
     ("GET", "/jobs/{job_id}/export"): (R, "job"),
     ("GET", "/jobs/{job_id}/webhooks"): (R, "job"),
     ("POST", "/jobs/{job_id}/webhooks/{delivery}/replay"): (S, "job"),
@@ -87,6 +90,8 @@ DECISIONS: dict[tuple[str, str], tuple[Role | None, Of]] = {
     ("POST", "/dead-letters/resolve"): (O, "nothing"),
     ("POST", "/dead-letters/{letter_id}/retry"): (O, "nothing"),
     ("POST", "/dead-letters/{letter_id}/resolve"): (O, "nothing"),
+    ("GET", "/cleanup"): (O, "nothing"),
+    ("POST", "/cleanup"): (A, "nothing"),
     ("GET", "/sources"): (R, "nothing"),
     ("GET", "/sources/{source_name}"): (R, "nothing"),
     ("PUT", "/sources/{source_name}"): (O, "nothing"),
@@ -103,11 +108,24 @@ DECISIONS: dict[tuple[str, str], tuple[Role | None, Of]] = {
     ("GET", "/workers"): (O, "nothing"),
     ("GET", "/metrics"): (O, "nothing"),
     ("GET", "/stats"): (O, "nothing"),
+    ("GET", "/reports"): (O, "nothing"),
+    ("POST", "/reports"): (O, "nothing"),
     ("GET", "/reports/latest"): (O, "nothing"),
+    ("GET", "/reports/{report_id}"): (O, "nothing"),
     ("GET", "/alerts"): (O, "nothing"),
+    ("GET", "/alerts/rules"): (O, "nothing"),
+    ("GET", "/alerts/rules/{rule}"): (O, "nothing"),
+    ("PUT", "/alerts/rules/{rule}"): (O, "nothing"),
+    ("DELETE", "/alerts/rules/{rule}"): (O, "nothing"),
+    ("GET", "/alerts/channels"): (O, "nothing"),
+    ("POST", "/alerts/test"): (O, "nothing"),
+    ("POST", "/alerts/{rule}/mute"): (O, "nothing"),
+    ("POST", "/alerts/{rule}/unmute"): (O, "nothing"),
 }
 OTHERS = {"name": "swagger-ui.css", "letter_id": "1", "source_name": "a.example",
-          "site_name": "a_site", "schedule_id": "1", "delivery": "1"}  # fmt: skip
+          "site_name": "a_site", "schedule_id": "1", "delivery": "1",
+          "report_id": "rep_00000000ffff", "rule": "limit_use"}  # fmt: skip
+
 HAVE_NONE = ("{delivery}",)
 """What none of the jobs here has, so that it is not found even by its owner."""
 SITE = {"search_url": "http://site.example/", "recipe": {"record": "li", "fields": {"a": "a"}}}

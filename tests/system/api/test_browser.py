@@ -7,8 +7,9 @@ import pytest
 
 from api.conftest import Site
 from api.front import Front
-from support.browser import browser, chromium
+from support.browser import browser
 from support.patience import PATIENCE
+from support.programs import chromium
 from support.wire import wire
 
 pytestmark = pytest.mark.skipif(

@@ -92,7 +92,8 @@ def test_the_doctor_says_that_the_disk_is_full(small_disk: Path) -> None:
         beside_a_service = doctor()
     assert beside_a_service.returncode == 1
     assert json.loads(beside_a_service.stdout)["disk_full"] is True, beside_a_service.stderr
-    assert "disk is full: nothing can be stored" in beside_a_service.stderr
+    problems = json.loads(beside_a_service.stdout)["problems"]
+    assert [one for one in problems if "disk is full: nothing can be stored" in one]
     _fill(small_disk / "filling more")
     alone = doctor()
     assert alone.returncode == 1

@@ -6,8 +6,9 @@ import re
 import pytest
 
 from api.front import Front, assert_problem
-from support.browser import browser, chromium
+from support.browser import browser
 from support.patience import PATIENCE
+from support.programs import chromium
 
 
 async def text(door: Front, path: str) -> tuple[int, str, str]:

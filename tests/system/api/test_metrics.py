@@ -8,7 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from api.conftest import Site
 from api.front import Front
 from api.stage import Stage
-from curtsy.api.metrics import MEDIA_TYPE, Family, exposition
+from curtsy.api.exposition import MEDIA_TYPE, Family, exposition
+from curtsy.history.steps import HistorySteps
 
 Figures = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -18,7 +19,7 @@ def parsed(text: str) -> Figures:
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             assert family.documentation
-            assert family.type in ("gauge", "counter")
+            assert family.type in ("gauge", "counter", "histogram")
             key = (sample.name, tuple(sorted(sample.labels.items())))
             assert key not in found
             found[key] = sample.value
@@ -110,3 +111,32 @@ async def test_how_late_slots_fired(stage: Stage) -> None:
     lag = "curtsy_schedule_lag_seconds"
     assert [of(found, lag, quantile=part) for part in ("0.5", "0.95", "1")] == [0, 7, 7]
     assert of(found, "curtsy_schedules", enabled="true") == 20
+
+
+@pytest.mark.usefixtures("one_day")
+async def test_counters_and_histograms_count_each_request_once(working: Front, site: Site) -> None:
+    url = site.has("/1", b"one page", "text/plain")
+    host = url.removeprefix("http://").partition("/")[0]
+    said = {"hosts": [host], "min_delay_seconds": 0}
+    assert (await working.ask("PUT", "/sources/ours", json=said)).status == 201
+    for one in (url, site.has("/2", b"another", "text/plain"), site.fails("/3", 404)):
+        await working.ended((await working.submit(one)).json["id"])
+    kept = HistorySteps(store=working.engine.store, clock=working.engine.clock)
+    await kept.fold_all()
+    found = await figures(working)
+    assert of(found, "curtsy_attempts_total", outcome="fetched", kind="") == 2
+    assert of(found, "curtsy_attempts_total", outcome="failed", kind="gone") == 1
+    assert of(found, "curtsy_pages_total", result="succeeded", band="medium") == 2
+    assert of(found, "curtsy_pages_total", result="failed", band="medium") == 1
+    assert of(found, "curtsy_source_attempts_total", source="ours", outcome="fetched") == 2
+    assert of(found, "curtsy_dead_letters_total") == 1
+    assert of(found, "curtsy_dead_letters_open", kind="gone") == 1
+    assert of(found, "curtsy_ready_pages") == 0
+    for name in ("fetch", "wait"):
+        whole = f"curtsy_{name}_duration_seconds"
+        assert of(found, f"{whole}_bucket", le="+Inf") == of(found, f"{whole}_count") == 3
+        buckets = [v for (n, _labels), v in found.items() if n == f"{whole}_bucket"]
+        assert buckets == sorted(buckets), "each includes those below"
+    waited = [of(found, "curtsy_wait_seconds_total", reason=reason)
+              for reason in ("capacity", "politeness", "closed", "backoff")]  # fmt: skip
+    assert sum(waited) == pytest.approx(of(found, "curtsy_wait_duration_seconds_sum"))

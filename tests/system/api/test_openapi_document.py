@@ -28,9 +28,9 @@ OPERATIONS = [
 ]
 NAMES = [operation["operationId"] for _method, _path, operation in OPERATIONS]
 VERBS = {
-    "cancel", "close", "create", "delete", "explain", "export", "follow", "get", "list", "open",
-    "pause", "put", "replay", "resolve", "resume", "retry", "rotate", "run", "scrape", "submit",
-    "update",
+    "cancel", "close", "create", "delete", "explain", "export", "follow", "get", "list", "mute",
+    "open", "pause", "put", "replay", "resolve", "resume", "retry", "rotate", "run", "scrape",
+    "submit", "unmute", "update",
 }  # fmt: skip
 REFERENCE = (Path(__file__).parents[3] / "docs/reference/api.md").read_text()
 EXAMPLES = [

@@ -14,11 +14,11 @@ from api.front import Front, assert_problem
 from curtsy import __version__
 from curtsy.api.routes.not_built import NOT_YET
 from curtsy.frontier.worker_rows import WorkerRow, register
+from curtsy.store.version import newest
 from support.engine import until
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 EXPECTED_LATER = {
-    "monitoring": {"GET /stats", "GET /reports/latest", "GET /alerts"},
     "page history": {"GET /pages/{page_id}/history", "GET /pages/{page_id}/diff"},
     "export": {"GET /jobs/{job_id}/export"},
 }  # fmt: skip
@@ -126,6 +126,7 @@ async def test_a_worker_is_shown_with_what_it_holds(door: Front, slow_site: Slow
         assert MOMENT.fullmatch(worker.pop(moment))
     assert worker.pop("machine")
     assert worker.pop("program")
+    assert worker.pop("memory_bytes") > 2**20
     assert worker == {
         "pid": os.getpid(), "process": None, "alive": True, "draining": False, "in_flight": 1,
         "pages": [f"art_{page.page_id:x}"], "leases": 1,
@@ -149,4 +150,5 @@ async def test_a_worker_that_is_silent_is_not_alive(door: Front) -> None:
 
 
 async def test_the_version(plain_door: Front) -> None:
-    assert (await plain_door.get("/version")).json == {"name": "curtsy", "version": __version__}
+    told = {"name": "curtsy", "version": __version__, "program_schema": newest()}
+    assert (await plain_door.get("/version")).json == told

@@ -188,9 +188,11 @@ def read_everything(service: Service, keys: dict[str, str], jobs: list[str], sit
     letters = service.ask(admin, "GET", "/dead-letters")[1]["letters"]
     assert letters, "there are failures to look at"
     pages = re.findall(r'"(art_[0-9a-f]+)"', json.dumps([text for _, text in service.answers]))
+    made = service.ask(admin, "POST", "/reports?hours=1")[1]["id"]
     values = {"source_name": [site], "site_name": ["none"], "schedule_id": ["planted"],
               "letter_id": [str(one["id"]) for one in letters[:2]], "job_id": jobs,
-              "run_id": jobs[:1], "page_id": pages[:2] or ["art_1"]}  # fmt: skip
+              "run_id": jobs[:1], "page_id": pages[:2] or ["art_1"], "rule": ["limit_use"],
+              "report_id": [made]}  # fmt: skip
     for path, methods in routes.items():
         if "get" not in methods:
             continue

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
 from api.front import Front
@@ -108,7 +109,9 @@ async def test_a_paused_source_and_a_run_that_goes_on_are_seen(stage: Stage) -> 
 
 async def test_what_would_be_refused_is_foretold(stage: Stage) -> None:
     stage.at(START)
-    await make(stage.door, "bad", {"duty": "health"})
+    await make(stage.door, "bad", articles(1))
+    unknown = orjson.dumps({"duty": "unknown"}).decode()
+    await stage.door.engine.execute("UPDATE schedules SET payload = :payload", payload=unknown)
     assert {one["outcome"] for one in (await plan(stage.door))["slots"]} == {"refused"}
 
 

@@ -145,9 +145,7 @@ async def test_a_list_goes_on_where_it_ended(plain_door: Front) -> None:
     assert found == made
 
 
-async def test_a_duty_that_is_not_built_says_so(plain_door: Front) -> None:
-    made = await make(plain_door, payload={"duty": "health"})
-    assert "not built yet" in made["note"]
+async def test_a_duty_runs_at_once_when_asked(plain_door: Front) -> None:
     built = await make(plain_door, name="built", payload={"duty": "cleanup"})
     assert "note" not in built
     ran = await plain_door.ask("POST", f"/schedules/{built['id']}/run")

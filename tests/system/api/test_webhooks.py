@@ -17,7 +17,7 @@ from api.front import Front, assert_problem
 from api.test_sites import declare, ended, scrape
 from api.visitors import Visitor, visitor
 from curtsy.demo.practice_site import PracticeSite
-from curtsy.events import webhooks
+from curtsy.events import delivery_attempts, webhooks
 from curtsy.worker import webhook_sender
 from curtsy.worker.webhook_sender import AT_ONE_RECEIVER
 from support.engine import until
@@ -84,7 +84,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhooks, "FIRST_WAIT", 50)
+    monkeypatch.setattr(delivery_attempts, "FIRST_WAIT", 50)
     monkeypatch.setattr(webhook_sender, "POLL_SECONDS", 0.05)
 
 
@@ -174,7 +174,7 @@ async def test_a_receiver_that_is_gone_is_told_no_more_until_asked(
 async def test_replays_count_as_attempts_and_come_to_an_end(
     working: Front, site: Site, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhooks, "MOST_ATTEMPTS", 2)
+    monkeypatch.setattr(delivery_attempts, "MOST_ATTEMPTS", 2)
     monkeypatch.setattr(webhooks, "MOST_WITH_REPLAYS", 4)
     receiver.answers = [500] * 10
     job = (await submit(working, site.fails("/a", 410), hook=receiver.url)).json["job_id"]
@@ -275,7 +275,7 @@ async def test_a_name_that_leads_to_a_refused_address_is_not_called(
     working: Front, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What its spelling does not tell, the guard sees when it connects."""
-    monkeypatch.setattr(webhooks, "MOST_ATTEMPTS", 1)
+    monkeypatch.setattr(delivery_attempts, "MOST_ATTEMPTS", 1)
     hook = "http://link-local.example/hook"
 
     async def resolve(*_given: Any, **_more: Any) -> Any:

@@ -1,6 +1,5 @@
 """Exit codes of commands that wait for a job, and of those that look for what is wrong."""
 
-import json
 import sqlite3
 from pathlib import Path
 
@@ -85,7 +84,6 @@ def test_the_doctor_misses_a_scheduler_once_a_schedule_is_late(quick: Curtsy) ->
 
 def test_what_is_not_built_is_no_success(quick: Curtsy) -> None:
     quick("db", "upgrade")
-    told = quick("metrics", "--hours", "24", "--json")
-    assert told.exit_code == 5
-    assert json.loads(told.out)["workers"] == 0
-    assert "A summary of the last 24 hours is not built yet" in told.err
+    told = quick("discover", "http://a.example/")
+    assert (told.exit_code, told.out) == (5, "")
+    assert "is not built yet" in told.err

@@ -13,6 +13,7 @@ from cli.test_help import LEAVES, PATHS
 from curtsy.demo.process import PracticeProcess
 
 NO_JSON = {
+    "curtsy db downgrade": "always ends with a sentence that says how to go back",
     "curtsy api": "says nothing on standard output; CURTSY_LOG_FORMAT=json makes its log JSON",
     "curtsy worker": "the same",
     "curtsy scheduler": "the same",
@@ -26,7 +27,6 @@ LOCAL = {
     "curtsy demo": "is about this machine alone",
     "curtsy examples": "writes files here",
     "curtsy process-dlq": "is done where the database is",
-    "curtsy cleanup": "is done where the database is",
     "curtsy keys add": "is done where the database is",
     "curtsy keys list": "is done where the database is",
     "curtsy keys rotate": "is done where the database is",
@@ -35,7 +35,9 @@ LOCAL = {
     "curtsy backup": "is done where the database is",
     "curtsy restore": "is done where the database is",
     "curtsy db upgrade": "is about the database itself",
+    "curtsy db vacuum": "is about the database itself",
     "curtsy db check": "is about the database itself",
+    "curtsy db downgrade": "is about the database itself",
     "curtsy config check": "is about the settings here",
 }
 

@@ -82,11 +82,21 @@ def test_stderr_may_be_full_too(curtsy: Curtsy, tmp_path: Path) -> None:
     assert json.loads(told.stdout)["new_articles"] == 1
 
 
-WITH_OUT = [path for path in LEAVES if any("--out" in p.opts for p in PATHS[path].params)]
+REPORTS = {"curtsy generate-report": (), "curtsy reports show": ("rep_000000000000",)}
+"""They write pages or JSON, not results: with the arguments that they need."""
+WITH_OUT = [path for path in LEAVES if any("--out" in p.opts for p in PATHS[path].params)
+            and path not in REPORTS]  # fmt: skip
 
 
 def test_the_commands_that_write_files_are_known() -> None:
     assert set(WITH_OUT) >= {"curtsy scrape", "curtsy results"}
+
+
+@pytest.mark.parametrize("command", REPORTS)
+def test_a_report_is_a_page_or_json(curtsy: Curtsy, tmp_path: Path, command: str) -> None:
+    sentence = curtsy(*command.split()[1:], *REPORTS[command], "--out", "a.CSV").sentence(2)
+    assert "--out does not write '.CSV' files: it writes .html and .json." in sentence
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", WITH_OUT)

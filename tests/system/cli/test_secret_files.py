@@ -95,14 +95,16 @@ def test_a_file_with_secrets_that_others_may_read_is_warned_about(
     assert sentence in curtsy("config", "check", **own).out
     curtsy("db", "upgrade", **own)
     assert sentence in curtsy("doctor", **own).out
-    assert sentence in curtsy("doctor", "--json", **own).json["warnings"][0]
+    warnings = curtsy("doctor", "--json", **own).json["warnings"]
+    assert [warning for warning in warnings if sentence in warning]
     with running(tmp_path, "up", **own) as up:
         assert sentence in up.said("secrets_exposed")["meaning"]
         assert up.url
         assert up.stop() == 0
     file.chmod(0o600)
     assert "contains secrets" not in curtsy("config", "check", **own).out
-    assert curtsy("doctor", "--json", **own).json["warnings"] == []
+    warnings = curtsy("doctor", "--json", **own).json["warnings"]
+    assert not [warning for warning in warnings if "contains secrets" in warning]
 
 
 @pytest.mark.parametrize(

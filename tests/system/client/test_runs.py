@@ -1,12 +1,14 @@
 """A run of a site, from Python: its records, and how far it is."""
 
+from typing import Any
+
 import pytest
 
 from api.front import Front
 from api.test_sites import PATIENCE, declare
 from client.test_client import in_thread
 from curtsy import AsyncClient, Client
-from curtsy.client import Status
+from curtsy.client import Declined, Status
 from curtsy.demo import postings
 from curtsy.demo.practice_site import PracticeSite
 
@@ -70,3 +72,24 @@ async def test_celerys_priorities_are_converted_for_both_clients(idle: Front) ->
         (runs[0].id, 2), (runs[1].id, 1), (runs[2].id, 5)
     ]  # fmt: skip
     assert found[1].url.endswith("/france")
+
+
+async def test_limits_of_a_source_are_adjusted_by_both_clients(idle: Front) -> None:
+    """As the operations document calls it: `adjust_rate_limits('us_state_dept', …)`."""
+    described = {"hosts": ["travel.example"], "requests_per_hour": 60, "burst_limit": 10}
+    assert (await idle.ask("PUT", "/sources/us_state_dept", json=described)).status == 201
+    async with AsyncClient(idle.url) as client:
+        changed = await client.adjust_rate_limits(
+            "us_state_dept", requests_per_hour=80, min_delay_seconds=2.0
+        )
+        assert changed["said"] == {
+            "requests_per_hour": 80, "burst_limit": 10, "min_delay_seconds": 2.0
+        }  # fmt: skip
+        with pytest.raises(Declined, match="no_such_source"):
+            await client.adjust_rate_limits("no_such_source", requests_per_hour=1)
+
+    def program() -> dict[str, Any]:
+        with Client(idle.url) as client:
+            return client.adjust_rate_limits("us_state_dept", requests_per_hour=90)
+
+    assert (await in_thread(program))["said"]["requests_per_hour"] == 90

@@ -240,6 +240,20 @@ async def test_a_child_is_replaced_after_so_many_pages_or_so_much_memory() -> No
         await until_gone(first)
 
 
+async def test_a_child_that_is_too_old_is_replaced_before_its_next_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with new_pool(processes=1, seconds_per_process=60) as pool:
+        now = 1000.0
+        monkeypatch.setattr(pool._built_in_group, "_now", lambda: now)
+        first = await ok(pool)
+        now += 59
+        assert await ok(pool) == first
+        now += 1
+        assert await ok(pool) != first
+        await until_gone(first)
+
+
 async def test_a_child_has_no_network_neither_in_python_nor_in_c() -> None:
     with socket.create_server(("127.0.0.1", 0)) as canary:
         canary.settimeout(0.2)

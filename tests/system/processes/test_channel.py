@@ -91,6 +91,17 @@ async def test_work_wakes_the_process_and_its_commits_are_heard(
     assert process.close() == 1002
 
 
+async def test_the_results_of_all_lives_of_a_process_count(
+    script: Path, started: list[WorkerProcess]
+) -> None:
+    _write(script, then="lifeline.report(500)")
+    process = WorkerProcess("1 of 2 under 3", {}, Heard())
+    started.append(process)
+    process.ask_to_end()
+    assert await _ended(process) == 0
+    assert process.close() == 1500
+
+
 async def test_a_process_that_does_not_stop_in_time_ends_even_if_its_loop_hangs(
     script: Path, started: list[WorkerProcess]
 ) -> None:

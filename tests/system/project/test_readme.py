@@ -84,6 +84,9 @@ def test_what_the_readme_says_works_as_it_stands(
     demo = do("make demo")
     assert demo.returncode == 0, demo.stderr[-2000:]
     assert "54 articles" in demo.stdout
+    packages = {path.name for path in clone.glob(".venv/lib/python*/site-packages/*")}
+    assert "fastapi" in packages
+    assert not {"pytest", "mypy", "hatchling"} & packages, "what only developers need is not there"
 
     scraped = do(".venv/bin/curtsy scrape")
     assert scraped.returncode == 0, scraped

@@ -1,13 +1,15 @@
 """The environment variables of the five documents: each has an effect, or is named as one that has
 none."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from curtsy.config import load
 from curtsy.config.loader import origins
-from curtsy.config.obsolete_variables import obsolete_variables
+from curtsy.config.obsolete_variables import REPLACED_BY, obsolete_variables
+from curtsy.config.settings import Settings
 
 EFFECTIVE: dict[str, tuple[str, str, object]] = {
     "API_PORT": ("8123", "api_port", 8123),
@@ -66,3 +68,12 @@ def test_a_name_of_its_own_comes_before_its_prefix() -> None:
     found = obsolete_variables(NAMED)
     assert found["RQ_JOB_TIMEOUT"] == "CURTSY_RUN_TIMEOUT"
     assert "curtsy worker" in found["RQ_QUEUE_NAME"]
+    assert found["RQ_RESULT_TTL"] == "CURTSY_RESULT_DAYS"
+    assert found["CELERY_WORKER_MAX_TASKS_PER_CHILD"].startswith("CURTSY_EXTRACT_CHILD_PAGES")
+    assert "curtsy worker" in found["CELERY_TRACE_ENABLES"]
+
+
+def test_every_setting_that_replaces_a_variable_exists() -> None:
+    named = re.findall(r"CURTSY_([A-Z_]+)", " ".join(REPLACED_BY.values()))
+    assert {name.lower() for name in named} <= set(Settings.model_fields)
+    assert len(named) > 10

@@ -84,6 +84,8 @@ def test_the_documents_names_work_and_no_others_do_without_the_prefix(set_: Set)
         ("sqlite:////var/a b.db", "sqlite:////var/a b.db"),
         ("postgresql+asyncpg://u:p@h:5432/d", "postgresql://u:p@h:5432/d"),
         ("postgres://h/d", "postgresql://h/d"),
+        ("postgresql://u:p@a:5432,[::1]:5433/d", "postgresql://u:p@a:5432,[::1]:5433/d"),
+        ("postgresql://u:p@s,w@a,b/d", "postgresql://u:p%40s,w@a,b/d"),
     ],
 )
 def test_each_database_url_has_one_spelling(set_: Set, given: str, meant: str) -> None:
@@ -103,6 +105,22 @@ def test_worker_processes_are_a_number_or_one_for_each_core(set_: Set) -> None:
     set_(CURTSY_WORKER_PROCESSES="auto")
     assert load().worker_processes == len(os.sched_getaffinity(0))
     assert load(worker_processes="2").worker_processes == 2
+
+
+def test_children_are_replaced_by_pages_age_and_memory(set_: Set) -> None:
+    set_(CURTSY_EXTRACT_CHILD_PAGES="25", CURTSY_EXTRACT_CHILD_SECONDS="60",
+         CURTSY_EXTRACT_CHILD_BYTES="100000000")  # fmt: skip
+    limits = worker_settings(load()).extract
+    assert limits.pages_per_process == 25
+    assert limits.seconds_per_process == 60
+    assert limits.keep_below_bytes == 100_000_000
+
+
+def test_the_memory_of_a_worker_is_a_number_or_follows_from_its_parts(set_: Set) -> None:
+    set_(CURTSY_EXTRACT_PROCESSES="4", CURTSY_EXTRACT_CHILD_BYTES=str(2**28))
+    assert worker_settings(load()).memory_bytes == 2 * 2**30
+    set_(CURTSY_WORKER_MEMORY_BYTES="500000000")
+    assert worker_settings(load()).memory_bytes == 500_000_000
 
 
 def test_allowed_addresses_are_networks(set_: Set) -> None:
@@ -128,6 +146,11 @@ def test_allowed_proxies_are_addresses_with_a_port_or_networks(set_: Set) -> Non
         ("WORKER_PROCESSES", "0", "auto or a whole number from 1 to 256"),
         ("WORKER_PROCESSES", "257", "auto or a whole number from 1 to 256"),
         ("WORKER_PROCESSES", "many", "auto or a whole number from 1 to 256"),
+        ("WORKER_MEMORY_BYTES", "0", "auto or a whole number from 67108864 to 1125899906842624"),
+        ("WORKER_MEMORY_BYTES", "500 MB", "auto or a whole number from 67108864"),
+        ("EXTRACT_CHILD_PAGES", "0", "a whole number from 1 to 1000000"),
+        ("EXTRACT_CHILD_SECONDS", "0", "a number from 1 to 2592000"),
+        ("EXTRACT_CHILD_BYTES", "1", "a whole number from 1048576 to 68719476736"),
         ("WORKER_SLOTS", "0", "a whole number from 1 to 10000"),
         ("WORKER_SLOTS", "1.5", "a whole number from 1 to 10000"),
         ("MIN_DELAY_SECONDS", "-1", "a number from 0 to 86400"),
@@ -145,6 +168,7 @@ def test_allowed_proxies_are_addresses_with_a_port_or_networks(set_: Set) -> Non
         ("DATABASE_URL", "sqlite://", "sqlite:///FILE or postgresql://"),
         ("DATABASE_URL", "sqlite:///:memory:", "sqlite:///FILE or postgresql://"),
         ("DATABASE_URL", "postgresql://h:port/d", "sqlite:///FILE or postgresql://"),
+        ("DATABASE_URL", "postgresql://a:5432,,b/d", "server 2 has no name"),
         ("DATABASE_URL", "sqlite:///curtsy.db?mode=ro", "takes no options"),
         ("USER_AGENT", "café", "1 to 500 printable ASCII characters"),
         ("USER_AGENT", "a\r\nX: y", "1 to 500 printable ASCII characters"),
@@ -201,6 +225,16 @@ def test_a_first_wait_longer_than_the_longest_is_refused(set_: Set) -> None:
     set_(CURTSY_RETRY_BASE="700")
     assert (
         _refused() == "CURTSY_RETRY_BASE is 700: it must be at most CURTSY_RETRY_CAP, which is 600."
+    )
+
+
+@pytest.mark.parametrize("soft", ["3600", "4000"])
+def test_a_spider_is_asked_to_end_before_it_is_ended(set_: Set, soft: str) -> None:
+    assert (load().spider_soft_limit, load().spider_hard_limit) == (3300, 3600)
+    set_(CURTSY_SPIDER_SOFT_LIMIT=soft)
+    assert _refused() == (
+        f"CURTSY_SPIDER_SOFT_LIMIT is {soft}: it must be less than CURTSY_SPIDER_HARD_LIMIT, "
+        "which is 3600."
     )
 
 

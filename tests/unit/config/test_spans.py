@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import pytest
+from annotated_types import Ge
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
@@ -18,7 +19,8 @@ from curtsy.sources.policy_fields import PolicyFields, fields_of
 
 GIVEN_BY_OTHERS = ("config", "requests", "sites", "sources", "api")
 RATIOS = {"RespectfulHours.slowdown"}
-"""No spans of time."""
+THRESHOLDS = {"RuleFields.above", "RuleFields.below", "RuleFields.clear"}
+"""Of alerts: percent, bytes, hours, numbers. Neither they nor ratios are spans of time."""
 
 
 def _models() -> Iterator[type[BaseModel]]:
@@ -56,15 +58,23 @@ def test_the_fields_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FIELDS))
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 5e-324, 1e-9, 0.0004, -1, 1e308])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1, 1e308])
 def test_what_makes_no_sense_is_refused(name: str, value: float) -> None:
     with pytest.raises(ValidationError):
         _accepted(FIELDS[name], value)
 
 
-@pytest.mark.parametrize("name", sorted(set(FIELDS) - RATIOS))
+@pytest.mark.parametrize("name", sorted(set(FIELDS) - THRESHOLDS))
+@pytest.mark.parametrize("value", [5e-324, 1e-9, 0.0004])
+def test_what_is_too_small_is_refused(name: str, value: float) -> None:
+    with pytest.raises(ValidationError):
+        _accepted(FIELDS[name], value)
+
+
+@pytest.mark.parametrize("name", sorted(set(FIELDS) - RATIOS - THRESHOLDS))
 @pytest.mark.parametrize("value", [1.0004999, 1.0005, 1.2345678, 59.9999, 300])
 def test_what_is_accepted_is_what_is_stored(name: str, value: float) -> None:
+    value += max((m.ge for m in FIELDS[name].metadata if isinstance(m, Ge) and m.ge > 1), default=0)  # type: ignore[operator]
     accepted = _accepted(FIELDS[name], value)
     assert milliseconds(accepted) / 1000 == accepted
     assert abs(accepted - value) <= 0.0005 + 1e-9

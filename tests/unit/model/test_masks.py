@@ -28,6 +28,8 @@ from curtsy.model.masks import (
         ("postgresql://db/d?sslpassword=hush&sslmode=require",
          "postgresql://db/d?sslpassword=***&sslmode=require"),
         ("postgresql://me:hush@db/d?password=hush", "postgresql://me:***@db/d?password=***"),
+        ("postgresql://me:hu,sh@a:1,b:2/d?target_session_attrs=read-write",
+         "postgresql://me:***@a:1,b:2/d?target_session_attrs=read-write"),
         ("mysql://me:hush@db/d", "mysql://me:***@db/d"),
         ("postgresql://me@db/d", "postgresql://me@db/d"),
         ("postgresql://db/d", "postgresql://db/d"),

@@ -21,6 +21,7 @@ LONG = {
 HOLDS_ANYTHING = re.compile(r"(^|_)(manager|helper|util|common|base|core|handler|service)s?$")
 GERUND = re.compile(r"(^|_)[a-z]+ing$")
 NOUNS = {
+    "src/curtsy/reports/findings/finding.py": "something that is wrong, with what to do",
     "src/curtsy/jobs/listing.py": "a list of jobs, page by page",
     "src/curtsy/schedules/listing.py": "a list of schedules, page by page",
     "src/curtsy/scrapers/listing.py": "the scraper of pages that list something",

@@ -14,11 +14,6 @@ from fastapi.responses import JSONResponse
 from curtsy.api.problems import MEDIA_TYPE, problem, problems
 
 NOT_YET: Mapping[str, Mapping[str, str]] = {
-    "monitoring": {
-        "GET /stats": "get_stats",
-        "GET /reports/latest": "get_latest_report",
-        "GET /alerts": "list_alerts",
-    },
     "page history": {
         "GET /pages/{page_id}/history": "get_page_history",
         "GET /pages/{page_id}/diff": "get_page_diff",

@@ -15,6 +15,7 @@ from curtsy.api.auth.ownership import require_own_job
 from curtsy.api.backend import Backend, TheBackend
 from curtsy.api.problems import problems
 from curtsy.api.routes.jobs import JobId, require_job_id
+from curtsy.api.streams.alert_events import Places, end_of_both, sse_with_alerts
 from curtsy.api.streams.event_pages import (
     ALL_LINES,
     JSON,
@@ -92,13 +93,21 @@ async def job_updates(
 async def follow_events(
     request: Request, backend: TheBackend, caller: TheCaller, last_event_id: LastEventId = None
 ) -> Response:
-    """The events of all jobs, live: from now on, or after the event that `Last-Event-ID` names."""
-    place = _place(last_event_id)
+    """The events of all jobs, live: from now on, or after the event that `Last-Event-ID` names.
+    Who sees all jobs also gets the changes of alerts, as events named `alert`."""
+    known = _places(last_event_id)
     if wants_page(request):
-        return await event_page(backend, place, caller)
-    end = await backend.read(end_of_all)
-    events = _visible(backend.feed.of_all(after=place or end, end=end), caller)
-    return EventStream(_preceded_by(sse_place(str(place or end)), _sse_updates(events)))
+        return await event_page(backend, known, caller)
+    sees_alerts = caller.confined_to is None
+    end = await backend.read(lambda c: end_of_both(c, sees_alerts=sees_alerts))
+    begin = known or end
+    events = _visible(backend.feed.of_all(after=begin.job_event, end=end.job_event), caller)
+    if sees_alerts:
+        changes = backend.alert_changes.after(begin.alert_change)
+        updates = sse_with_alerts(events, changes, begin)
+    else:
+        updates = _sse_updates(events)
+    return EventStream(_preceded_by(sse_place(str(begin)), updates))
 
 
 @router.get("/jobs/{job_id}/logs", responses=_streams(LogPage) | problems(404) | {
@@ -131,9 +140,9 @@ async def _own_job(socket: WebSocket, backend: Backend, job_id: str) -> Any:
     return await backend.job(job_id)
 
 
-def _place(last_event_id: str | None) -> Place | None:
+def _places(last_event_id: str | None) -> Places | None:
     try:
-        return Place.parse(last_event_id) if last_event_id else None
+        return Places.parse(last_event_id) if last_event_id else None
     except BadPlace as error:
         raise BadRequest([f"Last-Event-ID: {error}"]) from None
 

@@ -73,9 +73,8 @@ class QueueHealth(BaseModel):
 
 def status_of(report: QueueReport) -> QueueStatus:
     throughput = report.throughput
-    bands = {band.name.lower(): _band(found, report.at) for band, found in report.bands.items()}
     return QueueStatus(
-        bands=Bands(**bands),
+        bands=bands_of(report),
         in_flight=report.in_flight,
         workers=len(report.live),
         pages_per_minute=round(throughput.pages_per_minute, 1),
@@ -95,6 +94,11 @@ def health_of(report: QueueReport) -> QueueHealth:
         oldest_wait_seconds=_seconds_since(report.oldest, report.at),
         success_rate=round(rate, 3) if rate is not None else None,
     )
+
+
+def bands_of(report: QueueReport) -> Bands:
+    bands = {band.name.lower(): _band(found, report.at) for band, found in report.bands.items()}
+    return Bands(**bands)
 
 
 def _band(found: BandQueue, now: int) -> BandStatus:

@@ -8,12 +8,11 @@ import orjson
 from pydantic import BaseModel
 
 from curtsy.clock import MINUTE, rfc3339, rfc3339_or_none
-from curtsy.maintenance.tasks import NOT_BUILT
 from curtsy.model.job_states import JobState
 from curtsy.model.status_words import word
 from curtsy.requests.payload_secrets import masked
 from curtsy.schedules.listing import FiredJob, ListedFiring, ListedSchedule
-from curtsy.schedules.lookup import Schedule
+from curtsy.schedules.lookup import Schedule, is_maintenance
 from curtsy.schedules.verdict import CatchUp, Overlap
 from curtsy.timetable import (
     BadRule,
@@ -45,6 +44,8 @@ class Next(BaseModel):
 class ScheduleShown(BaseModel):
     id: str
     name: str
+    kind: Literal["job", "maintenance"]
+    """`maintenance`: slots run a duty of curtsy itself, not a job."""
     when: str
     """The rule as text."""
     cron: str | None = None
@@ -114,14 +115,15 @@ def schedule_of(row: Schedule, *, now: int | None = None) -> ScheduleShown:
             door: f"{len(row.payload)} bytes: request this schedule alone" for door in payload
         }
     return ScheduleShown(
-        id=row.public_id, name=row.name, when=in_words(rule), **_rule_fields(rule),
+        id=row.public_id, name=row.name, kind="maintenance" if is_maintenance(row) else "job",
+        when=in_words(rule), **_rule_fields(rule),
         timezone=row.timezone, not_before=rfc3339_or_none(row.not_before),
         overlap=Overlap(row.overlap), catch_up=CatchUp(row.catch_up),
         catch_up_minutes=row.window_ms // MINUTE,
         enabled=row.enabled, state=_state(row), next_run=rfc3339_or_none(row.next_fire_at),
         next_runs=None if now is None else _next_firings(row, rule),
         last_run=rfc3339_or_none(row.last_fire_at), payload=payload, user_id=row.user_id,
-        note=_note(payload, row.timezone), created_at=rfc3339(row.created_at),
+        note=_note(row.timezone), created_at=rfc3339(row.created_at),
         updated_at=rfc3339(row.updated_at),
     )  # fmt: skip
 
@@ -174,14 +176,10 @@ def _state(row: Schedule) -> Literal["waiting", "paused", "done"]:
     return "done" if row.look_at is None else "waiting"
 
 
-def _note(payload: dict[str, Any], zone: str) -> str | None:
-    """Explains why the schedule does nothing yet, or shows its times in another zone."""
-    notes = []
-    if part := NOT_BUILT.get(payload.get("duty", "")):
-        notes.append(f"This duty is not built yet: it comes with the part {part!r}.")
-    if unknown := _unknown_zone(zone):
-        notes.append(f"{unknown} Until then its times are shown in UTC.")
-    return " ".join(notes) or None
+def _note(zone: str) -> str | None:
+    """Explains why the schedule shows its times in another zone."""
+    unknown = _unknown_zone(zone)
+    return f"{unknown} Until then its times are shown in UTC." if unknown else None
 
 
 def _slots(row: Schedule, rule: Rule) -> Iterator[int]:

@@ -7,9 +7,11 @@ import orjson
 from fastapi import Request, Response
 from pydantic import BaseModel
 
+from curtsy.alerts.stored_alerts import changes_after
 from curtsy.api.backend import Backend
+from curtsy.api.streams.alert_events import Places, alert_messages, end_of_both
 from curtsy.api.streams.messages import update_of_all
-from curtsy.events import LogLine, Place, StoredEvent, end_of_all, log_lines, read_job_after
+from curtsy.events import LogLine, StoredEvent, log_lines, read_job_after
 from curtsy.events.stored_events import read_all_after
 from curtsy.jobs.job import Job
 from curtsy.model.job_states import OPEN_STATES
@@ -36,6 +38,8 @@ class EventPage(BaseModel):
     """The response with `Accept: application/json`."""
 
     events: list[dict[str, Any]]
+    alerts: list[dict[str, Any]] = []
+    """Changes of alerts, for who sees all jobs."""
     last: str
     """Send this as `Last-Event-ID` of the next request."""
 
@@ -70,12 +74,21 @@ async def log_page(backend: Backend, row: Job, after: int, line: int) -> Respons
     return Response(orjson.dumps(body), media_type=JSON)
 
 
-async def event_page(backend: Backend, place: Place | None, caller: Caller) -> Response:
-    if place is None:
-        end = await backend.read(end_of_all)
-        return Response(orjson.dumps({"events": [], "last": str(end)}), media_type=JSON)
-    events = await backend.read(lambda c: read_all_after(c, place, most=EVENTS_PER_PAGE))
+async def event_page(backend: Backend, known: Places | None, caller: Caller) -> Response:
     only = caller.confined_to
+    if known is None:
+        end = await backend.read(lambda c: end_of_both(c, sees_alerts=only is None))
+        return _event_page([], [], end)
+    place, seen = known
+    events, changes = await backend.read(
+        lambda c: (read_all_after(c, place, most=EVENTS_PER_PAGE),
+                   changes_after(c, seen, most=EVENTS_PER_PAGE) if only is None else [])
+    )  # fmt: skip
     updates = [orjson.Fragment(update_of_all(e)) for e in events if only in (None, e.user_id)]
-    last = events[-1].place if events else place
-    return Response(orjson.dumps({"events": updates, "last": str(last)}), media_type=JSON)
+    last = Places(events[-1].place if events else place, changes[-1].seq if changes else seen)
+    return _event_page(updates, alert_messages(changes), last)
+
+
+def _event_page(events: list[Any], alerts: list[Any], last: Places) -> Response:
+    body = {"events": events, "alerts": alerts, "last": str(last)}
+    return Response(orjson.dumps(body), media_type=JSON)

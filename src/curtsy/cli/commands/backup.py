@@ -78,7 +78,7 @@ def restore(
         echo_json({"database": str(database), "schema": schema, "current": schema == newest()})
         return
     echo(f"{database}: restored from {file}, schema {schema}.")
-    if schema != newest():
+    if schema < newest():
         note(f"This program needs schema {newest()}: `curtsy db upgrade` upgrades it.")
 
 

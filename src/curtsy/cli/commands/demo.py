@@ -26,6 +26,7 @@ FOLDER = Path(__file__).parents[2] / "demo/examples"
 PURPOSES = {
     "travel": "three offices with travel advisories: policies, sites, timetable",
     "jobs": "a job board, searched every hour",
+    "monitoring": "Prometheus and Grafana: a scrape configuration, alert rules, a dashboard",
 }
 FIRST_RUN = {"travel": "us_state_dept", "jobs": "job_board"}
 """The site of each example that a newcomer runs first."""
@@ -114,23 +115,23 @@ def _show(done: list[dict[str, Any]], reasons: Reasons) -> None:
 
 
 def examples(
-    name: Annotated[str | None, typer.Argument(help="travel or jobs.", metavar="NAME")] = None,
+    name: Annotated[str | None, typer.Argument(help="The example.", metavar="NAME")] = None,
     into: Annotated[Path, typer.Option(help="The folder to write to.", metavar="FOLDER")] = Path(),
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a complete example into a folder: policies, sites with recipes, and a timetable.
 
-    The sites are replicas on a practice site, which runs on this machine. Without a name, lists
-    the examples.
+    The sites are replicas on a practice site, which runs on this machine. `monitoring` has the
+    files for Prometheus and Grafana. Without a name, lists the examples.
     """
     if name is None:
-        listed = "\n".join(f"{known:8}{purpose}" for known, purpose in PURPOSES.items())
+        listed = "\n".join(f"{known:12}{purpose}" for known, purpose in PURPOSES.items())
         echo_json({"examples": PURPOSES}) if as_json else echo(listed)
         return
     if name not in PURPOSES:
-        raise BadRequest([f"There is no example {name!r}: there are {' and '.join(PURPOSES)}."])
-    files = sorted((FOLDER / name).glob("*.toml"))
+        raise BadRequest([f"There is no example {name!r}: there are {', '.join(PURPOSES)}."])
+    files = sorted((FOLDER / name).iterdir())
     if not into.is_dir():
         raise BadRequest([f"There is no folder {into}."])
     if not force and (there := [file.name for file in files if (into / file.name).exists()]):
@@ -147,6 +148,9 @@ def examples(
 
 
 def _next_steps(name: str) -> str:
+    if name not in FIRST_RUN:
+        return """Next: prometheus --config.file=prometheus.yml, in that folder; in Grafana, import
+grafana-dashboard.json and choose that Prometheus as its data source."""
     return f"""To try it, each in a terminal in that folder:
   python -m curtsy.demo --port 8000
   CURTSY_ALLOW_ADDRESSES=127.0.1.0/24 CURTSY_API_PORT=8001 curtsy up

@@ -1,6 +1,5 @@
 """`curtsy doctor`: the state of the system, from the database or an API elsewhere."""
 
-import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,17 +10,13 @@ from curtsy.cli.console.exit_codes import FAILED
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.table import facts
-from curtsy.cli.views.confinement import confinement_lines
 from curtsy.cli.views.doctor import page, plain
 
 if TYPE_CHECKING:
-    from curtsy.config import Settings
-    from curtsy.reports.diagnosis import Diagnosis
+    from collections.abc import Iterator
 
-FULL = (
-    "The database's disk is full: nothing can be stored. What was acknowledged is kept; free some "
-    "space, and the work goes on."
-)
+    from curtsy.reports.findings.finding import Finding
+
 OPEN = "queued"
 """The API's filter for jobs that have not ended."""
 
@@ -33,77 +28,62 @@ def doctor(
     as_json: AsJson = False,
     url: Url = None,
 ) -> None:
-    """Show what waits, which workers are up, and what is wrong.
+    """Show what waits, which workers are up, and what is wrong, with what to do about it.
 
     Reads the database and changes nothing, and tries what a scraper's process can do on this
     machine. With --url it reads an API, which shows less: no workers by name, no sources. Exit
-    code 1 if something is wrong: pages wait and no worker is up, schedules are due and no scheduler
-    is up, the database does not answer, or its disk is full.
+    code 1 if there is a problem: pages wait and no worker is up, schedules are due and no scheduler
+    is up, the database does not answer or has another schema, or its disk is full. Warnings (clocks
+    that differ, long transactions, little space, silent or older processes, memory, sources that
+    fail, root, a weak sandbox, files that others may read) and notices leave the exit code at 0.
     """
     if url:
         _show_remote(url, as_json=as_json)
         return
-    from curtsy.config.exposed_files import exposed_files, missing_secrets
-    from curtsy.extract.confinement_check import check_confinement
+    from curtsy.processes.examination import examine
+    from curtsy.reports.findings.finding import Severity
 
     settings = settings_for(log_level="WARNING")
     require_file(settings)
-    schema, found, full = run(_examine(settings, sources), doing="Examining the database")
-    machine = check_confinement()
-    warnings = [*exposed_files(settings), *missing_secrets(settings)]
+    found = run(examine(settings, sources=sources), doing="Examining the database")
+    findings = found.findings
     if as_json:
-        echo_json({"schema": schema, **plain(found), "disk_full": full, "warnings": warnings,
-                   "confinement": dataclasses.asdict(machine)})  # fmt: skip
+        echo_json(plain(found, findings))
     else:
-        shown = [page(schema, found), *confinement_lines(machine)]
-        echo("\n".join([*shown, *(f"\n{sentence}" for sentence in warnings)]))
-    if full:
-        note(f"Problem: {FULL}")
-    if found.problems or full:
+        echo(page(found, findings))
+    if any(finding.severity is Severity.PROBLEM for finding in findings):
         raise typer.Exit(FAILED)
-
-
-async def _examine(settings: "Settings", sources: int) -> "tuple[str, Diagnosis, bool]":
-    from curtsy.errors import StoreAway, StoreFull
-    from curtsy.processes.startup import opened
-    from curtsy.reports.diagnosis import diagnose
-    from curtsy.store.version import newest, require_known_schema
-
-    async with opened(settings) as store:
-        full = await store.is_full()
-        try:
-            await require_known_schema(store)
-            found = await store.read(lambda c: diagnose(c, sources=sources))
-        except StoreAway as away:
-            if full:  # SQLite cannot even be read where its index cannot be made
-                raise StoreFull("no room for its log") from away
-            raise
-        return newest(), found, full
 
 
 def _show_remote(url: str, *, as_json: bool) -> None:
     found = run(_read_remote(url), doing="Reading the API")
-    problems = _problems(found)
+    problems = list(_problems(found))
+    texts = [problem.text for problem in problems]
     if as_json:
-        echo_json(found | {"problems": problems})
+        parts = [problem._asdict() for problem in problems]
+        echo_json(found | {"problems": texts, "findings": parts})
     else:
         echo("\n".join(facts(found)))
-    for problem in problems:
-        note(f"Problem: {problem}")
+    for text in texts:
+        note(f"Problem: {text}")
     if problems:
         raise typer.Exit(FAILED)
     if not found["workers"]:
         note("No worker is up, so nothing would be fetched: `curtsy worker` starts one.")
 
 
-def _problems(found: dict[str, Any]) -> list[str]:
+def _problems(found: dict[str, Any]) -> "Iterator[Finding]":
+    from curtsy.reports.findings.finding import DISK_FULL, Finding, Severity
+
     if found["store"] == "full":
-        return [FULL]
-    if found["store"] != "ok":
-        return ["The API answers, but its database does not: check the API's machine."]
-    if found["open_jobs"] and not found["workers"]:
-        return ["Jobs wait and no worker is up: `curtsy up` or `curtsy worker` starts one."]
-    return []
+        yield DISK_FULL
+    elif found["store"] != "ok":
+        yield Finding(Severity.PROBLEM, "store_away",
+                      "The API answers, but its database does not.",
+                      "check the API's machine.")  # fmt: skip
+    elif found["open_jobs"] and not found["workers"]:
+        yield Finding(Severity.PROBLEM, "no_worker", "Jobs wait and no worker is up.",
+                      "`curtsy up` or `curtsy worker` starts one.")  # fmt: skip
 
 
 async def _read_remote(url: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8, to_minute, to_second
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
 from curtsy.cli.console.webhook_option import Webhook, webhook_field
+from curtsy.cli.views.performance import performance_lines
 from curtsy.cli.views.results import (
     AsLines,
     Format,
@@ -98,20 +99,44 @@ async def _submit(url: str | None, body: Any, *, wait: bool, as_json: bool) -> N
             await warn_without_worker(api)
 
 
-def status(job: JobArgument, wait: Wait = False, as_json: AsJson = False, url: Url = None) -> None:
+def status(
+    job: JobArgument,
+    wait: Wait = False,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            help="Show also its duration, retries, peak memory and newest failures with their "
+            "tracebacks.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+    url: Url = None,
+) -> None:
     """Show the progress of a job.
 
     With --wait the exit code shows the outcome: 0 if all pages were scraped, 3 if some failed, 4 if
     all failed.
     """
-    run(_status(url, job, wait=wait, as_json=as_json))
+    run(_status(url, job, wait=wait, details=details, as_json=as_json))
 
 
-async def _status(url: str | None, job: str, *, wait: bool, as_json: bool) -> None:
+async def _status(url: str | None, job: str, *, wait: bool, details: bool, as_json: bool) -> None:
     async with open_api(url) as api:
-        if wait:
+        if wait and not details:
             await wait_for_end(api, job, as_json=as_json)
-        show_status(await AsyncJob(api, job).status(), as_json=as_json)
+        found = await AsyncJob(api, job).status()
+        if wait and not found.is_over:
+            found = await watch_job(api, job, found.total)
+        performance = await api.request("GET", f"/jobs/{job}/performance") if details else None
+        if as_json and performance is not None:
+            echo_json(found.body | {"performance": performance})
+        else:
+            show_status(found, as_json=as_json)
+        if performance is not None and not as_json:
+            echo("\n".join(performance_lines(performance)))
+        if wait:
+            raise typer.Exit(code_of_job(found))
 
 
 async def wait_for_end(api: ApiConnection, job: str, *, as_json: bool) -> NoReturn:

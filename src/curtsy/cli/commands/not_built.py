@@ -11,9 +11,7 @@ import typer
 from curtsy.cli.console.api_connection import AsJson, Url
 from curtsy.cli.console.error_output import NotBuilt
 
-MONITORING = "monitoring"
 NOT_YET: Mapping[str, str] = {
-    "generate-report": MONITORING,
     "export": "export",
     "discover": "discovery",
 }
@@ -29,18 +27,6 @@ def _refusal(command: str) -> NotBuilt:
 
 
 # The commands already have their final options, so that scripts need no change later.
-
-
-def generate_report(
-    hours: Annotated[int, typer.Option(min=1, max=8_760, metavar="N", help="Period in hours.")] = 6,  # noqa: ARG001
-    as_json: AsJson = False,  # noqa: ARG001
-    url: Url = None,  # noqa: ARG001
-) -> None:
-    """Report on the last hours (not built yet).
-
-    Ends with exit code 5.
-    """
-    raise _refusal("generate-report")
 
 
 def export(

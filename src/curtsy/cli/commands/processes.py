@@ -199,21 +199,25 @@ def worker(
     """Run a worker, which fetches pages; run as many as you like.
 
     With --processes N one command runs N of them, starts those again that end, and stops them in
-    order. It prints only log lines, on stderr; CURTSY_LOG_FORMAT=json prints them as JSON.
+    order. A worker whose memory stays above CURTSY_WORKER_MEMORY_BYTES drains and starts again by
+    itself. It prints only log lines, on stderr; CURTSY_LOG_FORMAT=json prints them as JSON.
     """
     from curtsy import logs
     from curtsy.model.worker_places import parse_place
+    from curtsy.processes.restart import start_again
     from curtsy.processes.worker import run_supervised_worker, run_worker
 
     settings = settings_for(worker_slots=slots, worker_processes=processes,
                             scrapers=join_paths(scrapers))  # fmt: skip
     if place is None:
-        run(run_worker(settings))
+        is_due = run(run_worker(settings))
     elif (supervised := parse_place(place)) is None:
         raise WrongUsage("--place is set by `curtsy worker --processes` alone.")
     else:
         logs.add_to_every_line(process=place)
-        run(run_supervised_worker(settings, supervised))
+        is_due = run(run_supervised_worker(settings, supervised))
+    if is_due:
+        start_again()
 
 
 def scheduler() -> None:

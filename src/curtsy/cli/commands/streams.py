@@ -58,7 +58,7 @@ async def _watch(url: str | None, job: str | None, *, show: Callable[[Any], None
             await _watch_one(AsyncJob(api, job), found, Patience(api), show)
             return
         async for page in found:
-            for event in page["events"]:
+            for event in (*page["events"], *page.get("alerts", ())):
                 show(event)
 
 
@@ -81,6 +81,10 @@ async def _watch_one(
 
 
 def _show_event(event: dict[str, Any]) -> None:
+    if event["type"] == "alert":
+        what = f"{event['rule']} {event['subject']}".strip()
+        echo(f"{event['at'][11:19]}  {event['event']}  {one_line(what)}  {one_line(event['says'])}")
+        return
     ended = event["completed"] + event["failed"]
     parts = [event["at"][11:19], event["job_id"], f"{ended}/{event['total']}", event["event"]]
     parts += [one_line(str(event[known])) for known in ("url", "error") if event.get(known)]

@@ -7,10 +7,17 @@ import sys
 
 import typer
 
-from curtsy.cli.console.exit_codes import FAILED, INTERRUPTED, NOT_BUILT, OUTPUT_CLOSED, WRONG_USAGE
+from curtsy.cli.console.exit_codes import (
+    FAILED,
+    INTERRUPTED,
+    NOT_BUILT,
+    OUTPUT_CLOSED,
+    TOO_OLD,
+    WRONG_USAGE,
+)
 from curtsy.cli.console.option_names import as_typed
 from curtsy.cli.console.output import CannotWrite, discard, note
-from curtsy.errors import CurtsyError
+from curtsy.errors import CurtsyError, WrongSchema
 
 OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
@@ -43,6 +50,8 @@ def _exit_code(command: typer.Typer) -> int:
         return _report(str(error), WRONG_USAGE)
     except NotBuilt as error:
         return _report(str(error), NOT_BUILT)
+    except WrongSchema as error:
+        return _report(as_typed(error), FAILED if error.is_too_old else TOO_OLD)
     except CurtsyError as error:
         return _report(as_typed(error), FAILED)
     except typer.TyperException as error:

@@ -11,6 +11,8 @@ SOME_FAILED = 3
 ALL_FAILED = 4
 NOT_BUILT = 5
 """The command is not built yet."""
+TOO_OLD = 6
+"""The program is too old for the database's schema: to start it again does not help."""
 UNSUCCESSFUL = ("failed", "cancelled")
 """States of a job."""
 INTERRUPTED = 130

@@ -73,6 +73,19 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "curtsy dead-letters show": {
         "curtsy dead-letters show 17": "show one with every attempt at its page"
     },
+    "curtsy alerts": {
+        "curtsy alerts": "show what is wrong now",
+        "curtsy alerts mute limit_use --subject shop.example --for 8h": "silence one alert",
+    },
+    "curtsy alerts list": {"curtsy alerts list --json": "show what is wrong, as JSON"},
+    "curtsy alerts rules": {"curtsy alerts rules": "show when each rule fires"},
+    "curtsy alerts channels": {"curtsy alerts channels": "show where messages go"},
+    "curtsy alerts mute": {
+        "curtsy alerts mute no_worker --for 2h": "during maintenance",
+        "curtsy alerts mute limit_use --subject shop.example --for 8h": "only one source",
+    },
+    "curtsy alerts unmute": {"curtsy alerts unmute no_worker": "send messages again"},
+    "curtsy alerts test": {"curtsy alerts test team": "send a test message to [channels.team]"},
     "curtsy sites list": {"curtsy sites list": "show all sites with their next and last run"},
     "curtsy sites show": {"curtsy sites show job_board": "show its declaration"},
     "curtsy sites run": {
@@ -171,14 +184,27 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "curtsy health": {
         "curtsy health": "check the local database",
         "curtsy health --url http://host:8000": "check an API elsewhere",
+        "curtsy health --ready": "whether the API of this machine can serve",
     },
-    "curtsy metrics": {"curtsy metrics": "show waiting pages and speed"},
+    "curtsy metrics": {
+        "curtsy metrics": "show waiting pages and speed",
+        "curtsy metrics --hours 24": "show what happened in the last day",
+    },
     "curtsy process-dlq": {"curtsy process-dlq": "retry once, now"},
     "curtsy cleanup": {
         "curtsy cleanup": "delete jobs older than RESULT_DAYS",
         "curtsy cleanup --days 90 --yes": "delete jobs that ended 90 days ago, without a question",
+        "curtsy cleanup --url http://host:8000": "let the API there do it",
     },
-    "curtsy generate-report": {"curtsy generate-report --hours 6": "report on the last six hours"},
+    "curtsy generate-report": {
+        "curtsy generate-report": "summarize the last six hours",
+        "curtsy generate-report --hours 24 --out day.html": "write a page with charts",
+    },
+    "curtsy reports list": {"curtsy reports list": "show the stored reports"},
+    "curtsy reports show": {
+        "curtsy reports show": "summarize the newest report",
+        "curtsy reports show rep_4f1c9a7be021 --out r.html": "write one as a page with charts",
+    },
     "curtsy export": {"curtsy export job_0d45a0376e21": "export its results as a table"},
     "curtsy discover": {
         "curtsy discover https://example.com/": "list its feeds, sitemaps and listings"
@@ -205,9 +231,15 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "curtsy restore": {
         "curtsy restore monday.db --force": "replace the database; stop the service before",
     },
-    "curtsy db upgrade": {"curtsy db upgrade": "run it before a new version starts on PostgreSQL"},
+    "curtsy db vacuum": {"curtsy stop && curtsy db vacuum": "after a large cleanup"},
+    "curtsy db upgrade": {
+        "curtsy db upgrade": "run it before a new version starts on PostgreSQL",
+        "curtsy db upgrade --force": "end the processes that the new schema does not work with",
+        "curtsy db upgrade --wait 30": "give up sooner where tables are locked",
+    },
+    "curtsy db downgrade": {"curtsy db downgrade": "read how to go back to an older version"},
     "curtsy db check": {
-        "curtsy db check && curtsy worker": "start a worker only if the schema is current"
+        "curtsy db check && curtsy worker": "start a worker only if it works with the schema"
     },
     "curtsy config check": {"curtsy config check": "run it before a start"},
 }

@@ -1,7 +1,6 @@
 """Loads the settings, configures the log, and runs a command's coroutine."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,8 +22,9 @@ def settings_for(**flags: Any) -> "Settings":
     """
     from curtsy import logs
     from curtsy.config import load
-    from curtsy.config.loader import unknown_variables
+    from curtsy.config.loader import remarks_on_env_file, unknown_variables, variables
     from curtsy.config.obsolete_variables import obsolete_variables
+    from curtsy.env_file import read_env_file
     from curtsy.model.masks import without_credentials
 
     settings = load(**flags)
@@ -37,9 +37,11 @@ def settings_for(**flags: Any) -> "Settings":
     except OSError as error:
         reason = error.strerror or str(error)
         raise BadSetting(f"LOG_FILE {settings.log_file} cannot be written ({reason}).") from None
-    if obsolete := obsolete_variables(os.environ):
+    for sentence in remarks_on_env_file(read_env_file()):
+        log.warning("env_file_ignored", meaning=sentence)
+    if obsolete := obsolete_variables(variables()):
         log.warning("obsolete_settings", names=obsolete, meaning="they mean nothing here")
-    if unknown := unknown_variables(os.environ):
+    if unknown := unknown_variables(variables()):
         log.warning("unknown_settings", names=unknown, meaning="they have no effect")
     return settings
 

@@ -4,61 +4,87 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from curtsy.cli.console.table import table
+from curtsy.cli.views.confinement import confinement_lines
 from curtsy.clock import rfc3339
+from curtsy.model.counts import megabytes
 
 if TYPE_CHECKING:
-    from curtsy.model.counts import Count
-    from curtsy.reports.diagnosis import Diagnosis, Source, Worker
+    from collections.abc import Sequence
 
-INSTANTS = ("now", "lease_until", "ready_at", "next_fetch_at", "failing_since")
-WORKER_HEADINGS = ("id", "machine", "pid", "lease", "in flight", "state")
+    from curtsy.model.counts import Count
+    from curtsy.processes.examination import Examination
+    from curtsy.reports.diagnosis import Diagnosis, Source, Worker
+    from curtsy.reports.findings.finding import Finding
+    from curtsy.store.space import Space
+
+INSTANTS = ("now", "lease_until", "ready_at", "next_fetch_at", "failing_since", "ticked_at")
+WORKER_HEADINGS = ("id", "machine", "pid", "lease", "in flight", "memory", "state")
 SOURCE_HEADINGS = ("name", "owner", "ready", "next fetch", "failures", "crashes", "paused")
 
 
-def plain(found: "Diagnosis") -> dict[str, Any]:
-    """The diagnosis for JSON, with instants in RFC 3339."""
-    rows = dataclasses.asdict(found)
-    for row, worker in zip(rows["workers"], found.workers, strict=True):
+def plain(found: "Examination", findings: "Sequence[Finding]") -> dict[str, Any]:
+    """The examination for JSON, with instants in RFC 3339. The texts of the findings are there by
+    severity, and each finding in its parts."""
+    diagnosis = found.diagnosis
+    rows = dataclasses.asdict(diagnosis)
+    for row, worker in zip(rows["workers"], diagnosis.workers, strict=True):
         del row["place"]
         row["process"] = None if worker.place is None else str(worker.place)
-    for row in (rows, *rows["workers"], *rows["sources"]):
+    for row in (rows, *rows["workers"], *rows["sources"], *rows["scheduler_processes"]):
         for name in INSTANTS:
             if row.get(name) is not None:
                 row[name] = rfc3339(row[name])
-    return rows | {"problems": found.problems, "notices": found.notices}
+    texts = {f"{severity}s": [one.text for one in findings if one.severity == severity]
+             for severity in ("problem", "warning", "notice")}  # fmt: skip
+    return {
+        "schema": found.schema, **rows, "disk_full": found.is_full,
+        "space": dataclasses.asdict(found.space), "clock_ahead_ms": found.skew,
+        "confinement": dataclasses.asdict(found.confinement), **texts,
+        "findings": [finding._asdict() for finding in findings],
+    }  # fmt: skip
 
 
-def page(schema: str, found: "Diagnosis") -> str:
-    jobs = ", ".join(f"{_number(count)} {state}" for state, count in found.open_jobs.items())
+def page(found: "Examination", findings: "Sequence[Finding]") -> str:
+    diagnosis = found.diagnosis
+    jobs = ", ".join(f"{_number(count)} {state}" for state, count in diagnosis.open_jobs.items())
     facts = [
-        ("Schema", schema),
-        ("Database", found.engine),
-        ("Database's time", rfc3339(found.now)),
+        ("Schema", found.schema),
+        ("Database", f"{diagnosis.engine}{_space(found.space)}"),
+        ("Database's time", rfc3339(diagnosis.now)),
         ("Open jobs", jobs),
-        ("Pending visits", _number(found.pending_visits)),
-        ("Dead letters", _number(found.dead_letters)),
+        ("Pending visits", _number(diagnosis.pending_visits)),
+        ("Dead letters", _number(diagnosis.dead_letters)),
+        ("Schedulers", str(diagnosis.schedulers)),
     ]
     width = max(len(name) for name, _ in facts)
     lines = [f"{name:<{width}}  {value}" for name, value in facts]
-    worker_headings, workers = _worker_rows(found)
-    sources = [_source_row(source, found.now) for source in found.sources]
-    shown = f"{len(sources)} of {_number(found.sources_in_all)}"
+    worker_headings, workers = _worker_rows(diagnosis)
+    sources = [_source_row(source, diagnosis.now) for source in diagnosis.sources]
+    shown = f"{len(sources)} of {_number(diagnosis.sources_in_all)}"
     return "\n".join([
         *lines,
         "", f"Workers ({len(workers)})",
         *table(worker_headings, workers, cut=("machine",)),
         "", f"Sources ({shown})",
         *table(SOURCE_HEADINGS, sources, cut=("name", "owner")),
-        *_advice(found),
+        *confinement_lines(found.confinement),
+        *_advice(diagnosis, findings),
     ])  # fmt: skip
 
 
-def _advice(found: "Diagnosis") -> list[str]:
-    """Commands that help, where something is wrong."""
-    advice = [*(f"Problem: {problem}" for problem in found.problems), *found.notices]
-    if found.dead_letters.number:
+def _space(space: "Space") -> str:
+    """Such as `, 812 MB, 3 MB log, 12.4 GB left on its disk`, as far as known."""
+    sizes = ((space.database_bytes, ""), (space.wal_bytes, " log"),
+             (space.free_bytes, " left on its disk"))  # fmt: skip
+    return "".join(f", {megabytes(size)}{what}" for size, what in sizes if size is not None)
+
+
+def _advice(diagnosis: "Diagnosis", findings: "Sequence[Finding]") -> list[str]:
+    """The findings, the worst first, and where to look for the pages that were given up."""
+    advice = [f"{finding.severity.capitalize()}: {finding.text}" for finding in findings]
+    if diagnosis.dead_letters.number:
         advice.append("`curtsy dead-letters` shows which pages curtsy gave up on, and why.")
-    return ["", *advice] if advice else []
+    return ["", *(advice or ["Nothing is wrong."])]
 
 
 def _worker_rows(found: "Diagnosis") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -75,7 +101,12 @@ def _worker_row(worker: "Worker", now: int) -> tuple[str, ...]:
     state = "draining" if worker.draining else "alive"
     return (worker.id, worker.machine, str(worker.pid),
             _away(worker.lease_until, now),
-            str(worker.in_flight), state if worker.alive else "silent")  # fmt: skip
+            str(worker.in_flight), _memory(worker.memory_bytes),
+            state if worker.alive else "silent")  # fmt: skip
+
+
+def _memory(number: int | None) -> str:
+    return "-" if number is None else megabytes(number)
 
 
 def _source_row(source: "Source", now: int) -> tuple[str, ...]:

@@ -3,6 +3,88 @@ CREATE TABLE alembic_version (
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
 
+CREATE TABLE alert_changes (
+	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	rule TEXT NOT NULL, 
+	subject TEXT NOT NULL, 
+	incident BIGINT NOT NULL, 
+	phase TEXT NOT NULL, 
+	at BIGINT NOT NULL, 
+	data TEXT NOT NULL, 
+	UNIQUE (rule, subject, incident, phase)
+);
+
+CREATE TABLE alert_channels (
+	name TEXT NOT NULL, 
+	declared TEXT NOT NULL, 
+	updated_at BIGINT NOT NULL, 
+	PRIMARY KEY (name)
+)
+ WITHOUT ROWID
+
+;
+
+CREATE TABLE alert_deliveries (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	change_seq BIGINT, 
+	channel TEXT NOT NULL, 
+	state TEXT DEFAULT 'waiting' NOT NULL, 
+	attempts SMALLINT DEFAULT '0' NOT NULL, 
+	next_at BIGINT, 
+	status SMALLINT, 
+	error TEXT, 
+	created_at BIGINT NOT NULL, 
+	ended_at BIGINT, 
+	UNIQUE (change_seq, channel)
+);
+
+CREATE TABLE alert_evaluations (
+	id INTEGER NOT NULL, 
+	turn BIGINT NOT NULL, 
+	evaluated_at BIGINT, 
+	clock_version BIGINT, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE alert_mutes (
+	rule TEXT NOT NULL, 
+	subject TEXT NOT NULL, 
+	until_at BIGINT NOT NULL, 
+	PRIMARY KEY (rule, subject)
+)
+ WITHOUT ROWID
+
+;
+
+CREATE TABLE alert_rules (
+	name TEXT NOT NULL, 
+	declared TEXT NOT NULL, 
+	described_as TEXT, 
+	updated_at BIGINT NOT NULL, 
+	PRIMARY KEY (name)
+)
+ WITHOUT ROWID
+
+;
+
+CREATE TABLE alerts (
+	rule TEXT NOT NULL, 
+	subject TEXT NOT NULL, 
+	phase TEXT NOT NULL, 
+	held_ms BIGINT NOT NULL, 
+	seen_at BIGINT NOT NULL, 
+	value DOUBLE, 
+	incident BIGINT, 
+	announced BOOLEAN DEFAULT false NOT NULL, 
+	since_at BIGINT NOT NULL, 
+	fired_at BIGINT, 
+	resolved_at BIGINT, 
+	PRIMARY KEY (rule, subject)
+)
+ WITHOUT ROWID
+
+;
+
 CREATE TABLE "api_keys" (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	public_id TEXT NOT NULL, 
@@ -121,6 +203,34 @@ CREATE TABLE firings (
 	PRIMARY KEY (schedule_id, fire_at)
 );
 
+CREATE TABLE history (
+	span SMALLINT NOT NULL, 
+	source_id BIGINT NOT NULL, 
+	at BIGINT NOT NULL, 
+	band SMALLINT NOT NULL, 
+	requests INTEGER DEFAULT 0 NOT NULL, 
+	failures INTEGER DEFAULT 0 NOT NULL, 
+	counts TEXT NOT NULL, 
+	PRIMARY KEY (span, source_id, at, band)
+)
+ WITHOUT ROWID
+
+;
+
+CREATE TABLE history_batches (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	at BIGINT NOT NULL, 
+	facts TEXT NOT NULL, 
+	counted BOOLEAN DEFAULT false NOT NULL
+);
+
+CREATE TABLE history_state (
+	id INTEGER NOT NULL, 
+	totals_due_at BIGINT NOT NULL, 
+	sources_due_at BIGINT NOT NULL, 
+	PRIMARY KEY (id)
+);
+
 CREATE TABLE hosts (
 	host TEXT NOT NULL, 
 	source_id BIGINT NOT NULL, 
@@ -213,6 +323,15 @@ CREATE TABLE "links" (
 	urls TEXT NOT NULL
 );
 
+CREATE TABLE offers (
+	name TEXT NOT NULL, 
+	offered_at BIGINT NOT NULL, 
+	PRIMARY KEY (name)
+)
+ WITHOUT ROWID
+
+;
+
 CREATE TABLE "pages" (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	fingerprint TEXT NOT NULL, 
@@ -275,7 +394,7 @@ CREATE TABLE schedulers (
 	pid INTEGER NOT NULL, 
 	program TEXT NOT NULL, 
 	started_at BIGINT NOT NULL, 
-	ticked_at BIGINT NOT NULL, 
+	ticked_at BIGINT NOT NULL, program_schema TEXT, 
 	PRIMARY KEY (id)
 );
 
@@ -306,6 +425,15 @@ CREATE TABLE schedules (
 	UNIQUE (owner, name), 
 	UNIQUE (public_id)
 );
+
+CREATE TABLE schema_support (
+	revision TEXT NOT NULL, 
+	oldest_program TEXT NOT NULL, 
+	PRIMARY KEY (revision)
+)
+ WITHOUT ROWID
+
+;
 
 CREATE TABLE secrets (
 	name TEXT NOT NULL, 
@@ -381,6 +509,19 @@ CREATE TABLE "sources" (
 	UNIQUE (name)
 );
 
+CREATE TABLE stored_reports (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	public_id TEXT NOT NULL, 
+	"trigger" TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	since_at BIGINT NOT NULL, 
+	until_at BIGINT NOT NULL, 
+	ended BIGINT NOT NULL, 
+	failed BIGINT NOT NULL, 
+	content BLOB NOT NULL, 
+	UNIQUE (public_id)
+);
+
 CREATE TABLE submissions (
 	"key" TEXT NOT NULL, 
 	job TEXT NOT NULL, 
@@ -432,9 +573,15 @@ CREATE TABLE workers (
 	pid INTEGER NOT NULL, 
 	program TEXT NOT NULL, 
 	draining BOOLEAN DEFAULT false NOT NULL, 
-	started_at BIGINT NOT NULL, slots INTEGER DEFAULT 0 NOT NULL, 
+	started_at BIGINT NOT NULL, slots INTEGER DEFAULT 0 NOT NULL, memory_bytes BIGINT, program_schema TEXT, 
 	PRIMARY KEY (id)
 );
+
+CREATE INDEX alert_changes_by_age ON alert_changes (at);
+
+CREATE INDEX alert_deliveries_next ON alert_deliveries (next_at) WHERE state = 'waiting';
+
+CREATE INDEX alert_deliveries_of_channel ON alert_deliveries (channel, id);
 
 CREATE INDEX dead_letters_in_state ON dead_letters (state, id);
 
@@ -447,6 +594,12 @@ CREATE UNIQUE INDEX dead_letters_open ON dead_letters (page_id) WHERE state = 'o
 CREATE INDEX firings_by_time ON firings (fired_at);
 
 CREATE INDEX firings_of_job ON firings (job_id) WHERE job_id IS NOT NULL;
+
+CREATE INDEX history_batches_new ON history_batches (id) WHERE NOT counted;
+
+CREATE INDEX history_by_failures ON history (span, at, failures, source_id) WHERE source_id > 0 AND failures > 0;
+
+CREATE INDEX history_by_requests ON history (span, at, requests, source_id) WHERE source_id > 0;
 
 CREATE INDEX hosts_source ON hosts (source_id);
 
@@ -478,6 +631,8 @@ CREATE INDEX jobs_to_gather ON jobs (finished_at) WHERE site_id IS NOT NULL AND 
 
 CREATE INDEX links_of_job ON links (job_id);
 
+CREATE INDEX receipts_by_day ON receipts (day);
+
 CREATE INDEX records_by_sight ON records (site_id, last_seen_at);
 
 CREATE INDEX schedules_named ON schedules (name);
@@ -498,6 +653,8 @@ CREATE INDEX sources_owned ON sources (owner) WHERE owner IS NOT NULL;
 
 CREATE INDEX sources_ready ON sources (band, ready_at) WHERE owner IS NULL AND ready_at IS NOT NULL AND NOT paused;
 
+CREATE UNIQUE INDEX stored_reports_in_turn ON stored_reports (since_at) WHERE trigger = 'schedule';
+
 CREATE INDEX submissions_expiry ON submissions (expires_at);
 
 CREATE INDEX visits_due ON visits (source_id, due_at) WHERE due_at IS NOT NULL;
@@ -506,7 +663,23 @@ CREATE INDEX visits_ready ON visits (source_id, priority, rank, page_id) WHERE d
 
 CREATE INDEX webhook_deliveries_next ON webhook_deliveries (next_at) WHERE state = 'waiting';
 
-INSERT INTO alembic_version VALUES ('0013');
+INSERT INTO alembic_version VALUES ('0019');
+
+INSERT INTO alert_evaluations VALUES (1, 0, NULL, NULL);
 
 INSERT INTO clock VALUES (1, 1);
+
+INSERT INTO history_state VALUES (1, 0, 0);
+
+INSERT INTO schema_support VALUES ('0014', '0013');
+
+INSERT INTO schema_support VALUES ('0015', '0013');
+
+INSERT INTO schema_support VALUES ('0016', '0013');
+
+INSERT INTO schema_support VALUES ('0017', '0013');
+
+INSERT INTO schema_support VALUES ('0018', '0013');
+
+INSERT INTO schema_support VALUES ('0019', '0013');
 

@@ -1,0 +1,1 @@
+"""Alerts: rules, their state, and the messages about each change."""

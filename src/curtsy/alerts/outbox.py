@@ -1,0 +1,197 @@
+"""The outbox: one delivery for each change and channel, retried until accepted or given up.
+
+The transaction that changes an alert inserts its deliveries, so that a change and its messages are
+stored together, once. A sender claims deliveries for a while; if it dies, another one claims them
+later. A receiver may therefore get a message twice after a kill: both have the same id.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import orjson
+
+from curtsy.alerts.channel import Channel
+from curtsy.alerts.message import Message
+from curtsy.alerts.stored_channels import channel_named, stored_channels
+from curtsy.errors import WrongState
+from curtsy.events.delivery_attempts import CLAIM_FOR, after_attempt
+from curtsy.store import Connection, Lookup, Statement
+
+MOST_TESTS_WAITING = 20
+
+_IS_ANY_DUE = Statement(
+    "SELECT 1 FROM alert_deliveries WHERE state = 'waiting' AND next_at <= :now LIMIT 1"
+)
+# The messages of one alert go to a channel in their order: none while an earlier one waits.
+_DUE = Statement(
+    """
+    SELECT d.id, d.channel, d.change_seq, d.attempts FROM alert_deliveries d
+    WHERE d.state = 'waiting' AND d.next_at <= :now
+      AND d.channel NOT IN (SELECT channel FROM {busy})
+      AND NOT EXISTS (
+        SELECT 1 FROM alert_changes c
+        JOIN alert_changes b ON b.rule = c.rule AND b.subject = c.subject AND b.seq < c.seq
+        JOIN alert_deliveries e ON e.change_seq = b.seq AND e.channel = d.channel
+        WHERE c.seq = d.change_seq AND e.state = 'waiting')
+    ORDER BY d.next_at, d.id LIMIT :most {lock_skip}
+    """,
+    busy={"channel": "text"},
+)
+_BEGIN = Statement(
+    """
+    UPDATE alert_deliveries SET next_at = :until, attempts = attempts + 1
+    WHERE id IN (SELECT id FROM {due})
+    """,
+    due={"id": "bigint"},
+)
+_CHANGES = Statement(
+    """
+    SELECT c.seq, c.rule, c.subject, c.incident, c.phase, c.at, c.data
+    FROM {wanted} JOIN alert_changes c ON c.seq = wanted.seq
+    """,
+    wanted={"seq": "bigint"},
+)
+_RECORD = Statement(
+    """
+    UPDATE alert_deliveries SET state = :state, status = :status, error = :error,
+        next_at = :next_at, ended_at = :ended_at
+    WHERE id = :id AND state = 'waiting'
+    """
+)
+_TESTS_WAITING = Statement(
+    """
+    SELECT count(*) FROM alert_deliveries WHERE state = 'waiting' AND change_seq IS NULL
+    """
+)
+_INSERT_TEST = Statement(
+    """
+    INSERT INTO alert_deliveries (channel, next_at, created_at) VALUES (:channel, :now, :now)
+    RETURNING id
+    """
+)
+_LAST = Lookup(
+    """
+    SELECT {each_channel} AS of_channel, id, change_seq, state, attempts, next_at, status, error,
+           created_at, ended_at
+    FROM alert_deliveries WHERE channel = {each_channel} ORDER BY id DESC LIMIT 1
+    """,
+    each={"channel": "text"},
+)
+_ONE = Statement(
+    """
+    SELECT channel AS of_channel, id, change_seq, state, attempts, next_at, status, error,
+           created_at, ended_at
+    FROM alert_deliveries WHERE id = :id
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AlertDelivery:
+    """A delivery that is due, claimed by this sender."""
+
+    id: int
+    channel: Channel | None
+    """None: the channel is gone from the file."""
+    receiver: str
+    attempt: int
+    message: Message
+
+
+class StoredDelivery(NamedTuple):
+    """A row of `alert_deliveries`."""
+
+    channel: str
+    id: int
+    change_seq: int | None
+    state: str
+    attempts: int
+    next_at: int | None
+    status: int | None
+    error: str | None
+    created_at: int
+    ended_at: int | None
+
+
+def is_any_due(connection: Connection, *, now: int) -> bool:
+    return _IS_ANY_DUE(connection, now=now).scalar() is not None
+
+
+def begin_deliveries(
+    connection: Connection, *, most: int, each: int, under_way: Mapping[str, int], now: int
+) -> list[AlertDelivery]:
+    """Claims up to `most` due deliveries, and of each channel at most `each`, those under way
+    included."""
+    of_channel = Counter(under_way)
+    busy = [(channel,) for channel, number in under_way.items() if number >= each]
+    begun = []
+    for row in _DUE(connection, busy=busy, now=now, most=most):
+        of_channel[row.channel] += 1
+        if of_channel[row.channel] <= each:
+            begun.append(row)
+    if not begun:
+        return []
+    _BEGIN(connection, due=[(row.id,) for row in begun], until=now + CLAIM_FOR)
+    channels = stored_channels(connection)
+    messages = _messages(connection, [row.change_seq for row in begun if row.change_seq])
+    return [
+        AlertDelivery(row.id, channels.get(row.channel), row.channel, row.attempts + 1,
+                      messages.get(row.change_seq) or _test_message(row.id, row.channel, now))
+        for row in begun
+    ]  # fmt: skip
+
+
+def record_delivery(
+    connection: Connection, delivery: AlertDelivery, *, status: int | None, error: str | None,
+    now: int,
+) -> None:  # fmt: skip
+    """`error` is why the receiver did not accept the delivery, in a sentence; None: accepted."""
+    after = after_attempt(delivery.attempt, status, error, now)
+    if delivery.channel is None:
+        after = after._replace(state="failed", next_at=None, ended_at=now)
+    _RECORD(connection, id=delivery.id, status=status, error=error, **after._asdict())
+
+
+def insert_test(connection: Connection, channel: str, *, now: int) -> StoredDelivery:
+    """Inserts a test message for a channel. Raises `NotFound`, and `WrongState` if many wait."""
+    channel_named(connection, channel)
+    if _TESTS_WAITING(connection).scalar_one() >= MOST_TESTS_WAITING:
+        raise WrongState("The number of waiting tests", f"at its limit of {MOST_TESTS_WAITING}",
+                         "raised")  # fmt: skip
+    found = delivery(connection, _INSERT_TEST(connection, channel=channel, now=now).scalar_one())
+    assert found is not None, "it was inserted"
+    return found
+
+
+def delivery(connection: Connection, delivery_id: int) -> StoredDelivery | None:
+    row = _ONE(connection, id=delivery_id).one_or_none()
+    return StoredDelivery._make(row) if row is not None else None
+
+
+def last_deliveries(connection: Connection, channels: Sequence[str]) -> dict[str, StoredDelivery]:
+    """The newest delivery of each channel that has one."""
+    rows = _LAST(connection, [(channel,) for channel in channels]) if channels else []
+    return {row.of_channel: StoredDelivery._make(row) for row in rows}
+
+
+def _messages(connection: Connection, seqs: Sequence[int]) -> dict[int, Message]:
+    if not seqs:
+        return {}
+    found = {}
+    for row in _CHANGES(connection, wanted=[(seq,) for seq in seqs]):
+        data = orjson.loads(row.data)
+        found[row.seq] = Message(
+            id=f"alert-{row.seq}", rule=row.rule, subject=row.subject, phase=row.phase,
+            severity=data["severity"], says=data["says"], to_do=data["to_do"], at=row.at,
+            value=data["value"], threshold=data.get("threshold"), incident=row.incident,
+            fired_at=data["fired_at"],
+        )  # fmt: skip
+    return found
+
+
+def _test_message(delivery_id: int, channel: str, now: int) -> Message:
+    says = f"This is a test of the channel {channel}. Nothing is wrong."
+    return Message(id=f"test-{delivery_id}", rule="test", subject="", phase="test",
+                   severity="info", says=says, at=now)  # fmt: skip

@@ -1,0 +1,1 @@
+"""What the rules watch, as it is now: each module reads the values of a few metrics."""

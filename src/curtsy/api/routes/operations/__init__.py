@@ -1,0 +1,1 @@
+"""Routes for operators: figures, alerts, reports, dead letters and upkeep."""

@@ -1,0 +1,1 @@
+"""What happened, counted by minute, hour and day: in all, and by source."""
