@@ -1,4 +1,5 @@
-"""Programs of other projects that some tests drive: Chromium and Prometheus.
+"""Programs of other projects that some tests drive: Chromium, Prometheus, docker-compose (which
+reads our file without an engine) and shellcheck.
 
 `make test` installs them before any test, where it can (as root, with apt), and otherwise says
 which tests are left out. Prometheus is only unpacked, beside the virtual environment: its package
@@ -27,25 +28,39 @@ def promtool() -> str | None:
     return shutil.which("promtool") or shutil.which(UNPACKED / "usr/bin/promtool")
 
 
+LEFT_OUT = {
+    "chromium": "the browser tests do not run",
+    "docker-compose": "nobody but our own test reads the compose file",
+    "shellcheck": "the start script is not checked by another program",
+    "prometheus": "no real one scrapes the metrics",
+}
+"""What does not happen where a program is missing."""
+
+
 def install() -> None:
     """Installs what is missing. Called once, before the tests: parallel installations would
     fail."""
-    missing = chromium() is None, prometheus() is None
-    if any(missing) and os.geteuid() == 0 and shutil.which("apt-get"):
+    missing = _missing()
+    if missing and os.geteuid() == 0 and shutil.which("apt-get"):
         _apt("update")
-        if missing[0]:
-            _apt("install", "-y", "--no-install-recommends", "chromium")
-        if missing[1]:
-            _unpack("prometheus")
+        for name in missing:
+            if name == "prometheus":
+                _unpack(name)
+            else:
+                _apt("install", "-y", "--no-install-recommends", name)
     say_what_is_left_out()
 
 
 def say_what_is_left_out() -> None:
     """`make test` says so before the tests, and again after them, where people look."""
-    if chromium() is None:
-        print("SKIPPED: there is no Chromium, so the browser tests do not run.")
-    if prometheus() is None or promtool() is None:
-        print("SKIPPED: there is no Prometheus, so no real one scrapes the metrics.")
+    for name in _missing():
+        print(f"SKIPPED: there is no {name}, so {LEFT_OUT[name]}.")
+
+
+def _missing() -> list[str]:
+    found = {name: shutil.which(name) for name in LEFT_OUT}
+    found["prometheus"] = promtool() and prometheus()
+    return [name for name, path in found.items() if path is None]
 
 
 def _apt(*command: str, folder: str | None = None) -> None:

@@ -53,6 +53,7 @@ def apply_channels(
     connection: Connection, sections: Mapping[str, ChannelFields], *, now: int
 ) -> Applied:
     """Stores the sections of the file, and deletes the channels that are gone from it."""
+    RAISE_TURN(connection)
     known = {row.name: row.declared for row in _READ(connection)}
     declared = {
         name: orjson.dumps(fields.declared(), option=orjson.OPT_SORT_KEYS).decode()
@@ -60,8 +61,6 @@ def apply_channels(
     }
     changed = [name for name, text in declared.items() if known.get(name) != text]
     removed = [name for name in known if name not in declared]
-    if changed or removed:
-        RAISE_TURN(connection)
     for name in removed:
         _DELETE(connection, name=name)
     for name in changed:

@@ -1,6 +1,6 @@
 """The stored rules and mutes: changes of the built-in rules, own rules, and what is muted."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import orjson
@@ -33,7 +33,7 @@ _PUT = Statement(
     """
 )
 _DELETE = Statement("DELETE FROM alert_rules WHERE name = :name")
-_BURY = Statement(
+_MARK_DELETED = Statement(
     """
     UPDATE alert_rules SET declared = 'null', described_as = NULL
     WHERE name = :name AND declared <> 'null'
@@ -114,22 +114,28 @@ def delete_rule(connection: Connection, name: str) -> bool:
     if not NAME.fullmatch(name):
         raise NotFound("rule", name[:100])
     RAISE_TURN(connection)
-    if name in BUILTIN:
-        _DELETE(connection, name=name)
-    elif not _BURY(connection, name=name).rowcount:
+    if not _delete_stored(connection, name) and name not in BUILTIN:
         raise NotFound("rule", name[:100])
     return name in BUILTIN
 
 
+def _delete_stored(connection: Connection, name: str) -> bool:
+    """Returns whether there was something to delete."""
+    delete = _DELETE if name in BUILTIN else _MARK_DELETED
+    return delete(connection, name=name).rowcount > 0
+
+
 def apply_rules(connection: Connection, sections: Mapping[str, RuleFields], *, now: int) -> Applied:
     """Stores each section that differs from its last application, and deletes the rules whose
-    section is gone from the file; leaves rules alone that came through the API."""
+    section is gone from the file; leaves rules alone that came through the API. Of processes that
+    apply the same file at once, the later ones wait for the first and find nothing to do."""
+    RAISE_TURN(connection)
     known = {row.name: row.described_as for row in _READ(connection)}
     removed = [name for name, hashed in known.items() if hashed and name not in sections]
     changed = {name: hashed for name, fields in sorted(sections.items())
                if known.get(name) != (hashed := hash_of(fields))}  # fmt: skip
     for name in removed:
-        delete_rule(connection, name)
+        _delete_stored(connection, name)
     for name, hashed in changed.items():
         put_rule(connection, name, sections[name], now=now, described_as=hashed)
     return Applied(list(changed), removed)
@@ -155,9 +161,3 @@ def unmute(connection: Connection, name: str, subject: str) -> None:
 
 def stored_mutes(connection: Connection) -> dict[tuple[str, str], int]:
     return {(row.rule, row.subject): row.until_at for row in _MUTES(connection)}
-
-
-def current_mutes(connection: Connection, *, now: int) -> Iterator[tuple[str, str, int]]:
-    for (rule, subject), until in stored_mutes(connection).items():
-        if until > now:
-            yield rule, subject, until

@@ -6,6 +6,8 @@ from importlib import import_module
 
 import pytest
 
+from curtsy.alerts import stored_rules
+from curtsy.alerts.rule_fields import RuleFields
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier import admit, flush, worker_rows
 from curtsy.frontier.batch import Release
@@ -299,3 +301,19 @@ async def test_a_retry_that_meets_a_pause_starts_no_page(bench: Bench, monkeypat
     held.let_go()
     assert (await retrying, await pausing) == (1, 2)
     assert await bench.violations() == []
+
+
+async def test_processes_that_start_at_once_delete_the_rule_that_left_the_alerts_file_once(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    rules = {"mine": RuleFields.model_validate({"metric": "wal_size", "above": 1})}
+    apply = stored_rules.apply_rules
+    await bench.store.write(lambda c: apply(c, rules, now=0))
+    held = hold(monkeypatch, stored_rules, "_MARK_DELETED")
+    first = asyncio.create_task(bench.store.write(lambda c: apply(c, {}, now=1)))
+    await held.reached()
+    second = asyncio.create_task(bench.store.write(lambda c: apply(c, {}, now=2)))
+    await blocked_or_done(bench.store, second)
+    held.let_go()
+    applied = await asyncio.gather(first, second)
+    assert [one.removed for one in applied] == [["mine"], []]

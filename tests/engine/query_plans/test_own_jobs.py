@@ -19,8 +19,8 @@ from support.explaining import QueryPlans, explained
 MANY = 40_000
 HERS = 200
 MOST_READ = HERS * 12
-"""Buffers. Each job of hers may cost a few indexes; PostgreSQL may find its tags by the index of the
-jobs (3 buffers) or by skipping through that of the tags (6)."""
+"""Buffers. Each job of hers may cost a few indexes: PostgreSQL finds its tags by the index of the
+jobs (3 buffers) or skips through that of the tags (6)."""
 MAKE_JOBS = f"""
     INSERT INTO jobs (public_id, door, user_id, name, scraper, state, total, done, created_at,
                       updated_at, finished_at)
