@@ -19,6 +19,10 @@ class MailServer:
     """Replies in place of the usual ones, by command."""
     held: asyncio.Event | None = None
     """Greets nobody until it is set."""
+    drips: bool = False
+    """Answers the first command after TLS with lines without end, one after the other."""
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+    """A client that it dripped on has left."""
     mails: list[tuple[str, list[str], str]] = field(default_factory=list)
     """Sender, receivers, and the text with its headers."""
     commands: list[str] = field(default_factory=list)
@@ -82,12 +86,22 @@ class _Session:
         return True
 
     async def _greet(self) -> None:
+        if self._server.drips and self._is_secret:
+            await self._drip()
         offers = ["250-loopback"]
         if self._server.tls is not None and not self._is_secret:
             offers.append("250-STARTTLS")
         if self._server.login is not None:
             offers.append("250-AUTH PLAIN")
         await self._say("\r\n".join([*offers, "250 8BITMIME"]))
+
+    async def _drip(self) -> None:
+        try:
+            while not self._reader.at_eof():
+                await self._say("250-more")
+                await asyncio.sleep(0.02)
+        finally:
+            self._server.left.set()
 
     async def _log_in(self, line: str) -> None:
         _, name, password = base64.b64decode(line.split()[-1]).decode().split("\0")

@@ -1,7 +1,7 @@
 """Sends a message by SMTP, in a thread: TLS by STARTTLS or from the start, login if declared.
 
-The socket comes from the guard's connector. At the deadline the socket is closed, so that a server
-that hangs holds a thread no longer than that.
+The socket comes from the guard's connector. At the deadline the connection is shut down, so that a
+server that hangs, or sends a byte now and then, holds a thread no longer than that.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP as SMTP_POLICY
 from email.utils import format_datetime
+from functools import partial
 from typing import Any
 
 from curtsy.alerts.channel import Channel
@@ -67,16 +68,19 @@ class Mailer:
                                                loop.time() + CONNECT_SECONDS)  # fmt: skip
         except Exception as error:
             return None, failure(error, host=server.host).error
-        sending = loop.run_in_executor(self._threads, _send, sock, server, mail(channel, message))
-        try:
-            async with asyncio.timeout_at(until):
-                return await asyncio.shield(sending)
-        except TimeoutError:
-            return None, f"The mail server {server.host} did not answer in time."
-        finally:
-            if not sending.done():
-                _shut(sock)
-                sending.add_done_callback(lambda done: done.cancelled() or done.exception())
+        with sock.dup() as connection:  # TLS takes the socket apart, and closes it
+            sending = loop.run_in_executor(
+                self._threads, _send, sock, server, mail(channel, message)
+            )
+            sending.add_done_callback(partial(_close_unused, sock))
+            try:
+                async with asyncio.timeout_at(until):
+                    return await asyncio.shield(sending)
+            except TimeoutError:
+                return None, f"The mail server {server.host} did not answer in time."
+            finally:
+                if not sending.done():
+                    _shut(connection)
 
 
 def mail(channel: Channel, message: Message) -> EmailMessage:
@@ -144,7 +148,16 @@ def _context() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _shut(sock: socket.socket) -> None:
-    """Wakes the thread that waits for this socket."""
+def _shut(connection: socket.socket) -> None:
+    """Ends the connection for every socket object of it: wakes the thread that waits for one."""
     with contextlib.suppress(OSError):
-        sock.shutdown(socket.SHUT_RDWR)
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def _close_unused(sock: socket.socket, sending: asyncio.Future[Any]) -> None:
+    """Closes the socket of a mail that no thread began to send. Reads the error of one that nobody
+    waits for any more."""
+    if sending.cancelled():
+        sock.close()
+    else:
+        sending.exception()

@@ -31,6 +31,7 @@ from curtsy.events.webhook_secrets import signing_secret
 from curtsy.store import Store
 from support.engine import Engine, until
 from support.mail_server import MailServer, mail_server
+from support.patience import PATIENCE
 
 CERTIFICATE = Path(__file__).parents[1] / "fetch/self_signed.pem"
 MAIL = {"kind": "mail", "host": "127.0.0.1", "private": True, "tls": "none",
@@ -404,3 +405,17 @@ async def test_a_mail_server_that_hangs_is_given_up_in_time(
         await office.change("a")
         async with office.sending():
             assert await office.errors() == ["The mail server 127.0.0.1 did not answer in time."]
+
+
+@pytest.mark.parametrize("how", ["starttls", "implicit"])
+async def test_a_mail_server_that_answers_without_end_within_tls_holds_no_thread(
+    office: Office, tls: ssl.SSLContext, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mail, "TOTAL_SECONDS", 0.5)
+    server = MailServer(tls=tls, implicit=how == "implicit", drips=True)
+    async with mail_server(server), asyncio.timeout(PATIENCE):
+        await office.declare(a=MAIL | {"port": server.port, "tls": how})
+        await office.change("a")
+        async with office.sending():
+            assert await office.errors() == ["The mail server 127.0.0.1 did not answer in time."]
+            await server.left.wait()
