@@ -17,6 +17,8 @@ class MailServer:
     """Required before a mail."""
     answers: dict[str, str] = field(default_factory=dict)
     """Replies in place of the usual ones, by command."""
+    unknown: str = "nobody"
+    """Refuses this receiver, and takes the mail for the others."""
     held: asyncio.Event | None = None
     """Greets nobody until it is set."""
     drips: bool = False
@@ -73,6 +75,8 @@ class _Session:
             case "MAIL":
                 self._sender = line
                 await self._say("250 fine")
+            case "RCPT" if self._server.unknown in line:
+                await self._say("550 unknown")
             case "RCPT":
                 self._receivers.append(line)
                 await self._say("250 fine")

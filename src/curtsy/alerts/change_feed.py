@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
-from curtsy.alerts.stored_alerts import StoredChange, changes_after, end_of_changes
+from curtsy.alerts.stored_changes import StoredChange, changes_after, end_of_changes
 from curtsy.store import Store
 
 POLL_SECONDS = 1.0

@@ -72,7 +72,8 @@ class Evaluator:
         if self._clock.is_doubtful or monotonic < self._prune_at:
             return
         now = self._clock.now()
-        await self._store.write(lambda c: prune(c, now=now))
+        while await self._store.write(lambda c: prune(c, now=now)):
+            pass
         self._prune_at = monotonic + PRUNE_EVERY
 
 

@@ -23,6 +23,9 @@ from curtsy.alerts.message import Message
 from curtsy.fetch.connector import ANYWHERE, Connector
 from curtsy.fetch.failures import failure
 from curtsy.fetch.guard import Network
+from curtsy.logs import logger
+
+log = logger("alerts")
 
 TOTAL_SECONDS, CONNECT_SECONDS, STEP_SECONDS = 20.0, 5.0, 10.0
 MAILS_AT_ONCE = 4
@@ -139,7 +142,9 @@ def _send(
     except (OSError, smtplib.SMTPException, ValueError) as error:
         return None, f"The mail server could not be used ({type(error).__name__})."
     else:
-        return (None, f"The mail server refused {', '.join(refused)}.") if refused else (250, None)
+        if refused:  # the others have it: they must not get it again with each attempt
+            log.warning("mail_receivers_refused", server=server.host, receivers=sorted(refused))
+        return 250, None
     finally:
         sock.close()
 

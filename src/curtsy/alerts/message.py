@@ -56,7 +56,8 @@ def one_line(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def _json(message: Message, _url: str) -> dict[str, Any]:
+def as_json(message: Message) -> dict[str, Any]:
+    """The message as programs get it: on channels of kind json, and among the events."""
     return {
         "type": "alert", "id": message.id, "rule": message.rule, "subject": message.subject,
         "phase": message.phase, "severity": message.severity, "incident": message.incident,
@@ -122,7 +123,8 @@ def _ntfy(message: Message, url: str) -> dict[str, Any]:
 
 
 _TEMPLATES: Mapping[str, Callable[[Message, str], dict[str, Any]]] = {
-    "json": _json, "slack": _slack, "discord": _discord, "teams": _teams, "ntfy": _ntfy,
+    "json": lambda message, _url: as_json(message), "slack": _slack,
+    "discord": _discord, "teams": _teams, "ntfy": _ntfy,
 }  # fmt: skip
 
 

@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from curtsy.clock import HOUR, MINUTE, SECOND
 
+LONGEST_FORECAST = 1_000.0
+"""Hours until the disk is full; also where the free space does not shrink."""
+
 
 class Metric(StrEnum):
     SUCCESS_RATE = "success_rate"
@@ -45,16 +48,18 @@ class MetricText:
     """The first thing to do when it fires; `{subject}` is filled in."""
     has_window: bool = False
     """The value is computed over the rule's window."""
+    most: float | None = None
+    """The largest value that there can be."""
 
 
 TEXTS: Mapping[Metric, MetricText] = {
     Metric.SUCCESS_RATE: MetricText(
-        Unit.PERCENT, "share of pages that succeeded in the last {window}", None,
-        "`curtsy dead-letters` groups what failed by cause.", has_window=True),
+        Unit.PERCENT, "share of recent pages that succeeded", None,
+        "`curtsy dead-letters` groups what failed by cause.", has_window=True, most=100),
     Metric.SOURCE_SUCCESS_RATE: MetricText(
-        Unit.PERCENT, "share of pages of {subject} that succeeded in the last {window}", "source",
+        Unit.PERCENT, "share of recent pages of {subject} that succeeded", "source",
         "`curtsy sources show {subject}` and `curtsy dead-letters` tell the cause.",
-        has_window=True),
+        has_window=True, most=100),
     Metric.READY_PAGES: MetricText(
         Unit.NUMBER, "number of pages that could be fetched now but for a free worker", None,
         "Start more workers, or raise WORKER_SLOTS if they have processor time to spare."),
@@ -91,7 +96,8 @@ TEXTS: Mapping[Metric, MetricText] = {
         "`curtsy cleanup --days 7` deletes old results."),
     Metric.HOURS_UNTIL_FULL: MetricText(
         Unit.HOURS, "time until the disk is full, if it fills as in the last hour,", None,
-        "`curtsy cleanup --days 7` deletes old results; or enlarge the disk."),
+        "`curtsy cleanup --days 7` deletes old results; or enlarge the disk.",
+        most=LONGEST_FORECAST),
     Metric.HOSTS_GIVEN_UP: MetricText(
         Unit.NUMBER, "number of hosts of {subject} that were given up", "source",
         "Their pages are dead letters. When the host answers again: "

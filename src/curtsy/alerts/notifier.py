@@ -46,13 +46,14 @@ class Notifier:
                                   at_once=AT_ONCE, poll_seconds=POLL_SECONDS)  # fmt: skip
 
     async def __aenter__(self) -> Self:
-        self._open = AsyncExitStack()
-        for part in (self._guarded, self._anywhere, self._mailer):
-            await self._open.enter_async_context(part)
+        async with AsyncExitStack() as opened:
+            for part in (self._guarded, self._anywhere, self._mailer):
+                await opened.enter_async_context(part)
+            self._opened = opened.pop_all()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._open.aclose()
+        await self._opened.aclose()
 
     async def run(self) -> None:
         await self._loop.run()
@@ -80,7 +81,7 @@ class Notifier:
     async def _send(self, delivery: AlertDelivery) -> tuple[int | None, str | None]:
         channel = delivery.channel
         if channel is None:
-            return None, f"The channel {delivery.receiver} is declared no longer."
+            return None, f"The channel {delivery.receiver} is disabled, or declared no longer."
         try:
             if channel.kind == "mail":
                 return await self._mailer.send(channel, delivery.message)

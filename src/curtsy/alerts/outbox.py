@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import orjson
-
 from curtsy.alerts.channel import Channel
+from curtsy.alerts.evaluation import Announcement
 from curtsy.alerts.message import Message
+from curtsy.alerts.stored_changes import changes_by_seq
 from curtsy.alerts.stored_channels import channel_named, stored_channels
 from curtsy.errors import WrongState
 from curtsy.events.delivery_attempts import CLAIM_FOR, after_attempt
@@ -21,6 +21,42 @@ from curtsy.store import Connection, Lookup, Statement
 
 MOST_TESTS_WAITING = 20
 
+_INCIDENT = {"rule": "text", "subject": "text", "incident": "bigint"}
+_INSERT = Statement(
+    """
+    INSERT INTO alert_deliveries (change_seq, channel, next_at, created_at)
+    SELECT c.seq, wanted.channel, :now, :now FROM {wanted}
+    JOIN alert_changes c ON c.rule = wanted.rule AND c.subject = wanted.subject
+        AND c.incident = wanted.incident AND c.phase = 'firing'
+    WHERE true ON CONFLICT (change_seq, channel) DO NOTHING
+    """,
+    wanted={**_INCIDENT, "channel": "text"},
+)
+_INSERT_ENDS = Statement(
+    """
+    INSERT INTO alert_deliveries (change_seq, channel, next_at, created_at)
+    SELECT r.seq, d.channel, :now, :now FROM {ended}
+    JOIN alert_changes f ON f.rule = ended.rule AND f.subject = ended.subject
+        AND f.incident = ended.incident AND f.phase = 'firing'
+    JOIN alert_changes r ON r.rule = ended.rule AND r.subject = ended.subject
+        AND r.incident = ended.incident AND r.phase = 'resolved'
+    JOIN alert_deliveries d ON d.change_seq = f.seq
+    JOIN alert_channels c ON c.name = d.channel
+    WHERE true ON CONFLICT (change_seq, channel) DO NOTHING
+    """,
+    ended=_INCIDENT,
+)
+_PRUNE = Statement(
+    """
+    DELETE FROM alert_deliveries WHERE id IN (
+        SELECT d.id FROM alert_deliveries d
+        WHERE d.created_at < :before AND d.state <> 'waiting'
+          AND NOT EXISTS (SELECT 1 FROM alerts a JOIN alert_changes c ON c.incident = a.incident
+            AND c.rule = a.rule AND c.subject = a.subject
+            WHERE a.phase = 'firing' AND c.seq = d.change_seq)
+        ORDER BY d.id LIMIT :most)
+    """
+)
 _IS_ANY_DUE = Statement(
     "SELECT 1 FROM alert_deliveries WHERE state = 'waiting' AND next_at <= :now LIMIT 1"
 )
@@ -45,13 +81,6 @@ _BEGIN = Statement(
     WHERE id IN (SELECT id FROM {due})
     """,
     due={"id": "bigint"},
-)
-_CHANGES = Statement(
-    """
-    SELECT c.seq, c.rule, c.subject, c.incident, c.phase, c.at, c.data
-    FROM {wanted} JOIN alert_changes c ON c.seq = wanted.seq
-    """,
-    wanted={"seq": "bigint"},
 )
 _RECORD = Statement(
     """
@@ -94,7 +123,7 @@ class AlertDelivery:
 
     id: int
     channel: Channel | None
-    """None: the channel is gone from the file."""
+    """None: the file has the channel no longer, or has disabled it."""
     receiver: str
     attempt: int
     message: Message
@@ -113,6 +142,26 @@ class StoredDelivery(NamedTuple):
     error: str | None
     created_at: int
     ended_at: int | None
+
+
+def insert_deliveries(
+    connection: Connection, announcements: Sequence[Announcement], *, now: int
+) -> None:
+    """Inserts a delivery for each firing and channel."""
+    _INSERT(connection, wanted=announcements, now=now)
+
+
+def insert_deliveries_of_ends(
+    connection: Connection, ended: Sequence[tuple[str, str, int]], *, now: int
+) -> None:
+    """Inserts the deliveries of resolved alerts (rule, subject, incident) to the channels that
+    have learned, or will learn, of their firing."""
+    _INSERT_ENDS(connection, ended=ended, now=now)
+
+
+def prune_deliveries(connection: Connection, *, before: int, most: int) -> int:
+    """Deletes some old deliveries, except those about alerts that still fire. Returns how many."""
+    return _PRUNE(connection, before=before, most=most).rowcount
 
 
 def is_any_due(connection: Connection, *, now: int) -> bool:
@@ -134,8 +183,9 @@ def begin_deliveries(
     if not begun:
         return []
     _BEGIN(connection, due=[(row.id,) for row in begun], until=now + CLAIM_FOR)
-    channels = stored_channels(connection)
-    messages = _messages(connection, [row.change_seq for row in begun if row.change_seq])
+    channels = {name: one for name, one in stored_channels(connection).items() if one.is_enabled}
+    seqs = [row.change_seq for row in begun if row.change_seq is not None]
+    messages = {seq: one.message for seq, one in changes_by_seq(connection, seqs).items()}
     return [
         AlertDelivery(row.id, channels.get(row.channel), row.channel, row.attempts + 1,
                       messages.get(row.change_seq) or _test_message(row.id, row.channel, now))
@@ -174,21 +224,6 @@ def last_deliveries(connection: Connection, channels: Sequence[str]) -> dict[str
     """The newest delivery of each channel that has one."""
     rows = _LAST(connection, [(channel,) for channel in channels]) if channels else []
     return {row.of_channel: StoredDelivery._make(row) for row in rows}
-
-
-def _messages(connection: Connection, seqs: Sequence[int]) -> dict[int, Message]:
-    if not seqs:
-        return {}
-    found = {}
-    for row in _CHANGES(connection, wanted=[(seq,) for seq in seqs]):
-        data = orjson.loads(row.data)
-        found[row.seq] = Message(
-            id=f"alert-{row.seq}", rule=row.rule, subject=row.subject, phase=row.phase,
-            severity=data["severity"], says=data["says"], to_do=data["to_do"], at=row.at,
-            value=data["value"], threshold=data.get("threshold"), incident=row.incident,
-            fired_at=data["fired_at"],
-        )  # fmt: skip
-    return found
 
 
 def _test_message(delivery_id: int, channel: str, now: int) -> Message:

@@ -89,6 +89,10 @@ class Rule:
             side = "above" if self.above is not None else "below"
             found.append(f"clear ({self.clear:g}) must not be {side} the threshold "
                          f"({self.threshold:g})")  # fmt: skip
+        most = TEXTS[self.metric].most
+        highest = max(self.threshold, self.bounds.clear)
+        if most is not None and highest > most:
+            found.append(f"has a limit of {highest:g}, but {self.metric} is at most {most:g}")
         if TEXTS[self.metric].subject is None and (self.only or self.excluded):
             found.append(f"only and except have no meaning for {self.metric}: it has one value")
         return found

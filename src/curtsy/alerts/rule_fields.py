@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from curtsy.alerts.builtin_rules import BUILTIN
-from curtsy.alerts.metric import Metric
+from curtsy.alerts.metric import TEXTS, Metric, Unit
 from curtsy.alerts.rule import Rule, Severity
 from curtsy.clock import SECOND
 from curtsy.errors import BadRequest
@@ -97,12 +97,22 @@ def _given(fields: RuleFields) -> dict[str, Any]:
 
 def _threshold(builtin: Rule | None, given: dict[str, Any]) -> dict[str, Any]:
     """A threshold that replaces that of a built-in rule also replaces its side; without a `clear`
-    of its own, it keeps the distance of the built-in rule."""
+    of its own, it gets one in proportion to the built-in rule's."""
     if builtin is None or ("above" not in given and "below" not in given):
         return {}
-    sides = {"above": None, "below": None, "clear": None}
+    sides: dict[str, float | None] = {"above": None, "below": None, "clear": None}
     side = "above" if "above" in given else "below"
     before = getattr(builtin, side)
     if before is not None and builtin.clear is not None:
-        sides["clear"] = max(0.0, given[side] + builtin.clear - before)
+        is_share = side == "below" and TEXTS[builtin.metric].unit is Unit.PERCENT
+        best = 100.0 if is_share else 0.0
+        sides["clear"] = _in_proportion(given[side], before, builtin.clear, best)
     return sides
+
+
+def _in_proportion(threshold: float, before: float, clear: float, best: float) -> float:
+    """Returns the value that is to `threshold` what `clear` was to `before`, measured from the
+    `best` value: so that it can be reached from every threshold."""
+    if before == best or (best and threshold >= best):
+        return threshold
+    return best + (threshold - best) * (clear - best) / (before - best)

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from curtsy.alerts.builtin_rules import BUILTIN
 from curtsy.alerts.rule import Rule
 from curtsy.alerts.rule_fields import NAME, RuleFields, rule_of
+from curtsy.clock import DAY
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.logs import logger
 from curtsy.sources.file import Applied, hash_of
@@ -42,6 +43,9 @@ _MARK_DELETED = Statement(
 DELETED = "null"
 """In place of the fields of a rule that was deleted: its alerts end with the next evaluation."""
 _MUTES = Statement("SELECT rule, subject, until_at FROM alert_mutes ORDER BY rule, subject")
+_MUTED_RULES = Statement(
+    "SELECT rule, until_at FROM alert_mutes WHERE subject = '' AND until_at > :now"
+)
 _MUTE = Statement(
     """
     INSERT INTO alert_mutes (rule, subject, until_at) VALUES (:rule, :subject, :until)
@@ -49,8 +53,16 @@ _MUTE = Statement(
     """
 )
 _UNMUTE = Statement("DELETE FROM alert_mutes WHERE rule = :rule AND subject = :subject")
+_PRUNE_MUTES = Statement("DELETE FROM alert_mutes WHERE until_at < :now")
+_PRUNE_DELETED = Statement(
+    """
+    DELETE FROM alert_rules WHERE declared = 'null' AND NOT EXISTS (
+        SELECT 1 FROM alerts a WHERE a.rule = alert_rules.name AND a.phase <> 'resolved')
+    """
+)
 _MUTE_COUNT = Statement("SELECT count(*) FROM alert_mutes WHERE until_at > :now")
 MOST_MUTES = 10_000
+LONGEST_MUTE = 366 * DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +155,9 @@ def apply_rules(connection: Connection, sections: Mapping[str, RuleFields], *, n
 
 def mute(connection: Connection, name: str, subject: str, *, until: int, now: int) -> None:
     """Holds back messages about firings of the rule (or of one of its alerts) until that
-    instant."""
+    instant. Raises `BadRequest` for one that is past, or too far away."""
+    if not now < until <= now + LONGEST_MUTE:
+        raise BadRequest(["A mute ends in the future, at most 366 days from now."])
     RAISE_TURN(connection)
     rule_named(connection, name)
     if _MUTE_COUNT(connection, now=now).scalar_one() >= MOST_MUTES:
@@ -159,5 +173,16 @@ def unmute(connection: Connection, name: str, subject: str) -> None:
         raise WrongState(what, "not muted", "unmuted")
 
 
+def mutes_of_rules(connection: Connection, *, now: int) -> dict[str, int]:
+    """Until when whole rules are muted now."""
+    return {row.rule: row.until_at for row in _MUTED_RULES(connection, now=now)}
+
+
 def stored_mutes(connection: Connection) -> dict[tuple[str, str], int]:
     return {(row.rule, row.subject): row.until_at for row in _MUTES(connection)}
+
+
+def prune_rules(connection: Connection, *, now: int) -> None:
+    """Deletes mutes that have ended, and deleted rules whose alerts have ended."""
+    _PRUNE_MUTES(connection, now=now)
+    _PRUNE_DELETED(connection)

@@ -19,15 +19,14 @@ class AlertLoops:
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
-        async with self._notifier:
+        async with self._notifier, asyncio.TaskGroup() as group:
             tasks = [
-                asyncio.create_task(periodic.run("watch", self._evaluator.step)),
-                asyncio.create_task(self._notifier.run()),
+                group.create_task(periodic.run("watch", self._evaluator.step)),
+                group.create_task(self._notifier.run()),
             ]
             await self._stopping.wait()
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def stop(self) -> None:
         self._stopping.set()

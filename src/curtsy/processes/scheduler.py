@@ -1,7 +1,6 @@
 """`curtsy scheduler`: periodic steps that any number of processes may run; there is no leader."""
 
 import asyncio
-from contextlib import suppress
 
 from curtsy import periodic
 from curtsy.clock import Clock
@@ -73,24 +72,23 @@ class SchedulerLoops:
 
     async def run(self) -> None:
         log.info("scheduler_started", scheduler=self._ticker.id)
-        steps = [
-            asyncio.create_task(periodic.run("prune", self.prune)),
-            asyncio.create_task(periodic.run("fire", self._ticker.step, self._ticker.wake)),
-            asyncio.create_task(
-                periodic.run("do", self._ticker.tasks.step, self._ticker.tasks.wake)
-            ),
-            asyncio.create_task(periodic.run("gather", self.gather)),
-            asyncio.create_task(periodic.run("watch_disk", self._disk.step)),
-            asyncio.create_task(periodic.run("end_overdue_runs", self._run_timeouts.step)),
-        ]
-        history = self._history.by_name().items()
-        steps += [asyncio.create_task(periodic.run(*named)) for named in history]
-        await self._stopping.wait()
-        for task in steps:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-        await self._ticker.leave()
+        ticker = self._ticker
+        steps = {
+            "prune": self.prune, "gather": self.gather, "watch_disk": self._disk.step,
+            "end_overdue_runs": self._run_timeouts.step, **self._history.by_name(),
+        }  # fmt: skip
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(periodic.run("fire", ticker.step, ticker.wake)),
+                    group.create_task(periodic.run("do", ticker.tasks.step, ticker.tasks.wake)),
+                    *(group.create_task(periodic.run(*named)) for named in steps.items()),
+                ]
+                await self._stopping.wait()
+                for task in tasks:
+                    task.cancel()
+        finally:
+            await ticker.leave()
         log.info("scheduler_stopped", scheduler=self._ticker.id)
 
     async def stop(self) -> None:

@@ -1,13 +1,26 @@
 """Instants in request bodies."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, Field
 
 from curtsy.errors import BadRequest
 
-Moment = Annotated[AwareDatetime, Field(strict=False, examples=["2030-01-01T12:00:00Z"])]
+
+def _within_the_calendar(moment: datetime) -> datetime:
+    """Offsets move the first and the last day of the calendar out of it."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the moment is not within the years 1 to 9999 of UTC") from None
+
+
+Moment = Annotated[
+    AwareDatetime,
+    Field(strict=False, examples=["2030-01-01T12:00:00Z"]),
+    AfterValidator(_within_the_calendar),
+]
 """A date and time with an offset from UTC."""
 
 

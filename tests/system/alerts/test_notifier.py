@@ -379,6 +379,31 @@ async def test_what_a_mail_server_refuses_is_a_sentence(
     assert "\x1b" not in error
 
 
+async def test_a_mail_that_one_receiver_refuses_is_not_sent_again_to_the_others(
+    office: Office,
+) -> None:
+    async with mail_server(MailServer(unknown="night@example.com")) as server:
+        await office.declare(a=MAIL | {"port": server.port})
+        await office.change("a")
+        async with office.sending():
+            await office.all_are("delivered")
+    [(_, receivers, _)] = server.mails
+    assert ["ops@example.com" in one for one in receivers] == [True]
+
+
+async def test_a_channel_that_was_disabled_gets_nothing_of_what_waited_for_it(
+    office: Office, receiver: Receiver
+) -> None:
+    fields = {"kind": "json", "url": receiver.url, "private": True}
+    await office.declare(a=fields)
+    await office.change("a")
+    await office.declare(a=fields | {"enabled": False})
+    async with office.sending():
+        await office.all_are("failed")
+        assert await office.errors() == ["The channel a is disabled, or declared no longer."]
+    assert receiver.heard == []
+
+
 async def test_a_password_is_never_sent_without_the_tls_that_the_channel_wants(
     office: Office,
 ) -> None:

@@ -69,7 +69,7 @@ async def test_rules_are_changed_and_set_back(plain_door: Front) -> None:
     assert (rules["worker_memory"]["above"], rules["limit_use"]["above"]) == (500, 90)
     path = "/alerts/rules/worker_memory"
     changed = (await plain_door.ask("PUT", path, json={"above": 800, "for": 60})).json
-    assert (changed["above"], changed["clear"], changed["for"]) == (800, 750, 60)
+    assert (changed["above"], changed["clear"], changed["for"]) == (800, 720, 60)
     assert changed["changed"] == {"above": 800, "for": 60}
     again = (await plain_door.ask("PUT", path, json={"below": 5})).json
     assert (again["above"], again["below"], again["clear"], again["for"]) == (None, 5, 5, 120)
@@ -89,6 +89,8 @@ async def test_rules_are_changed_and_set_back(plain_door: Front) -> None:
     ("mine", {"metric": "wal_size", "above": 1, "below": 2}, "exactly one of above and below"),
     ("mine", {"metric": "wal_size", "above": 5, "clear": 6}, "must not be above the threshold"),
     ("mine", {"metric": "wal_size", "above": 5, "only": ["a"]}, "it has one value"),
+    ("success_rate", {"below": 120}, "success_rate is at most 100"),
+    ("mine", {"metric": "success_rate", "below": 80, "clear": 101}, "success_rate is at most 100"),
     ("no_worker", {"metric": "wal_size"}, "give a rule on wal_size another name"),
     ("mine", {"metric": "wal_size", "above": 5, "channels": ["team"]}, "no channel 'team'"),
     ("mine", {"metric": "wal_size", "above": "NaN"}, "finite"),
@@ -118,6 +120,9 @@ async def test_a_mute_is_shown_and_ended(plain_door: Front) -> None:
     for body in ({}, {"seconds": 5, "until": "2030-01-01T00:00:00Z"}, {"until": "2030-01-01"}):
         answer = await plain_door.ask("POST", "/alerts/no_worker/mute", json=body)
         assert answer.status == 422
+    for until in ("9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "2020-01-01T00:00:00Z"):
+        answer = await plain_door.ask("POST", "/alerts/no_worker/mute", json={"until": until})
+        assert_problem(answer, 422, "bad_request")
     body = {"seconds": 5}
     answer = await plain_door.ask("POST", "/alerts/unknown/mute", json=body)
     assert_problem(answer, 404, "not_found")

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 import orjson
 
 from curtsy.alerts.evaluation import Values
-from curtsy.alerts.state_machine import Reading
-from curtsy.clock import HOUR
+from curtsy.alerts.readings.system import percent_of_success
+from curtsy.alerts.state_machine import GONE, Reading
+from curtsy.clock import DAY, HOUR
 from curtsy.history.reader import by_source, of_sources
-from curtsy.history.totals import Totals
 from curtsy.politeness.last_hour import LastHour
 from curtsy.politeness.policy import Policy
 from curtsy.store import Connection, Statement
@@ -38,23 +38,22 @@ _GIVEN_UP = Statement(
 def success_of_sources(
     connection: Connection, *, now: int, window: int, at_least: int, known: Iterable[str]
 ) -> Values:
-    """Of the sources with most failures, and of those `known` to be in trouble. A source whose
-    pages nobody fetched is unknown."""
-    since = now - window
-    failing = by_source(connection, since=since, until=now, most=MOST_FAILING, by="failures")
-    found = {one.name: one.totals for one in failing if one.name is not None}
-    rows = _NAMED(connection, wanted=[(name,) for name in known if name not in found])
-    others = {row.id: row.name for row in rows}
-    for source_id, totals in of_sources(connection, list(others), since=since, until=now).items():
-        found[others[source_id]] = totals
-    values = {name: _rate(totals, at_least) for name, totals in found.items()}
+    """Of the sources with most failures, and of those `known` to be in trouble: of the pages that
+    ended in the window, or in the last day where those are too few. A source whose pages nobody
+    fetched is unknown."""
+    ids = {row.name: row.id for row in _NAMED(connection, wanted=[(name,) for name in known])}
+    values: dict[str, Reading] = {name: GONE for name in known if name not in ids}
+    for span in (window, DAY):
+        since = now - span
+        failing = by_source(connection, since=since, until=now, most=MOST_FAILING, by="failures")
+        found = {one.name: one.totals for one in failing if one.name is not None}
+        others = {ids[name]: name for name in ids if name not in found}
+        sums = of_sources(connection, list(others), since=since, until=now)
+        found |= {others[source_id]: totals for source_id, totals in sums.items()}
+        for name, totals in found.items():
+            if values.get(name) is None:
+                values[name] = percent_of_success(totals, at_least)
     return Values(values, absent=None)
-
-
-def _rate(totals: Totals, at_least: int) -> Reading:
-    rate = totals.success_rate
-    is_known = rate is not None and totals.succeeded + totals.failed >= at_least
-    return 100 * rate if is_known and rate is not None else None
 
 
 def limit_use(connection: Connection, *, now: int) -> Values:

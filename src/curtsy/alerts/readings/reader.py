@@ -15,7 +15,7 @@ from curtsy.errors import StoreAway, StoreFull
 from curtsy.logs import logger
 from curtsy.reports.ready_pages import ready_pages
 from curtsy.store import Connection, Store
-from curtsy.store.space import read_space
+from curtsy.store.space import Space, read_space
 
 log = logger("alerts")
 
@@ -37,6 +37,8 @@ class MetricReader:
         self._store, self._clock = store, clock
         self._records, self._free = of_sites.RecordCounts(), FreeSpace()
         self._due_at: dict[Measure, int] = {}
+        self._space: Space | None = None
+        """As read by this evaluation."""
 
     async def read(
         self, measures: Collection[Measure], known: Mapping[Measure, Collection[str]]
@@ -44,6 +46,7 @@ class MetricReader:
         """`known` are subjects that have alerts. While the time is doubtful, what happened in a
         window is unknown. Raises `StoreAway`."""
         found: dict[Measure, Values] = {}
+        self._space = None
         for measure in sorted(measures):
             if TEXTS[measure.metric].has_window and self._clock.is_doubtful:
                 continue
@@ -64,9 +67,8 @@ class MetricReader:
 
     async def _read_now(self, measure: Measure, known: Collection[str]) -> Values:
         if measure.metric in _SPACE:
-            return await self._space(measure.metric)
-        large = measure.metric in SELDOM
-        return await self._store.read(self._work(measure, known), large=large)
+            return await self._of_space(measure.metric)
+        return await self._store.read(self._work(measure, known), large=True)
 
     def _work(self, measure: Measure, known: Collection[str]) -> Callable[[Connection], Values]:
         now, window, at_least = self._clock.now(), measure.window, measure.at_least
@@ -95,8 +97,10 @@ class MetricReader:
             case other:
                 raise AssertionError(f"{other} is not read from a table")
 
-    async def _space(self, metric: Metric) -> Values:
-        space, monotonic = await read_space(self._store), self._clock.monotonic()
+    async def _of_space(self, metric: Metric) -> Values:
+        if self._space is None:
+            self._space = await read_space(self._store)
+        space, monotonic = self._space, self._clock.monotonic()
         match metric:
             case Metric.FREE_DISK:
                 return megabytes(space.free_bytes)

@@ -3,6 +3,7 @@
 from collections import deque
 
 from curtsy.alerts.evaluation import Values
+from curtsy.alerts.metric import LONGEST_FORECAST
 from curtsy.alerts.readings.system import MEGABYTE
 from curtsy.clock import HOUR, MINUTE
 from curtsy.store.space import Space
@@ -10,8 +11,6 @@ from curtsy.store.space import Space
 SAMPLE_EVERY = 5 * MINUTE
 LEAST_SPAN = HOUR // 2
 """A forecast needs samples of so long a time."""
-LONGEST_FORECAST = 1_000.0
-"""Hours; also where the space does not shrink."""
 
 
 class FreeSpace:

@@ -1,7 +1,9 @@
 """Reads the values of the whole system: success, workers, missed slots."""
 
 from curtsy.alerts.evaluation import UNKNOWN, Values
+from curtsy.clock import DAY
 from curtsy.history.reader import totals
+from curtsy.history.totals import Totals
 from curtsy.store import Connection, Statement
 
 MOST_SCHEDULES = 1_000
@@ -23,11 +25,21 @@ _MISSED = Statement(
 
 
 def success_rate(connection: Connection, *, now: int, window: int, at_least: int) -> Values:
-    found = totals(connection, since=now - window, until=now)
+    """Of the pages that ended in the window, or in the last day where those are too few."""
+    for span in (window, DAY):
+        found = totals(connection, since=now - span, until=now)
+        rate = percent_of_success(found, at_least)
+        if rate is not None:
+            return Values({"": rate})
+    return UNKNOWN
+
+
+def percent_of_success(found: Totals, at_least: int) -> float | None:
+    """None: fewer pages ended."""
     rate = found.success_rate
     if rate is None or found.succeeded + found.failed < at_least:
-        return UNKNOWN
-    return Values({"": 100 * rate})
+        return None
+    return 100 * rate
 
 
 def live_workers(connection: Connection, *, now: int) -> Values:

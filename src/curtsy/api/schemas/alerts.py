@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from curtsy.alerts.channel import Channel
 from curtsy.alerts.metric import TEXTS, Metric
@@ -12,12 +12,12 @@ from curtsy.alerts.overview import ListedAlert, Listing
 from curtsy.alerts.rule import Rule
 from curtsy.alerts.rule_fields import RuleFields
 from curtsy.alerts.state_machine import Phase
-from curtsy.alerts.stored_rules import ListedRule
+from curtsy.alerts.stored_rules import LONGEST_MUTE, ListedRule
 from curtsy.clock import SECOND, rfc3339, rfc3339_or_none
 from curtsy.requests import examples
+from curtsy.requests.instants import Moment
 
 Subject = Annotated[str, StringConstraints(max_length=300, pattern=r"^[^\x00-\x1f\x7f]*$")]
-LONGEST_MUTE_SECONDS = 366 * 86_400
 
 
 class AlertShown(BaseModel):
@@ -101,8 +101,8 @@ class MuteBody(BaseModel):
 
     subject: Subject = ""
     """Empty: all alerts of the rule."""
-    until: AwareDatetime | None = None
-    seconds: int | None = Field(None, ge=1, le=LONGEST_MUTE_SECONDS)
+    until: Moment | None = None
+    seconds: int | None = Field(None, ge=1, le=LONGEST_MUTE // SECOND)
 
     @model_validator(mode="after")
     def _has_an_end(self) -> "MuteBody":

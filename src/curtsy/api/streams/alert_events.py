@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
-from curtsy.alerts.stored_alerts import StoredChange, end_of_changes
+from curtsy.alerts.message import as_json
+from curtsy.alerts.stored_changes import StoredChange, end_of_changes
 from curtsy.api.streams.messages import update_of_all
 from curtsy.api.streams.sse import sse
-from curtsy.clock import rfc3339, rfc3339_or_none
 from curtsy.events import BadPlace, Place, StoredEvent, end_of_all
 from curtsy.store import Connection
 
@@ -48,14 +48,7 @@ class Places(NamedTuple):
 
 
 def alert_message(change: StoredChange) -> dict[str, Any]:
-    data = change.data
-    return {
-        "type": "alert", "id": f"alert-{change.seq}", "event": f"alert_{change.phase}",
-        "rule": change.rule, "subject": change.subject, "phase": change.phase,
-        "incident": change.incident, "severity": data["severity"], "says": data["says"],
-        "to_do": data["to_do"], "value": data["value"], "at": rfc3339(change.at),
-        "fired_at": rfc3339_or_none(data["fired_at"]),
-    }  # fmt: skip
+    return as_json(change.message) | {"event": f"alert_{change.phase}"}
 
 
 def alert_messages(changes: Iterable[StoredChange]) -> list[dict[str, Any]]:

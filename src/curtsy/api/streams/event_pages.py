@@ -7,7 +7,7 @@ import orjson
 from fastapi import Request, Response
 from pydantic import BaseModel
 
-from curtsy.alerts.stored_alerts import changes_after
+from curtsy.alerts.stored_changes import changes_after
 from curtsy.api.backend import Backend
 from curtsy.api.streams.alert_events import Places, alert_messages, end_of_both
 from curtsy.api.streams.messages import update_of_all

@@ -55,8 +55,9 @@ async def list_alert_rules(backend: TheBackend) -> RuleList:
     """All rules: the built-in ones and your own."""
 
     def read(connection: Connection) -> list[RuleShown]:
-        return [_shown(connection, one, backend.clock.now())
-                for one in stored_rules.listed_rules(connection).values()]  # fmt: skip
+        mutes = stored_rules.mutes_of_rules(connection, now=backend.clock.now())
+        return [rule_shown(one, mutes.get(name))
+                for name, one in stored_rules.listed_rules(connection).items()]  # fmt: skip
 
     return RuleList(rules=await backend.read(read))
 
@@ -127,5 +128,5 @@ async def unmute_alert(rule: RuleName, body: UnmuteBody, backend: TheBackend) ->
 
 
 def _shown(connection: Connection, listed: ListedRule, now: int) -> RuleShown:
-    until = stored_rules.stored_mutes(connection).get((listed.rule.name, ""), 0)
-    return rule_shown(listed, until if until > now else None)
+    mutes = stored_rules.mutes_of_rules(connection, now=now)
+    return rule_shown(listed, mutes.get(listed.rule.name))
