@@ -1,21 +1,36 @@
-"""The sums of the history, whether folded or not, to be compared with what happened."""
+"""Facts as flushes append them, and the sums of the history, whether folded or not."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
 
-from curtsy.history.facts import Fact
+from curtsy.clock import MINUTE
+from curtsy.history.facts import Fact, Fate, batch_call
 from curtsy.history.tally import Tally, tally_of
-from curtsy.store import Connection
+from curtsy.store import Connection, Store
 from support.sql import run, text
 
+FETCHED = (0, None, int(Fate.SUCCEEDED))
 _WAITING = text("SELECT facts FROM history_batches WHERE NOT counted")
 _UNSORTED = text("SELECT facts FROM history_batches")
 _TOTALS = text("SELECT counts FROM history WHERE span > 0 AND source_id = 0")
 _ALL_TIME = text("SELECT counts FROM history WHERE span = 0 AND source_id = 0")
 _SOURCES = text("SELECT source_id, counts FROM history WHERE span > 0 AND source_id > 0")
+
+
+def fact(at: int, source_id: int = 1, band: int = 2) -> Fact:
+    return (at // MINUTE, source_id, band, *FETCHED, 100, 1_000, 0, 50, 0, 0, 0)
+
+
+async def append(store: Store, *batches: Sequence[Fact]) -> None:
+    def work(connection: Connection) -> None:
+        for facts in batches:
+            statement, values = batch_call(facts, at=min(fact[0] for fact in facts) * MINUTE)
+            statement(connection, **values)
+
+    await store.write(work)
 
 
 def figures(tally: Tally) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from curtsy.store.space import Space
 from support.sql import text
 
 GIGABYTE = 10**9
+LEASED = 10_000 * DAY
 _STATEMENTS: dict[str, Statement] = {}
 
 
@@ -62,7 +63,10 @@ class World:
     def start_worker(self, connection: Connection, now: int) -> None:
         run(connection, "INSERT INTO workers (id, beat, lease_until, slots, machine, pid, program, "
             "started_at, memory_bytes) VALUES ('w_1', 1, :until, 10, 'here', 1, 'curtsy', :now, "
-            ":memory)", until=now + 10_000 * DAY, now=now, memory=200_000_000)  # fmt: skip
+            ":memory)", until=now + LEASED, now=now, memory=200_000_000)  # fmt: skip
+
+    def set_lease(self, connection: Connection, until: int) -> None:
+        run(connection, "UPDATE workers SET lease_until = :until", until=until)
 
     def set_memory(self, connection: Connection, size: int) -> None:
         run(connection, "UPDATE workers SET memory_bytes = :size", size=size)
@@ -71,6 +75,15 @@ class World:
         tally = Tally()
         tally.succeeded, tally.failed = good, bad
         add(connection, {Key(Span.MINUTE, 0, now - now % MINUTE, 2): tally})
+
+    def count_source(
+        self, connection: Connection, name: str, now: int, *, good: int, bad: int
+    ) -> None:
+        tally = Tally()
+        tally.succeeded, tally.failed = good, bad
+        tally.attempts[0], tally.attempts[-1] = good, bad
+        row = run(connection, "SELECT id FROM sources WHERE name = :name", name=name).one()
+        add(connection, {Key(Span.HOUR, row.id, now - now % HOUR, 0): tally})
 
     def set_pace(self, connection: Connection, name: str, now: int, pace: dict[str, Any]) -> None:
         run(connection, "UPDATE sources SET pace = :pace, paced_at = :now WHERE name = :name",
@@ -143,7 +156,7 @@ def _log(bytes_: int) -> Callable[[World, Connection, int], object]:
 INCIDENTS = (
     Incident("success_rate", "",
              lambda w, c, now: w.count(c, now, good=10, bad=90),
-             lambda w, c, now: w.count(c, now, good=900, bad=0)),
+             lambda w, c, now: w.count(c, now, good=30, bad=0)),
     Incident("ready_pages", "",
              lambda w, c, now: w.fill_queue(c, now), lambda w, c, _now: w.empty_queue(c)),
     Incident("worker_memory", "w_1 on here",

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -15,8 +15,8 @@ class MailServer:
     implicit: bool = False
     login: tuple[str, str] | None = None
     """Required before a mail."""
-    answers: dict[str, str] = field(default_factory=dict)
-    """Replies in place of the usual ones, by command."""
+    answers: Mapping[str, str | None] = field(default_factory=dict)
+    """Replies in place of the usual ones, by command; None: it never replies."""
     unknown: str = "nobody"
     """Refuses this receiver, and takes the mail for the others."""
     held: asyncio.Event | None = None
@@ -54,8 +54,8 @@ class _Session:
         while line := (await self._reader.readline()).decode("latin-1").rstrip("\r\n"):
             command = line.partition(" ")[0].upper()
             self._server.commands.append(command)
-            if (instead := self._server.answers.get(command)) is not None:
-                await self._say(instead)
+            if command in self._server.answers:
+                await self._say_instead(self._server.answers[command])
             elif not await self._obey(command, line):
                 return
 
@@ -117,6 +117,12 @@ class _Session:
         text = (await self._reader.readuntil(b"\r\n.\r\n")).decode()
         self._server.mails.append((self._sender, self._receivers, text))
         await self._say("250 taken")
+
+    async def _say_instead(self, reply: str | None) -> None:
+        if reply is None:
+            await asyncio.Event().wait()
+        else:
+            await self._say(reply)
 
     async def _say(self, reply: str) -> None:
         self._writer.write(f"{reply}\r\n".encode())

@@ -4,6 +4,7 @@ A pure function. Several schedulers may evaluate the same; `stored_alerts.write_
 them write.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -142,9 +143,12 @@ class _Evaluation:
     def __init__(self, standing: Standing, now: int, has_jumped: bool) -> None:
         self.plan = Plan()
         self._standing, self._now, self._has_jumped = standing, now, has_jumped
+        self._by_rule: defaultdict[str, list[StoredAlert]] = defaultdict(list)
+        for alert in standing.alerts.values():
+            self._by_rule[alert.rule].append(alert)
 
     def evaluate(self, rule: Rule, values: Values) -> None:
-        known = [one for key, one in self._standing.alerts.items() if key[0] == rule.name]
+        known = self._by_rule[rule.name]
         open_ones = {alert.subject: alert for alert in known if alert.phase != Phase.RESOLVED}
         for alert in open_ones.values():
             reading = values.of(alert.subject) if rule.watches(alert.subject) else GONE

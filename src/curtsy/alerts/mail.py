@@ -28,7 +28,7 @@ from curtsy.logs import logger
 log = logger("alerts")
 
 TOTAL_SECONDS, CONNECT_SECONDS, STEP_SECONDS = 20.0, 5.0, 10.0
-MAILS_AT_ONCE = 4
+MAILS_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +117,17 @@ def _send(
     sock: socket.socket, server: Server, built: EmailMessage
 ) -> tuple[int | None, str | None]:
     """Blocks. Returns errors as sentences; those of the server without control characters."""
+    client = None
     try:
         sock.settimeout(STEP_SECONDS)
         if server.tls == "implicit":
             sock = _context().wrap_socket(sock, server_hostname=server.host)
-        with _Client(sock, server) as client:
-            if server.tls == "starttls":
-                client.starttls(context=_context())
-            if server.login is not None:
-                client.login(*server.login)
-            refused = client.send_message(built)
+        client = _Client(sock, server)
+        if server.tls == "starttls":
+            client.starttls(context=_context())
+        if server.login is not None:
+            client.login(*server.login)
+        refused = client.send_message(built)
     except smtplib.SMTPAuthenticationError as error:
         return error.smtp_code, "The mail server refused the login."
     except smtplib.SMTPResponseException as error:
@@ -142,10 +143,14 @@ def _send(
     except (OSError, smtplib.SMTPException, ValueError) as error:
         return None, f"The mail server could not be used ({type(error).__name__})."
     else:
+        with contextlib.suppress(OSError, smtplib.SMTPException):
+            client.putcmd("quit")  # whatever it answers: it has the mail
         if refused:  # the others have it: they must not get it again with each attempt
             log.warning("mail_receivers_refused", server=server.host, receivers=sorted(refused))
         return 250, None
     finally:
+        if client is not None:
+            client.close()
         sock.close()
 
 

@@ -87,7 +87,7 @@ class Rule:
             return ["needs exactly one of above and below"]
         if self.clear is not None and self.bounds.is_bad(self.clear):
             side = "above" if self.above is not None else "below"
-            found.append(f"clear ({self.clear:g}) must not be {side} the threshold "
+            found.append(f"has a clear ({self.clear:g}) {side} its threshold "
                          f"({self.threshold:g})")  # fmt: skip
         most = TEXTS[self.metric].most
         highest = max(self.threshold, self.bounds.clear)

@@ -106,7 +106,9 @@ def _threshold(builtin: Rule | None, given: dict[str, Any]) -> dict[str, Any]:
     if before is not None and builtin.clear is not None:
         is_share = side == "below" and TEXTS[builtin.metric].unit is Unit.PERCENT
         best = 100.0 if is_share else 0.0
-        sides["clear"] = _in_proportion(given[side], before, builtin.clear, best)
+        clear = _in_proportion(given[side], before, builtin.clear, best)
+        most = TEXTS[builtin.metric].most
+        sides["clear"] = clear if most is None else max(given[side], min(clear, most))
     return sides
 
 

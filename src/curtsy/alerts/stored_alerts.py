@@ -19,6 +19,8 @@ from curtsy.store import Connection, Statement
 
 KEEP_RESOLVED, KEEP_CHANGES = 30 * DAY, 90 * DAY
 PRUNED_AT_ONCE = 1_000
+MOST_RESOLVED = 1_000
+"""Every evaluation reads them, and each restart of a worker may leave one behind."""
 
 _KEY = {"rule": "text", "subject": "text"}
 _STANDING = Statement("SELECT turn, evaluated_at, clock_version FROM alert_evaluations")
@@ -59,7 +61,11 @@ _DELETE = Statement(
     keys=_KEY,
 )
 _PRUNE_ALERTS = Statement(
-    "DELETE FROM alerts WHERE phase = 'resolved' AND resolved_at < :resolved_before"
+    """
+    DELETE FROM alerts WHERE phase = 'resolved' AND (resolved_at < :resolved_before
+        OR resolved_at <= (SELECT resolved_at FROM alerts WHERE phase = 'resolved'
+                          ORDER BY resolved_at DESC LIMIT 1 OFFSET :most))
+    """
 )
 
 
@@ -119,7 +125,7 @@ def prune(connection: Connection, *, now: int) -> bool:
     """Deletes ended mutes, and alerts and messages that are old, some of each. Returns whether
     there may be more of them."""
     prune_rules(connection, now=now)
-    _PRUNE_ALERTS(connection, resolved_before=now - KEEP_RESOLVED)
+    _PRUNE_ALERTS(connection, resolved_before=now - KEEP_RESOLVED, most=MOST_RESOLVED)
     before = now - KEEP_CHANGES
     deliveries = prune_deliveries(connection, before=before, most=PRUNED_AT_ONCE)
     changes = prune_changes(connection, before=before, most=PRUNED_AT_ONCE)

@@ -33,15 +33,15 @@ _PUT = Statement(
         updated_at = excluded.updated_at
     """
 )
-_DELETE = Statement("DELETE FROM alert_rules WHERE name = :name")
-_MARK_DELETED = Statement(
-    """
-    UPDATE alert_rules SET declared = 'null', described_as = NULL
-    WHERE name = :name AND declared <> 'null'
-    """
+_DELETE = Statement(
+    "UPDATE alert_rules SET declared = 'null' WHERE name = :name AND declared <> 'null'"
+)
+_DELETE_OF_FILE = Statement(
+    "UPDATE alert_rules SET declared = 'null', described_as = NULL WHERE name = :name"
 )
 DELETED = "null"
-"""In place of the fields of a rule that was deleted: its alerts end with the next evaluation."""
+"""In place of the fields of a rule that was deleted: its alerts end with the next evaluation, or it
+is again the built-in rule. The row stays while its section stands in the file unchanged."""
 _MUTES = Statement("SELECT rule, subject, until_at FROM alert_mutes ORDER BY rule, subject")
 _MUTED_RULES = Statement(
     "SELECT rule, until_at FROM alert_mutes WHERE subject = '' AND until_at > :now"
@@ -56,7 +56,7 @@ _UNMUTE = Statement("DELETE FROM alert_mutes WHERE rule = :rule AND subject = :s
 _PRUNE_MUTES = Statement("DELETE FROM alert_mutes WHERE until_at < :now")
 _PRUNE_DELETED = Statement(
     """
-    DELETE FROM alert_rules WHERE declared = 'null' AND NOT EXISTS (
+    DELETE FROM alert_rules WHERE declared = 'null' AND described_as IS NULL AND NOT EXISTS (
         SELECT 1 FROM alerts a WHERE a.rule = alert_rules.name AND a.phase <> 'resolved')
     """
 )
@@ -95,7 +95,9 @@ def listed_rules(connection: Connection) -> dict[str, ListedRule]:
 
 
 def deleted_rules(connection: Connection) -> list[str]:
-    return [row.name for row in _READ(connection) if row.declared == DELETED]
+    """Rules that are no more; a built-in one cannot be deleted."""
+    return [row.name for row in _READ(connection)
+            if row.declared == DELETED and row.name not in BUILTIN]  # fmt: skip
 
 
 def rule_named(connection: Connection, name: str) -> ListedRule:
@@ -126,15 +128,9 @@ def delete_rule(connection: Connection, name: str) -> bool:
     if not NAME.fullmatch(name):
         raise NotFound("rule", name[:100])
     RAISE_TURN(connection)
-    if not _delete_stored(connection, name) and name not in BUILTIN:
+    if not _DELETE(connection, name=name).rowcount and name not in BUILTIN:
         raise NotFound("rule", name[:100])
     return name in BUILTIN
-
-
-def _delete_stored(connection: Connection, name: str) -> bool:
-    """Returns whether there was something to delete."""
-    delete = _DELETE if name in BUILTIN else _MARK_DELETED
-    return delete(connection, name=name).rowcount > 0
 
 
 def apply_rules(connection: Connection, sections: Mapping[str, RuleFields], *, now: int) -> Applied:
@@ -147,7 +143,7 @@ def apply_rules(connection: Connection, sections: Mapping[str, RuleFields], *, n
     changed = {name: hashed for name, fields in sorted(sections.items())
                if known.get(name) != (hashed := hash_of(fields))}  # fmt: skip
     for name in removed:
-        _delete_stored(connection, name)
+        _DELETE_OF_FILE(connection, name=name)
     for name, hashed in changed.items():
         put_rule(connection, name, sections[name], now=now, described_as=hashed)
     return Applied(list(changed), removed)

@@ -52,7 +52,7 @@ def measure(connection: Connection, defaults: Policy, *, now: int) -> Measures:
         ),
         counters=counters(connection, most=MOST_SOURCES),
         letters=groups(connection, kind=None, source=None),
-        ready_pages=ready_pages(connection, now=now),
+        ready_pages=ready_pages(connection, defaults=defaults, now=now),
     )
 
 

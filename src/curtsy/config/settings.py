@@ -102,7 +102,7 @@ class Settings(BaseSettings):
     page_max_age: Span = Field(2_592_000, ge=0, le=10**9)
     crawl_cache_ttl: Span = Field(3_600, ge=0, le=10**9)
     result_days: int = Field(30, ge=1, le=36_500)
-    disk_low_bytes: int = Field(512 * 2**20, ge=0, le=2**50)
+    disk_low_bytes: int = Field(2 * 2**30, ge=0, le=2**50)
     """0: no cleanup is run early."""
     disk_reserve_bytes: int = Field(64 * 2**20, ge=0, le=2**50)
     run_timeout: Span = Field(900, ge=1, le=604_800)

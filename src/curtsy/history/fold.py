@@ -64,22 +64,30 @@ class Due(NamedTuple):
 
 
 def due(connection: Connection, *, now: int) -> Due:
-    """What is to be folded now. An instant far ahead is from before a clock was set back."""
+    """What is to be folded now."""
     state = _STATE(connection, most=MOST_WAITING + 1).one()
     if not state.batches:
         return Due(False, False, TOTALS_EVERY)
-    totals = min(max(0, state.totals_due_at - now), TOTALS_EVERY)
-    sources = max(0, state.sources_due_at - now)
-    if sources > SOURCES_AT_LEAST_EVERY or state.batches > MOST_WAITING:
+    totals = _until(state.totals_due_at, now, longest=TOTALS_EVERY)
+    sources = _until(state.sources_due_at, now, longest=SOURCES_AT_LEAST_EVERY)
+    if state.batches > MOST_WAITING:
         sources = 0
     pause = min(totals or TOTALS_EVERY, sources or TOTALS_EVERY)
     return Due(not totals, not sources, pause)
 
 
-def fold_totals(connection: Connection, *, now: int, most: int = TOTALS_AT_ONCE) -> int:
-    """Counts some batches by minute and band, and of all time; returns how many. Does nothing while
-    another process folds."""
-    if not lock(connection):
+def _until(at: int, now: int, *, longest: int) -> int:
+    """Milliseconds until then. An instant further ahead is from before a clock was set back: what
+    it was to delay is due."""
+    return max(0, at - now) if at - now <= longest else 0
+
+
+def fold_totals(
+    connection: Connection, *, now: int, most: int = TOTALS_AT_ONCE, waits: bool = False
+) -> int:
+    """Counts some batches by minute and band, and of all time; returns how many. While another
+    process folds it waits, or does nothing."""
+    if not lock(connection, waits=waits):
         return 0
     batches = _TAKE_FOR_TOTALS(connection, most=most).scalars()
     tallies: dict[Key, Tally] = {}
@@ -97,10 +105,12 @@ def fold_totals(connection: Connection, *, now: int, most: int = TOTALS_AT_ONCE)
     return len(batches)
 
 
-def fold_sources(connection: Connection, *, now: int, most: int = SOURCES_AT_ONCE) -> int:
+def fold_sources(
+    connection: Connection, *, now: int, most: int = SOURCES_AT_ONCE, waits: bool = False
+) -> int:
     """Counts some batches by hour and source, and of all time for described sources; returns how
-    many. Does nothing while another process folds."""
-    if not lock(connection):
+    many. While another process folds it waits, or does nothing."""
+    if not lock(connection, waits=waits):
         return 0
     batches = _TAKE_FOR_SOURCES(connection, most=most).scalars()
     groups: dict[tuple[int, int], Tally] = {}

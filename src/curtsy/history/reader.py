@@ -8,10 +8,13 @@ by one statement: a roll-up moves them at once.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from math import ceil
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from curtsy.clock import DAY, MINUTE
+from curtsy.history.roll_up import KEPT, ROLLED_UP_EARLIER
 from curtsy.history.rows import ALL_BANDS, ALL_SOURCES, Span
 from curtsy.history.tally import Tally, tally_of
 from curtsy.history.totals import Point, SourceTotals, Totals, totals_of
@@ -20,6 +23,9 @@ from curtsy.store import Connection, Lookup, Statement
 SPANS = (Span.MINUTE, Span.TEN_MINUTES, Span.HOUR, Span.DAY)
 SOURCE_SPANS = (Span.HOUR, Span.DAY)
 """A source has no rows of minutes."""
+# How long rows are surely not moved into longer ones: of all sources together, and of one.
+SAME_FOR = KEPT[Span.MINUTE] - ROLLED_UP_EARLIER
+SAME_FOR_SOURCES = DAY
 MOST_POINTS = 1_000
 LEAST_CANDIDATES = 50
 """Sources read of each hour and day, to find those with most of a period."""
@@ -29,6 +35,7 @@ By = Literal["requests", "failures"]
 
 
 _Tallies = defaultdict[int, Tally]
+_at = attrgetter("at")
 
 
 class _Row(NamedTuple):
@@ -136,6 +143,23 @@ def by_source(
     return [SourceTotals(i, names.get(i), found[i]) for i in chosen]
 
 
+def newest(connection: Connection, *, since: int, until: int, ended: int) -> Totals:
+    """The newest rows of the period, of all sources together, in which at least so many pages
+    ended; all of its rows if those have fewer. For `SAME_FOR` that stays the same as time passes,
+    as long as no more pages end."""
+    return _sum_newest(_rows(connection, [ALL_SOURCES], SPANS, since, until), until, ended)
+
+
+def newest_of_sources(
+    connection: Connection, source_ids: Sequence[int], *, since: int, until: int, ended: int
+) -> dict[int, Totals]:
+    """The same of each of these sources, for `SAME_FOR_SOURCES`."""
+    parts: dict[int, list[_Row]] = {source_id: [] for source_id in source_ids}
+    for row in _rows(connection, source_ids, SOURCE_SPANS, since, until):
+        parts[row.source_id].append(row)
+    return {source_id: _sum_newest(part, until, ended) for source_id, part in parts.items()}
+
+
 def series(connection: Connection, *, since: int, until: int, points: int) -> list[Point]:
     """What happened at all sources together, in at most so many spans of equal length. Spans in
     which nothing happened are included; none is shorter than the longest row of the period."""
@@ -224,6 +248,17 @@ def _candidates(connection: Connection, since: int, until: int, *, most: int, by
     found = _LARGEST[by].tuples(connection, sorted(spans), most=each)
     return [source_id for source_id, _n in
             Counter(i for (i,) in found).most_common(max(most, MOST_CANDIDATES))]  # fmt: skip
+
+
+def _sum_newest(rows: Iterable[_Row], until: int, ended: int) -> Totals:
+    whole, begin = Tally(), until
+    for at, of_instant in groupby(sorted(rows, key=_at, reverse=True), key=_at):
+        if whole.succeeded + whole.failed >= ended:
+            break
+        begin = at
+        for row in of_instant:
+            whole.add_stored(row.counts)
+    return totals_of(whole, since=begin, until=until)
 
 
 def _sum(rows: Iterable[_Row], period: _Period) -> Totals:

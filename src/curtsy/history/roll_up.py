@@ -7,12 +7,15 @@ make a new row of the shorter span, which the next roll-up moves too.
 
 from collections.abc import Iterable
 
-from curtsy.clock import DAY, HOUR
+from curtsy.clock import DAY, HOUR, MINUTE
 from curtsy.history.rows import Key, Span, add, by_key, lock
 from curtsy.store import Connection, Statement
 
 KEPT = {Span.MINUTE: 3 * HOUR, Span.TEN_MINUTES: 3 * DAY, Span.HOUR: 35 * DAY}
 """Of all sources together: then the rows are moved into those of the next longer span."""
+ROLLED_UP_EARLIER = 10 * MINUTE
+"""By a process with another clock, or while somebody reads: who relies on short rows leaves so
+much time."""
 SOURCE_HOURS_KEPT = 2 * DAY
 DAYS_KEPT = 400 * DAY
 SOURCE_IDS_AT_ONCE = 100
@@ -61,6 +64,13 @@ _REDUCE = Statement(
         ORDER BY h.requests DESC, h.source_id DESC LIMIT :most_deleted OFFSET :most)
     """
 )
+
+
+def span_at(instant: int, *, now: int) -> Span:
+    """The rows of all sources together that count this instant are no longer than this: what
+    begins with one of these spans is counted apart from what was before."""
+    age = now - instant + ROLLED_UP_EARLIER
+    return next((span for span, kept in KEPT.items() if age < kept), Span.DAY)
 
 
 def roll_up_totals(connection: Connection, *, now: int) -> int:

@@ -46,7 +46,8 @@ class Key(NamedTuple):
 
 
 _KEY = {"span": "smallint", "source_id": "bigint", "at": "bigint", "band": "smallint"}
-_LOCK = Statement("SELECT 1 FROM history_state {lock_skip}")
+_LOCK = Statement("SELECT 1 FROM history_state {lock}")
+_LOCK_IF_FREE = Statement("SELECT 1 FROM history_state {lock_skip}")
 _READ = Lookup(
     """
     SELECT span, source_id, at, band, counts FROM history
@@ -67,9 +68,10 @@ _WRITE = Statement(
 )
 
 
-def lock(connection: Connection) -> bool:
-    """Locks the history for this transaction; returns False if another process holds the lock."""
-    return _LOCK(connection).first() is not None
+def lock(connection: Connection, *, waits: bool = False) -> bool:
+    """Locks the history for this transaction; returns False if another process holds the lock, or
+    waits for it."""
+    return (_LOCK if waits else _LOCK_IF_FREE)(connection).first() is not None
 
 
 def add(connection: Connection, tallies: Mapping[Key, Tally]) -> None:
@@ -79,9 +81,17 @@ def add(connection: Connection, tallies: Mapping[Key, Tally]) -> None:
     keys = sorted(tallies)
     for *key, counts in _READ.tuples(connection, keys):
         tallies[Key._make(key)].add_stored(counts)
-    _WRITE(connection, new=[
-        (*key, tallies[key].requests, tallies[key].failures, tallies[key].stored()) for key in keys
-    ])  # fmt: skip
+    _WRITE(
+        connection, new=[(*key, *_rank(key, tallies[key]), tallies[key].stored()) for key in keys]
+    )
+
+
+def _rank(key: Key, tally: Tally) -> tuple[int, int]:
+    """Requests and failures, by which the sources of an hour or a day are ranked. Zero in other
+    rows: those of all time would outgrow an integer."""
+    if key.source_id == ALL_SOURCES or key.span == Span.ALL_TIME:
+        return 0, 0
+    return tally.requests, tally.failures
 
 
 def by_key(rows: Iterable[tuple[Key, str]]) -> dict[Key, Tally]:

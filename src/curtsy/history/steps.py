@@ -27,19 +27,23 @@ class HistorySteps:
         return due.pause / SECOND
 
     async def fold_all(self) -> None:
-        """Folds everything, due or not."""
-        await self._fold_totals()
-        await self._fold_sources()
+        """Folds everything, due or not; what another process is folding is folded afterwards."""
+        await self._fold_totals(waits=True)
+        await self._fold_sources(waits=True)
 
-    async def _fold_totals(self) -> None:
+    async def _fold_totals(self, *, waits: bool = False) -> None:
         now, batches = self._clock.now(), fold.TOTALS_AT_ONCE
         while batches == fold.TOTALS_AT_ONCE:
-            batches = await self._store.write(lambda c: fold.fold_totals(c, now=now), large=True)
+            batches = await self._store.write(
+                lambda c: fold.fold_totals(c, now=now, waits=waits), large=True
+            )
 
-    async def _fold_sources(self) -> None:
+    async def _fold_sources(self, *, waits: bool = False) -> None:
         now, batches = self._clock.now(), fold.SOURCES_AT_ONCE
         while batches == fold.SOURCES_AT_ONCE:
-            batches = await self._store.write(lambda c: fold.fold_sources(c, now=now), large=True)
+            batches = await self._store.write(
+                lambda c: fold.fold_sources(c, now=now, waits=waits), large=True
+            )
 
     async def roll_up(self) -> float:
         """Moves old counts into longer spans and deletes the oldest; does nothing while the time

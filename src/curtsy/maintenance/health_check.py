@@ -102,7 +102,8 @@ class HealthCheck:
         return health, sorted_by_severity([
             *of_processes(health.diagnosis, program=f"curtsy {__version__}"),
             *of_success(health.happened),
-            *of_space(space, engine=health.diagnosis.engine, is_full=is_full),
+            *of_space(space, engine=health.diagnosis.engine, is_full=is_full,
+                      has_room=await self._store.has_room()),
             *of_held_back(held_back),
             *of_sources(health.failing, now=health.diagnosis.now),
         ])  # fmt: skip

@@ -7,7 +7,7 @@ from curtsy.alerts.evaluator import Evaluator
 from curtsy.alerts.notifier import Notifier
 from curtsy.alerts.readings.reader import MetricReader
 from curtsy.clock import Clock
-from curtsy.config import Settings, worker_settings
+from curtsy.config import Settings, whole_policy, worker_settings
 from curtsy.store import Store
 
 
@@ -36,7 +36,8 @@ def alert_loops_for(settings: Settings, store: Store, clock: Clock) -> AlertLoop
     worker = worker_settings(settings)
     return AlertLoops(
         evaluator=Evaluator(store=store, clock=clock,
-                            reader=MetricReader(store=store, clock=clock)),
+                            reader=MetricReader(store=store, clock=clock,
+                                                policy=whole_policy(settings))),
         notifier=Notifier(store=store, clock=clock, user_agent=worker.user_agent,
                           allow=worker.allow),
     )  # fmt: skip

@@ -30,6 +30,8 @@ class Examination:
     failing: list[FailingSource]
     held_back: HeldBack
     space: Space
+    has_room: bool
+    """For new work."""
     is_full: bool
     skew: int
     """Milliseconds that this machine's clock is ahead of the database's, give or take `doubt`."""
@@ -45,7 +47,8 @@ class Examination:
         return sorted_by_severity([
             *of_processes(self.diagnosis, program=f"curtsy {__version__}",
                           memory_limit=self.memory_limit),
-            *of_space(self.space, engine=self.diagnosis.engine, is_full=self.is_full),
+            *of_space(self.space, engine=self.diagnosis.engine, has_room=self.has_room,
+                      is_full=self.is_full),
             *of_held_back(self.held_back),
             *of_clocks(self.skew, uncertainty=self.doubt),
             *of_sources(self.failing, now=self.diagnosis.now),
@@ -69,7 +72,8 @@ async def examine(settings: Settings, *, sources: int) -> Examination:
             raise
         return Examination(
             schema=newest(), diagnosis=diagnosis, failing=failing, held_back=held_back,
-            space=await read_space(store), is_full=is_full, skew=skew, doubt=doubt,
+            space=await read_space(store), has_room=await store.has_room(), is_full=is_full,
+            skew=skew, doubt=doubt,
             confinement=await asyncio.to_thread(check_confinement),
             exposed=exposed_files(settings), missing_secrets=missing_secrets(settings),
             memory_limit=worker_settings(settings).memory_bytes,

@@ -4,13 +4,14 @@ import asyncio
 
 from curtsy import periodic
 from curtsy.clock import Clock
-from curtsy.config import Settings, milliseconds
+from curtsy.config import Settings, milliseconds, whole_policy
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.events.run_log import log_run
 from curtsy.history.steps import HistorySteps
 from curtsy.logs import logger
 from curtsy.maintenance.cleanup import BATCH, Cleanup, prune_some
 from curtsy.maintenance.disk_watch import DiskMarks, DiskWatch
+from curtsy.politeness.policy import Policy
 from curtsy.processes.alert_loops import alert_loops_for
 from curtsy.processes.builders import scheduler_for, submitter_for
 from curtsy.processes.declarations import Declared, apply, schedule_maintenance
@@ -54,6 +55,7 @@ def loops_for(
     marks = DiskMarks(settings.disk_low_bytes, settings.disk_reserve_bytes)
     cleanup = Cleanup(store=store, clock=clock, keep_days=settings.result_days)
     return SchedulerLoops(store=store, clock=clock, ticker=scheduler.ticker,
+                          policy=whole_policy(settings),
                           run_timeout=milliseconds(settings.run_timeout),
                           disk=DiskWatch(store=store, cleanup=cleanup, marks=marks))  # fmt: skip
 
@@ -62,11 +64,13 @@ class SchedulerLoops:
     """Runs the periodic steps of a scheduler until `stop` is called."""
 
     def __init__(
-        self, *, store: Store, clock: Clock, ticker: Ticker, run_timeout: int, disk: DiskWatch
-    ) -> None:
+        self, *, store: Store, clock: Clock, ticker: Ticker, policy: Policy, run_timeout: int,
+        disk: DiskWatch,
+    ) -> None:  # fmt: skip
         self._store, self._clock, self._ticker = store, clock, ticker
         self._disk = disk
-        self._run_timeouts = RunTimeouts(store=store, clock=clock, run_timeout=run_timeout)
+        self._run_timeouts = RunTimeouts(store=store, clock=clock, policy=policy,
+                                         run_timeout=run_timeout)  # fmt: skip
         self._history = HistorySteps(store=store, clock=clock)
         self._stopping = asyncio.Event()
 

@@ -63,7 +63,8 @@ class _Source(NamedTuple):
     """JSON."""
 
 
-def ready_pages(connection: Connection, *, now: int) -> float:
+def ready_pages(connection: Connection, *, defaults: Policy, now: int) -> float:
+    """`defaults`: the policy of sources that nobody described."""
     sources = [
         _Source._make(row)
         for band in Band
@@ -72,7 +73,7 @@ def ready_pages(connection: Connection, *, now: int) -> float:
     if _slots_are_busy(connection, now):
         rows = _LEASED(connection, before=now - REPORTED_WITHIN, most=SOURCES_READ)
         sources += [_Source._make(row) for row in rows]
-    allowed = {source.id: _allowed(source, now) for source in sources}
+    allowed = {source.id: _allowed(source, defaults, now) for source in sources}
     return float(sum(_waiting(connection, allowed)))
 
 
@@ -87,9 +88,9 @@ def _waiting(connection: Connection, allowed: dict[int, int]) -> Iterable[int]:
         yield min(allowed[source_id], max(1, number))
 
 
-def _allowed(source: _Source, now: int) -> int:
+def _allowed(source: _Source, defaults: Policy, now: int) -> int:
     """How many requests the source allowed since it was ready."""
-    policy = Policy().with_overrides(orjson.loads(source.policy))
+    policy = defaults.with_overrides(orjson.loads(source.policy))
     late = now - source.since
     if policy.hours is not None and policy.hours.closed:
         if policy.hours.within(now):

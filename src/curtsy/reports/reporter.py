@@ -3,6 +3,8 @@
 import asyncio
 
 from curtsy.clock import HOUR, MINUTE, Clock
+from curtsy.history.roll_up import span_at
+from curtsy.history.rows import Span
 from curtsy.history.steps import HistorySteps
 from curtsy.politeness.policy import Policy
 from curtsy.reports.report import Report, Trigger, new_report_id
@@ -13,7 +15,11 @@ from curtsy.store import Connection, Store
 USUAL = 6 * HOUR
 LONGEST = 7 * 24 * HOUR
 """After a pause, the first report of the timetable goes back no further."""
-SHORTEST = MINUTE
+STEP = Span.TEN_MINUTES
+"""Reports of the timetable begin and end with one: the history counts no shorter ones for longer
+than three hours."""
+FLUSHED_WITHIN = MINUTE
+"""What happened is in the history after this time at the latest."""
 MOST_HOURS = 8_760
 
 
@@ -26,27 +32,29 @@ class Reporter:
     async def on_last_hours(self, hours: int) -> Report:
         """Makes a report by hand, up to this moment."""
         now = self._clock.now()
-        report = await self._build("manual", _minute(now - hours * HOUR), now, now)
+        begin = now - hours * HOUR
+        report = await self._build("manual", span_at(begin, now=now).begin(begin), now, now)
         await self._store.write(lambda c: store_report(c, report))
         return report
 
     async def since_last(self) -> Report | None:
         """Makes the next report of the timetable; None: there is one already.
 
-        Its period ends with a whole minute, as the history counts, so that the reports of the
+        Its period begins and ends where rows of the history do, so that the reports of the
         timetable together count everything once."""
         now = self._clock.now()
-        until = _minute(now)
+        until = STEP.begin(now - FLUSHED_WITHIN)
         last = await self._store.read(end_of_last)
         since = until - USUAL if last is None or last > now else max(last, until - LONGEST)
-        if until - since < SHORTEST:
+        since = _end(span_at(since, now=now), since)
+        if since >= until:
             return None
         report = await self._build("schedule", since, until, now)
         return report if await self._store.write(lambda c: store_report(c, report)) else None
 
     async def _build(self, trigger: Trigger, since: int, until: int, now: int) -> Report:
         """Folds what flushes have appended first, so that the last minutes are in the report."""
-        await HistorySteps(store=self._store, clock=self._clock).fold()
+        await HistorySteps(store=self._store, clock=self._clock).fold_all()
         order = ReportOrder(new_report_id(), trigger, since, until, now, self._policy)
 
         def build(connection: Connection) -> Report:
@@ -56,6 +64,7 @@ class Reporter:
             return await self._store.read(build, large=True)
 
 
-def _minute(instant: int) -> int:
-    """The beginning of its minute."""
-    return instant - instant % MINUTE
+def _end(span: Span, instant: int) -> int:
+    """The instant, or the end of the span that it divides: after a pause of days the history counts
+    whole hours, and a part of the first one is in the report before."""
+    return -(-instant // span.ms) * span.ms

@@ -1,13 +1,17 @@
 """Cancels runs of sites that take too long, so that the next run can start; fetched pages stay.
 
 The time of a run counts from its start, or from its last resume or retry: a queued run has not
-started, and another run would wait as long. The pauses that the site's policy demands between pages
-do not count: each page that has ended adds one to the time that the run may take. Rests and closed
-hours count, so that they do not hold the site. Paused runs are never cancelled.
+started, and another run would wait as long. What the site's policy demands does not count: each
+page that has ended adds its pause to the time that the run may take, as the hourly limit spreads
+them too, and closed hours add theirs. Rests count, so that they do not hold the site, and so do the
+turns of other jobs. Paused runs are never cancelled.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
+
+import orjson
 
 from curtsy.clock import DAY, HOUR, SECOND, Clock
 from curtsy.errors import NotFound, WrongState
@@ -15,58 +19,96 @@ from curtsy.events.run_log import log_run
 from curtsy.frontier.fence import TimeShifted, require_same_time
 from curtsy.jobs import cancel
 from curtsy.model.job_states import JobState
-from curtsy.store import Connection, Statement, Store
+from curtsy.politeness.policy import Policy
+from curtsy.store import Connection, Lookup, Statement, Store
 
 BATCH = 100
 POLL_SECONDS = 5.0
 LONGEST_WAIT = DAY
 """From submission to start; longer if a run may take longer."""
 
-_OVERDUE = """
-    SELECT j.public_id, j.name, j.state FROM jobs j
+_BEGAN = """
+    (SELECT max(e.at) FROM events e WHERE e.job_id = j.id
+     AND e.name IN ('job_queued', 'job_started', 'job_retried', 'job_resumed'))
+"""
+_LATE = f"""
+    SELECT j.id, j.public_id, j.name, j.state, j.site_id, j.done + j.failed - j.cached AS ended,
+           {_BEGAN} AS began
+    FROM jobs j
     WHERE j.site_id IS NOT NULL AND j.finished_at IS NULL AND j.paused_at IS NULL
       AND j.created_at <= :began
-      AND (SELECT max(e.at) FROM events e WHERE e.job_id = j.id
-           AND e.name IN ('job_queued', 'job_started', 'job_retried', 'job_resumed'))
-          <= CASE j.state WHEN 'running'
-             THEN CAST(:began AS bigint) - (j.done + j.failed - j.cached) * coalesce((
-                SELECT s.delay_ms FROM sources s WHERE s.id = (
-                SELECT h.source_id FROM hosts h WHERE h.host = (
-                SELECT p.host FROM pages p WHERE p.id = (
-                SELECT i.page_id FROM items i WHERE i.job_id = j.id AND i.position = 0)))), 0)
-             ELSE CAST(:queued AS bigint) END
-"""
-_SOME = Statement(f"{_OVERDUE} ORDER BY j.site_id LIMIT :most")
-_THIS = Statement(f"{_OVERDUE} AND j.public_id = :run")
+      AND {_BEGAN} <= CASE j.state WHEN 'running'
+                      THEN CAST(:began AS bigint) ELSE CAST(:queued AS bigint) END
+"""  # noqa: S608
+_SOME = Statement(f"{_LATE} AND j.site_id > :after ORDER BY j.site_id LIMIT :most")
+_THIS = Statement(f"{_LATE} AND j.public_id = :run")
+_SOURCES = Lookup(
+    """
+    SELECT i.job_id, s.delay_ms, s.policy FROM items i JOIN pages p ON p.id = i.page_id
+    JOIN hosts h ON h.host = p.host JOIN sources s ON s.id = h.source_id
+    WHERE i.job_id = {each_job_id} AND i.position = 0 LIMIT 1
+    """,
+    each={"job_id": "bigint"},
+)
 
 
-class _OverdueRun(NamedTuple):
+class _Run(NamedTuple):
+    id: int
     public_id: str
     name: str
     state: str
+    site_id: int
+    ended: int
+    """Pages that were fetched or given up."""
+    began: int
 
 
 class RunTimeouts:
-    def __init__(self, *, store: Store, clock: Clock, run_timeout: int) -> None:
-        self._store, self._clock, self._run_timeout = store, clock, run_timeout
+    def __init__(self, *, store: Store, clock: Clock, policy: Policy, run_timeout: int) -> None:
+        """`policy`: of sources that nobody described."""
+        self._store, self._clock = store, clock
+        self._policy, self._run_timeout = policy, run_timeout
         self._longest_wait = max(LONGEST_WAIT, run_timeout)
 
     async def step(self) -> float:
         """A periodic step: cancels overdue runs, each in its own transaction. Any number of
         processes may do so."""
-        runs = await self._store.read(self._overdue)
-        try:
-            for run in runs:
-                with suppress(NotFound, WrongState):  # the run has just ended
-                    if await self._store.write(lambda c: self._end(c, run.public_id)):  # noqa: B023
-                        log_run("run_timed_out", run.name, run.public_id, JobState.CANCELLED)
-        except TimeShifted:
-            return 0.2  # by the shifted clock the runs may have time left
-        return 0.0 if len(runs) == BATCH else POLL_SECONDS
+        after = 0
+        while True:
+            late = await self._store.read(lambda c: self._late(c, after))  # noqa: B023
+            try:
+                await self._end_overdue(late)
+            except TimeShifted:
+                return 0.2  # by the shifted clock the runs may have time left
+            if len(late) < BATCH:
+                return POLL_SECONDS
+            after = late[-1].site_id
 
-    def _overdue(self, connection: Connection) -> list[_OverdueRun]:
-        rows = _SOME(connection, most=BATCH, **self._limits())
-        return [_OverdueRun._make(row) for row in rows]
+    async def _end_overdue(self, late: list[_Run]) -> None:
+        for run in await self._store.read(lambda c: self._overdue(c, late)):
+            with suppress(NotFound, WrongState):  # the run has just ended
+                if await self._store.write(lambda c: self._end(c, run.public_id)):  # noqa: B023
+                    log_run("run_timed_out", run.name, run.public_id, JobState.CANCELLED)
+
+    def _late(self, connection: Connection, after: int) -> list[_Run]:
+        """Runs that are overdue unless their pages had to wait."""
+        rows = _SOME(connection, after=after, most=BATCH, **self._limits())
+        return [_Run._make(row) for row in rows]
+
+    def _overdue(self, connection: Connection, late: Sequence[_Run]) -> list[_Run]:
+        running = [(run.id,) for run in late if run.state == JobState.RUNNING]
+        rows = _SOURCES.tuples(connection, running) if running else ()
+        sources = {job_id: (delay, policy) for job_id, delay, policy in rows}
+        return [run for run in late
+                if run.id not in sources or self._is_overdue(run, *sources[run.id])]  # fmt: skip
+
+    def _is_overdue(self, run: _Run, delay: int, declared: str) -> bool:
+        policy = self._policy.with_overrides(orjson.loads(declared))
+        pause, closed, now = max(delay, policy.spread), 0, self._clock.now()
+        if policy.hours is not None:
+            pause *= policy.hours.slowdown
+            closed = policy.hours.closed_between(run.began, now)
+        return now - run.began >= self._run_timeout + run.ended * pause + closed
 
     def _limits(self) -> dict[str, int]:
         now = self._clock.now()
@@ -75,10 +117,10 @@ class RunTimeouts:
     def _end(self, connection: Connection, run: str) -> bool:
         """Cancels the run if it is still overdue: it may have been retried or resumed since."""
         require_same_time(connection, self._clock.version)
-        row = _THIS(connection, run=run, **self._limits()).one_or_none()
-        if row is None:
+        late = [_Run._make(row) for row in _THIS(connection, run=run, **self._limits())]
+        if not self._overdue(connection, late):
             return False
-        cancel(connection, run, now=self._clock.now(), reason=self._reason(row.state))
+        cancel(connection, run, now=self._clock.now(), reason=self._reason(late[0].state))
         return True
 
     def _reason(self, state: str) -> str:

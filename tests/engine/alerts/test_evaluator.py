@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from curtsy.alerts import stored_alerts as stored_alerts_module
+from curtsy.alerts.builtin_rules import BUILTIN
 from curtsy.alerts.channel import ChannelFields
 from curtsy.alerts.evaluation import MOST_ALERTS, UNKNOWN, Readings, Values
 from curtsy.alerts.evaluator import Evaluator
@@ -14,7 +16,14 @@ from curtsy.alerts.rule import Measure
 from curtsy.alerts.rule_fields import RuleFields
 from curtsy.alerts.stored_alerts import prune, stored_alerts
 from curtsy.alerts.stored_channels import apply_channels
-from curtsy.alerts.stored_rules import apply_rules, delete_rule, mute, put_rule, unmute
+from curtsy.alerts.stored_rules import (
+    apply_rules,
+    delete_rule,
+    listed_rules,
+    mute,
+    put_rule,
+    unmute,
+)
 from curtsy.clock import DAY, HOUR, MINUTE, SECOND
 from curtsy.errors import NotFound, StoreAway
 from curtsy.frontier.fence import TimeShifted
@@ -318,6 +327,51 @@ async def test_the_file_leaves_rules_alone_that_it_did_not_change(watch: Watch) 
     assert [(row.name, row.declared) for row in rows] == [
         ("no_worker", '{"for":30.0}'), ("own", '{"metric":"wal_size","above":1.0}')]  # fmt: skip
     assert (await apply({})).removed == ["no_worker"]
+
+
+async def test_a_rule_of_the_file_that_was_deleted_stays_deleted_until_its_section_changes(
+    watch: Watch,
+) -> None:
+    """For a built-in rule: it stays as it came."""
+    section = {"mine": RuleFields.model_validate({"metric": "wal_size", "above": 1}),
+               "no_worker": RuleFields.model_validate({"for": 600})}  # fmt: skip
+
+    async def apply(sections: Mapping[str, RuleFields]) -> list[str]:
+        applied = await watch.store.write(lambda c: apply_rules(c, sections, now=watch.hand.at))
+        await watch.store.write(lambda c: prune(c, now=watch.hand.at))
+        return applied.declared
+
+    await apply(section)
+    for name in section:
+        await watch.store.write(lambda c: delete_rule(c, name))  # noqa: B023
+    watch.reader.set(Metric.LIVE_WORKERS, 0)
+    await watch.every(30 * SECOND, 6)
+    assert await apply(section) == [], "as when a process starts"
+    rules = await watch.store.read(listed_rules)
+    assert "mine" not in rules
+    assert rules["no_worker"].rule == BUILTIN["no_worker"]
+    await watch.every(30 * SECOND, 2)
+    assert await watch.changes() == ["no_worker firing"], "a built-in rule goes on"
+    changed = section | {"mine": RuleFields.model_validate({"metric": "wal_size", "above": 2})}
+    assert await apply(changed) == ["mine"]
+    assert (await watch.store.read(listed_rules))["mine"].rule.threshold == 2
+    await apply({})
+    assert (await watch.store.read(listed_rules)).keys() == BUILTIN.keys()
+
+
+async def test_alerts_that_ended_are_kept_up_to_a_number(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every evaluation reads them; workers that were restarted never come back."""
+    monkeypatch.setattr(stored_alerts_module, "MOST_RESOLVED", 2)
+    await watch.set_rule("mine", metric="worker_memory", above=10)
+    for n in range(4):
+        watch.reader.values[Metric.WORKER_MEMORY] = Values({f"w{n}": 20.0})
+        await watch.after(15 * SECOND)
+    await watch.store.write(lambda c: prune(c, now=watch.hand.at))
+    alerts = await watch.store.read(stored_alerts)
+    assert sorted(f"{one.subject} {one.phase}" for one in alerts) == [
+        "w1 resolved", "w2 resolved", "w3 firing"]  # fmt: skip
 
 
 async def test_alerts_of_rules_that_only_another_version_knows_are_left_to_it(

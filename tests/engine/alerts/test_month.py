@@ -16,12 +16,14 @@ from curtsy.alerts.readings import reader as reader_module
 from curtsy.alerts.readings.reader import MetricReader
 from curtsy.alerts.stored_channels import apply_channels
 from curtsy.clock import DAY, HOUR, MINUTE
+from curtsy.politeness.policy import Policy
 from curtsy.store import Connection, Store
 from curtsy.store.result import Result
 from support.engine import Engine
 from support.incidents import (
     FINE_STEP,
     INCIDENTS,
+    LEASED,
     LONGEST_WAIT,
     MISSED_FOR,
     Incident,
@@ -79,8 +81,8 @@ class MortalStore:
 
 def new_process(store: Store, hand: Hand, rng: random.Random) -> Evaluator:
     mortal: Any = MortalStore(store, rng)
-    return Evaluator(store=mortal, clock=hand.clock,
-                     reader=MetricReader(store=store, clock=hand.clock))  # fmt: skip
+    reader = MetricReader(store=store, clock=hand.clock, policy=Policy())
+    return Evaluator(store=mortal, clock=hand.clock, reader=reader)
 
 
 class Month:
@@ -116,10 +118,23 @@ class Month:
         await self.store.write(lambda c: incident.begin(world, c, hand.at) and None)
         await self.pass_time(LONGEST_WAIT, FINE_STEP)
         await self.pass_time(self.rng.randrange(3) * MINUTE, FINE_STEP)
+        if incident.rule == "success_rate":  # no page is fetched until it is mended
+            await self.pass_time(HOUR, 10 * MINUTE)
+        if incident.rule == "worker_memory":
+            await self._lapse()
         await self.store.write(lambda c: incident.end(world, c, hand.at) and None)
         if incident.rule == "missed_slots":
             await self.pass_time(MISSED_FOR, 10 * MINUTE)
         await self.pass_time(2 * MINUTE, FINE_STEP)
+        if incident.rule == "success_rate":  # nor for long after that
+            await self.pass_time(4 * HOUR, 10 * MINUTE)
+
+    async def _lapse(self) -> None:
+        """The store was away: the worker's lease ends, before its next heartbeat."""
+        world, hand = self.world, self.hand
+        await self.store.write(lambda c: world.set_lease(c, hand.at))
+        await self.pass_time(FINE_STEP, FINE_STEP)
+        await self.store.write(lambda c: world.set_lease(c, hand.at + LEASED))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

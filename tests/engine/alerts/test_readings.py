@@ -1,6 +1,7 @@
 """What each metric means, read from the tables themselves."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import orjson
@@ -20,10 +21,9 @@ from curtsy.alerts.readings.space import FreeSpace
 from curtsy.alerts.rule import Measure
 from curtsy.alerts.state_machine import GONE
 from curtsy.clock import DAY, HOUR, MINUTE, SECOND
-from curtsy.history.rows import Key, Span, add
-from curtsy.history.tally import Tally
 from curtsy.politeness.host_health import Hosts
 from curtsy.politeness.last_hour import LastHour
+from curtsy.politeness.policy import Policy
 from curtsy.reports.ready_pages import ready_pages
 from curtsy.store import Connection, Store
 from curtsy.store.space import Space
@@ -40,6 +40,8 @@ PAGES = 300
 class Scene:
     def __init__(self, store: Store, hand: Hand) -> None:
         self.store, self.hand, self.world = store, hand, World()
+        self.concurrency = 1
+        """Of sources whose policy does not say it."""
 
     async def do(self, work: Callable[[Connection], T]) -> T:
         return await self.store.write(work)
@@ -64,7 +66,9 @@ class Scene:
             page=page, now=self.hand.at, name=name) for page in range(pages)] and None)  # fmt: skip
 
     async def ready_pages(self) -> float:
-        return await self.store.read(lambda c: ready_pages(c, now=self.hand.at))
+        defaults = Policy(concurrency=self.concurrency)
+        work = partial(ready_pages, defaults=defaults, now=self.hand.at)
+        return await self.store.read(work)
 
     async def site_values(self, counts: RecordCounts | None = None) -> tuple[Values, Values]:
         counted = counts or RecordCounts()
@@ -96,6 +100,8 @@ async def test_only_what_the_pace_would_have_let_start_by_now_waits_for_a_worker
     assert await scene.ready_pages() == 6 + 3
     await scene.source("wide", ready=9 * SECOND, pages=PAGES, policy={"concurrency": 4})
     assert await scene.ready_pages() == 6 + 3 + 40
+    scene.concurrency = 2
+    assert await scene.ready_pages() == 12 + 3 + 40, "by the settings, which all have"
 
 
 @pytest.mark.parametrize("more", [
@@ -181,25 +187,41 @@ async def test_success_of_few_pages_is_unknown(scene: Scene) -> None:
     assert await rate(now) is None
     await scene.do(lambda c: scene.world.count(c, now - 2 * MINUTE, good=1, bad=0))
     assert await rate(now) == 10
-    assert await rate(now + 3 * HOUR) == 10, "of the last day: there are no newer pages"
-    assert await rate(now + 25 * HOUR) is None, "it was long ago"
-    await scene.do(lambda c: scene.world.count(c, now + 3 * HOUR, good=30, bad=0))
-    assert await rate(now + 3 * HOUR + MINUTE) == 100, "of the last hour: it has enough"
+    assert await rate(now + 2 * HOUR) == 10, "there are no newer pages"
+    assert await rate(now + 3 * HOUR) is None, "it was long ago"
+    await scene.do(lambda c: scene.world.count(c, now + HOUR, good=30, bad=0))
+    assert await rate(now + HOUR + MINUTE) == 100, "of the last hour: it has enough"
+    assert await rate(now + 2 * HOUR + 30 * MINUTE) == 100, "what was before is over"
+
+
+async def test_an_incident_that_is_over_does_not_come_back_with_time(built: Scene) -> None:
+    """Neither in all nor for one source, whether it is known to be in trouble or not."""
+    now = built.hand.at - built.hand.at % HOUR
+
+    async def rates(at: int, *known: str) -> list[Any]:
+        def work(connection: Connection) -> list[Any]:
+            terms: dict[str, Any] = {"now": at, "window": HOUR, "at_least": 20}
+            of_all = system.success_rate(connection, **terms)
+            of_each = of_sources.success_of_sources(connection, **terms, known=known)
+            return [of_all.of(""), of_each.of("lost")]
+
+        return await built.store.read(work)
+
+    for at, good, bad in ((now, 0, 100), (now + 70 * MINUTE, 40, 0)):
+        await built.do(lambda c: built.world.count(c, at, good=good, bad=bad))  # noqa: B023
+        await built.do(lambda c: built.world.count_source(c, "lost", at, good=good, bad=bad))  # noqa: B023
+    assert await rates(now + 10 * MINUTE) == [0, 0]
+    for later in range(130, 240, 10):
+        [of_all, of_source] = await rates(now + later * MINUTE, "lost")
+        assert (of_all, of_source) == (100, 100)
+        assert await rates(now + later * MINUTE) == [100, 100]
 
 
 async def test_a_source_in_trouble_is_read_until_it_is_well_and_then_unknown(built: Scene) -> None:
     now = built.hand.at
 
     async def count(good: int, bad: int) -> None:
-        tally = Tally()
-        tally.succeeded, tally.failed = good, bad
-        tally.attempts[0], tally.attempts[-1] = good, bad
-
-        def work(connection: Connection) -> None:
-            row = run(connection, "SELECT id FROM sources WHERE name = 'lost'").one()
-            add(connection, {Key(Span.HOUR, row.id, now - now % HOUR, 0): tally})
-
-        await built.do(work)
+        await built.do(lambda c: built.world.count_source(c, "lost", now, good=good, bad=bad))
 
     async def rate(at: int, *known: str) -> Any:
         return (await built.store.read(lambda c: of_sources.success_of_sources(
@@ -225,11 +247,26 @@ async def test_workers_that_shut_down_take_no_work(built: Scene) -> None:
     assert memory.of("w_1 on here") is None
 
 
+async def test_a_worker_is_gone_when_it_was_declared_dead_and_not_before(built: Scene) -> None:
+    now = built.hand.at
+
+    async def read() -> list[Any]:
+        memory = await built.store.read(lambda c: system.worker_memory(c, now=now))
+        alive = await built.store.read(lambda c: system.live_workers(c, now=now))
+        return [memory.of("w_1 on here"), alive.of("")]
+
+    assert await read() == [200, 1]
+    await built.do(lambda c: built.world.set_lease(c, now))
+    assert await read() == [None, 0], "its next heartbeat may come"
+    await built.run("DELETE FROM workers")
+    assert await read() == [GONE, 0]
+
+
 @pytest.mark.parametrize("outcome", ["missed", "refused"])
 async def test_missed_and_refused_slots_count_for_the_window(built: Scene, outcome: str) -> None:
     now = built.hand.at
     for at, how in ((now, outcome), (now - 30 * MINUTE, outcome), (now - 2 * HOUR, outcome),
-                    (now, "fired"), (now, "skipped")):  # fmt: skip
+                    (now, "fired"), (now, "skipped"), (now + HOUR, outcome)):  # fmt: skip
         await built.do(lambda c: built.world.slot(c, "nightly", at, outcome=how))  # noqa: B023
     found = await built.store.read(lambda c: system.missed_slots(c, now=now, window=HOUR))
     assert found.of("nightly") == 2
@@ -238,11 +275,12 @@ async def test_missed_and_refused_slots_count_for_the_window(built: Scene, outco
 
 async def test_a_site_is_silent_since_its_last_success(built: Scene) -> None:
     now = built.hand.at
-    for state, expected in ((None, 1), ("failed", 2), ("running", 2), ("cancelled", 3),
-                            ("partial", 0), ("failed", 1)):  # fmt: skip
-        outcome = "skipped" if state is None else "fired"
-        await built.do(lambda c: built.world.slot(c, "quiet", now, outcome=outcome,  # noqa: B023
-                                                  state=state))  # fmt: skip  # noqa: B023
+    for state, expected in (
+        ("refused", 1), ("failed", 2), ("running", 2), ("skipped", 2), ("cancelled", 3),
+        ("partial", 0), ("skipped", 0), ("failed", 1),
+    ):  # fmt: skip
+        what = {"outcome": state} if state in ("refused", "skipped") else {"state": state}
+        await built.do(lambda c: built.world.slot(c, "quiet", now, **what))  # noqa: B023
         silent, _records = await built.site_values()
         assert silent.of("quiet") == expected, state
     assert silent.of("thin") == 0
@@ -303,7 +341,7 @@ async def test_an_error_in_one_metric_leaves_the_others_known(
         raise ValueError("broken")
 
     monkeypatch.setattr(reader.system, "worker_memory", broken)
-    metrics = MetricReader(store=built.store, clock=built.hand.clock)
+    metrics = MetricReader(store=built.store, clock=built.hand.clock, policy=Policy())
     measures = {rule.measure for rule in BUILTIN.values()}
     found = await metrics.read(measures, {})
     assert {one.metric for one in measures} - {one.metric for one in found} == {
@@ -313,7 +351,7 @@ async def test_an_error_in_one_metric_leaves_the_others_known(
 async def test_while_the_time_is_doubtful_what_happened_in_a_window_is_unknown(
     built: Scene,
 ) -> None:
-    metrics = MetricReader(store=built.store, clock=built.hand.clock)
+    metrics = MetricReader(store=built.store, clock=built.hand.clock, policy=Policy())
     missed, workers = Measure(Metric.MISSED_SLOTS, HOUR, 20), Measure(Metric.LIVE_WORKERS, 0, 0)
     built.hand.clock.went_ahead()
     assert (await metrics.read({missed, workers}, {})).keys() == {workers}

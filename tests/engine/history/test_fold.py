@@ -1,37 +1,24 @@
 """Folding and rolling up: by any number of processes, interrupted at any point, on any clock."""
 
 import asyncio
-from collections.abc import Sequence
 
 import pytest
 
 from curtsy.clock import DAY, HOUR, MINUTE, SECOND, Clock
 from curtsy.history import fold, roll_up, rows
-from curtsy.history.facts import Fact, Fate, batch_call
+from curtsy.history.facts import Fact
 from curtsy.history.reader import by_source, latest, totals
 from curtsy.history.rows import Span
 from curtsy.history.steps import HistorySteps
+from curtsy.history.tally import tally_of
 from curtsy.store import Connection, Store
 from support.frontier import Bench
-from support.history import figures, in_all, sum_of
+from support.history import append, fact, figures, in_all, of_all_time, sum_of
+from support.holding import blocked_or_done, hold
 from support.patience import PATIENCE
 from support.sql import run, text
 
 BEGIN = 20_000 * DAY
-FETCHED = (0, None, int(Fate.SUCCEEDED))
-
-
-def fact(at: int, source_id: int = 1, band: int = 2) -> Fact:
-    return (at // MINUTE, source_id, band, *FETCHED, 100, 1_000, 0, 50, 0, 0, 0)
-
-
-async def append(store: Store, *batches: Sequence[Fact]) -> None:
-    def work(connection: Connection) -> None:
-        for facts in batches:
-            statement, values = batch_call(facts, at=min(fact[0] for fact in facts) * MINUTE)
-            statement(connection, **values)
-
-    await store.write(work)
 
 
 async def spans(store: Store, *, of_sources: bool = False) -> dict[str, int]:
@@ -127,6 +114,23 @@ async def test_a_second_process_leaves_the_first_alone(postgres_url: str) -> Non
         assert await store.write(lambda c: fold.fold_totals(c, now=BEGIN)) == 0
 
 
+async def test_who_folds_everything_waits_for_another_that_folds(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report that did not wait would lack what is being folded, and so would the next one."""
+    async with Store(postgres_url) as store:
+        await append(store, [fact(BEGIN)])
+        held = hold(monkeypatch, fold, "add")
+        first = asyncio.create_task(store.write(lambda c: fold.fold_totals(c, now=BEGIN)))
+        await held.reached()
+        second = asyncio.create_task(HistorySteps(store=store, clock=Clock()).fold_all())
+        has_waited = await blocked_or_done(store, second)
+        held.let_go()
+        await first
+        await second
+        assert has_waited
+
+
 async def test_more_processes_do_not_fold_more_often(store: Store) -> None:
     """The next fold is due when the stored time says so, whoever asks."""
 
@@ -143,7 +147,25 @@ async def test_more_processes_do_not_fold_more_often(store: Store) -> None:
     assert (await due(later - 1))[:2] == (False, False)
     assert (await due(later))[:2] == (True, False), "a thousand rows were written for sources"
     assert (await due(BEGIN + 1_000 * fold.FOR_EACH_ROW))[:2] == (True, True)
-    assert (await due(BEGIN - DAY)).sources, "the clock was set back"
+    assert (await due(BEGIN - DAY))[:2] == (True, True), "the clock was set back"
+
+
+async def test_counts_of_all_time_outgrow_an_integer(store: Store) -> None:
+    steps = HistorySteps(store=store, clock=Clock(wall=lambda: BEGIN))
+    await append(store, [fact(BEGIN)])
+    await steps.fold_all()
+
+    def count_many(connection: Connection) -> None:
+        found = text("SELECT counts FROM history WHERE span = 0 AND source_id = 0")
+        tally = tally_of(run(connection, found).scalar_one())
+        tally.attempts[0] = 2**31 - 1
+        change = text("UPDATE history SET counts = :counts WHERE span = 0 AND source_id = 0")
+        run(connection, change, {"counts": tally.stored()})
+
+    await store.write(count_many)
+    await append(store, [fact(BEGIN)])
+    await steps.fold_all()
+    assert (await store.read(of_all_time)).requests == 2**31
 
 
 async def test_a_flood_of_batches_is_folded_before_its_time(

@@ -7,6 +7,7 @@ import pytest
 from curtsy.clock import Clock
 from curtsy.maintenance import cleanup
 from curtsy.maintenance.cleanup import prune_some
+from curtsy.politeness.policy import Policy
 from curtsy.processes import scheduler as scheduling
 from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.store import Store
@@ -52,6 +53,7 @@ async def test_a_scheduler_goes_on_until_nothing_is_left(
         store=store,
         clock=clock,
         ticker=ticker(store, clock),
+        policy=Policy(),
         run_timeout=1_000,
         disk=unwatched(store, clock),
     )

@@ -125,7 +125,7 @@ async def test_runs_that_last_too_long_are_found_among_those_that_go_on(
     now = crowded.clock.now()
     with watching(monkeypatch) as plans:
         found = await crowded.store.write(
-            lambda c: list(run_timeout._SOME(c, began=now, queued=now, most=run_timeout.BATCH))
+            lambda c: list(run_timeout._SOME(c, began=now, queued=now, after=0, most=100))
         )
     assert [run.public_id for run in found] == ["old_1", "old_2"]
     assert plans.scanned <= {"items", "pages", "hosts", "sources"}, "these have no rows here"

@@ -6,13 +6,18 @@ import pytest
 
 from curtsy.clock import DAY, HOUR, MINUTE
 from curtsy.errors import NotFound
+from curtsy.history.roll_up import roll_up_totals
+from curtsy.history.steps import HistorySteps
 from curtsy.maintenance.report import ALREADY_MADE
 from curtsy.maintenance.tasks import MaintenanceTasks
 from curtsy.politeness.policy import Policy
 from curtsy.reports import stored_reports as module
-from curtsy.reports.reporter import LONGEST, USUAL, Reporter
+from curtsy.reports.reporter import LONGEST, STEP, USUAL, Reporter
 from curtsy.reports.stored_reports import NoReport, find_report, stored_reports
-from support.frontier import Bench, fetched
+from support.frontier import Bench
+from support.history import append, fact
+
+BEGIN = 20_000 * DAY
 
 
 def reporter(bench: Bench) -> Reporter:
@@ -59,29 +64,45 @@ async def test_reports_of_the_timetable_follow_each_other(bench: Bench) -> None:
     bench.time.moves(6 * HOUR + 5_000)
     assert (await task(bench)).startswith("Report rep_")
     [first, second] = await periods(bench)
-    assert first == (begin - 30_000 - USUAL, begin - 30_000), "whole minutes, as history counts"
+    until = STEP.begin(begin - MINUTE)
+    assert first == (until - USUAL, until), "as the history counts, and what is surely flushed"
     assert second[0] == first[1]
     bench.time.moves(40 * DAY)
     await task(bench)
     last = (await periods(bench))[-1]
-    assert last[1] - last[0] == LONGEST, "after a pause it goes back no further"
+    assert LONGEST - HOUR < last[1] - last[0] <= LONGEST, "after a pause it goes back no further"
 
 
 async def test_the_reports_of_the_timetable_count_every_page_once(bench: Bench) -> None:
-    await bench.job(*(f"https://a.example/{n}" for n in range(8)))
-    worker = await bench.worker()
-    taken = await worker.lease_and_take()
-    ended = 0
+    """They are made at any minute of the hour; by then the minutes of the beginning are rolled up,
+    and what was flushed a moment ago is not folded."""
+    steps = HistorySteps(store=bench.store, clock=bench.clock)
+    bench.time.moves(BEGIN + 7 * MINUTE - bench.time.at)
     await task(bench)
-    for n, visit in enumerate(taken):
-        await worker.flush(fetched(visit, at=bench.time.moves(41_000)))
-        if n % 3 == 0:
+    pages = 13 * 60
+    for n in range(1, pages + 1):
+        now = bench.time.moves(MINUTE)
+        await append(bench.store, [fact(now)])
+        if n % 10 == 0:
+            await bench.store.write(lambda c: roll_up_totals(c, now=now))  # noqa: B023
+        if n % 360 == 0:
             await task(bench)
-    bench.time.moves(2 * MINUTE)
+        elif n % 60 == 3:
+            await steps.fold_all()
+    bench.time.moves(4 * DAY + 21 * MINUTE)
+    await steps.roll_up()
     await task(bench)
-    for row in await bench.rows("SELECT ended FROM stored_reports ORDER BY id"):
-        ended += row.ended
-    assert ended == len(taken)
+    reports = await bench.rows("SELECT ended FROM stored_reports ORDER BY id")
+    assert [row.ended for row in reports] == [0, 352, 360, 68]
+    assert sum(row.ended for row in reports) == pages
+
+
+async def test_a_report_says_the_whole_period_that_it_counts(bench: Bench) -> None:
+    bench.time.moves(BEGIN + 7 * MINUTE - bench.time.at)
+    await append(bench.store, [fact(bench.time.at)])
+    for hours, begin in ((1, 7), (6, 0)):
+        report = await reporter(bench).on_last_hours(hours)
+        assert report.since == BEGIN - hours * HOUR + begin * MINUTE
 
 
 async def test_a_slot_that_runs_twice_stores_one_report(bench: Bench) -> None:

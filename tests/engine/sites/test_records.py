@@ -8,6 +8,7 @@ import pytest
 
 from curtsy.clock import MINUTE
 from curtsy.jobs import retry_failures
+from curtsy.politeness.policy import Policy
 from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.scrapers.record_keys import pack_listing
 from curtsy.sites import run_pages
@@ -84,7 +85,8 @@ async def test_a_site_whose_records_cannot_be_gathered_keeps_no_other_from_it(
     await board.fetch_alone(f'{{"deep": {"[" * 300}{"]" * 300}}}')
     fine = await other.run()
     await other.fetch("ab", "cd", "ef", "gh")
-    scheduler = SchedulerLoops(store=bench.store, clock=bench.clock, run_timeout=15 * MINUTE,
+    scheduler = SchedulerLoops(store=bench.store, clock=bench.clock, policy=Policy(),
+                               run_timeout=15 * MINUTE,
                                disk=unwatched(bench.store, bench.clock),
                           ticker=ticker(bench.store, bench.clock))  # fmt: skip
     await scheduler.gather()

@@ -2,12 +2,16 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
+import orjson
 import pytest
 
-from curtsy.clock import DAY, SECOND
+from curtsy.clock import DAY, HOUR, MINUTE, SECOND
 from curtsy.errors import WrongState
+from curtsy.politeness.policy import Policy
 from curtsy.processes.scheduler import SchedulerLoops
+from curtsy.sites import run_timeout as module
 from curtsy.sites.run_timeout import RunTimeouts
 from curtsy.sites.runs import run_request
 from curtsy.sites.site import find_site
@@ -22,7 +26,7 @@ PAUSES = 60 * SECOND
 
 
 def overdue(bench: Bench) -> RunTimeouts:
-    return RunTimeouts(store=bench.store, clock=bench.clock, run_timeout=LIMIT)
+    return RunTimeouts(store=bench.store, clock=bench.clock, policy=Policy(), run_timeout=LIMIT)
 
 
 async def pause(bench: Bench) -> int:
@@ -73,6 +77,45 @@ async def test_each_page_that_has_ended_adds_its_pause(bench: Bench, board: Boar
     bench.time.moves(1)
     await overdue(bench).step()
     assert (await bench.counts(run)).state == "cancelled"
+
+
+@pytest.mark.parametrize(("policy", "each", "once"), [
+    ({"requests_per_hour": 60, "burst_limit": 10}, MINUTE, 0),
+    ({"hours": {"start": 0, "end": 1, "slowdown": 2_000.0}}, 2_000 * SECOND, 0),
+    ({"hours": {"start": 5, "end": 65, "closed": True}}, SECOND, HOUR),
+])  # fmt: skip
+async def test_what_the_policy_demands_does_not_count(
+    bench: Bench, board: Board, policy: dict[str, Any], each: int, once: int
+) -> None:
+    """Hourly limits, hours in which it goes slowly, and closed hours."""
+    bench.time.moves(DAY - bench.time.at % DAY)
+    run = await board.run()
+    await board.fetch("ab")
+    await bench.execute("UPDATE sources SET delay_ms = 1000, policy = :policy",
+                        policy=orjson.dumps(policy).decode())  # fmt: skip
+    ended = (await bench.counts(run)).done
+    bench.time.moves(LIMIT + ended * each + once - 1)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "running"
+    bench.time.moves(1)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "cancelled"
+
+
+async def test_runs_that_had_to_wait_do_not_keep_others_from_being_ended(
+    bench: Bench, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 1)
+    first = await board.run()
+    await board.fetch("ab")
+    await bench.execute("UPDATE sources SET delay_ms = :pause", pause=DAY)
+    other = await Board.declared(bench, name="shelf")
+    second = await other.run()
+    await other.fetch("ab")
+    bench.time.moves(LIMIT + PAUSES)
+    await overdue(bench).step()
+    states = [(await bench.counts(run)).state for run in (first, second)]
+    assert states == ["running", "cancelled"]
 
 
 async def test_pages_that_other_jobs_wait_for_stay(bench: Bench, board: Board) -> None:
@@ -188,7 +231,8 @@ async def test_a_scheduler_ends_it_and_says_so(bench: Bench, board: Board) -> No
     run = await board.run()
     await board.fetch("ab")
     bench.time.moves(LIMIT + PAUSES)
-    scheduler = SchedulerLoops(store=bench.store, clock=bench.clock, run_timeout=LIMIT,
+    scheduler = SchedulerLoops(store=bench.store, clock=bench.clock, policy=Policy(),
+                               run_timeout=LIMIT,
                                disk=unwatched(bench.store, bench.clock),
                           ticker=ticker(bench.store, bench.clock))  # fmt: skip
     running = asyncio.create_task(scheduler.run())

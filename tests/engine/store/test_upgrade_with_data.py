@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 import orjson
-from alembic import command
 
 from curtsy.history.facts import batch_call
 from curtsy.history.fold import fold_totals
@@ -12,7 +11,8 @@ from curtsy.maintenance.timetable import create_timetable
 from curtsy.model.urls import fingerprint
 from curtsy.store import Connection, Store
 from curtsy.store.schema_transaction import schema_transaction
-from curtsy.store.upgrade import _config, differences, upgrade
+from curtsy.store.upgrade import differences, schema_steps, upgrade
+from curtsy.store.upgrade.plan import all_migrations
 from curtsy.timetable import Cron, to_json
 from support.sql import run, text
 
@@ -36,7 +36,8 @@ WAITED = text("SELECT waited FROM firings")
 
 
 async def upgrade_to(store: Store, version: str) -> None:
-    await schema_transaction(store, lambda c: command.upgrade(_config(c), version))
+    known = [one for one in all_migrations() if one.revision <= version]
+    await schema_transaction(store, lambda c: schema_steps._all(c, known))
 
 
 def _as_of_0008(connection: Connection) -> None:

@@ -391,6 +391,19 @@ async def test_a_mail_that_one_receiver_refuses_is_not_sent_again_to_the_others(
     assert ["ops@example.com" in one for one in receivers] == [True]
 
 
+@pytest.mark.parametrize("reply", ["421 too many mails", "250 fine", "garbage", None])
+async def test_a_mail_that_was_taken_is_delivered_whatever_the_server_says_at_the_end(
+    office: Office, monkeypatch: pytest.MonkeyPatch, reply: str | None
+) -> None:
+    monkeypatch.setattr(mail, "TOTAL_SECONDS", 2.0)
+    async with mail_server(MailServer(answers={"QUIT": reply})) as server:
+        await office.declare(a=MAIL | {"port": server.port})
+        await office.change("a")
+        async with office.sending():
+            await office.all_are("delivered")
+    assert len(server.mails) == 1
+
+
 async def test_a_channel_that_was_disabled_gets_nothing_of_what_waited_for_it(
     office: Office, receiver: Receiver
 ) -> None:

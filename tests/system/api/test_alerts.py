@@ -16,6 +16,7 @@ from curtsy.alerts.stored_channels import apply_channels
 from curtsy.events import Place
 from curtsy.frontier.worker_rows import WorkerRow, register
 from curtsy.model.roles import Role
+from curtsy.politeness.policy import Policy
 
 SECRET = "https://hooks.example.com/services/T0/B0/s3cret"
 
@@ -28,7 +29,7 @@ async def declare(door: Front, **channels: dict[str, Any]) -> None:
 
 async def evaluate(door: Front) -> None:
     store, clock = door.engine.store, door.engine.clock
-    reader = MetricReader(store=store, clock=clock)
+    reader = MetricReader(store=store, clock=clock, policy=Policy())
     assert await Evaluator(store=store, clock=clock, reader=reader).evaluate()
 
 
@@ -87,7 +88,7 @@ async def test_rules_are_changed_and_set_back(plain_door: Front) -> None:
     ("rules", {"metric": "wal_size", "above": 1}, "not a valid name"),
     ("mine", {"metric": "wal_size"}, "exactly one of above and below"),
     ("mine", {"metric": "wal_size", "above": 1, "below": 2}, "exactly one of above and below"),
-    ("mine", {"metric": "wal_size", "above": 5, "clear": 6}, "must not be above the threshold"),
+    ("mine", {"metric": "wal_size", "above": 5, "clear": 6}, "clear (6) above its threshold (5)"),
     ("mine", {"metric": "wal_size", "above": 5, "only": ["a"]}, "it has one value"),
     ("success_rate", {"below": 120}, "success_rate is at most 100"),
     ("mine", {"metric": "success_rate", "below": 80, "clear": 101}, "success_rate is at most 100"),

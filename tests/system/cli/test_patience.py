@@ -11,7 +11,7 @@ from cli.running import running, wait_for
 from cli.terminal import terminal
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.stall import nobody_answers, sentence_of
-from curtsy.cli.console.text import seconds_of
+from curtsy.cli.console.text import seconds_or_never
 from curtsy.demo.process import PracticeProcess
 
 
@@ -81,12 +81,16 @@ def test_who_waits_for_a_job_is_told_what_it_waits_for(quick: Curtsy, tmp_path: 
 
 
 def test_a_span_of_patience_is_read_in_seconds_minutes_or_hours() -> None:
-    assert seconds_of("60s", "--give-up") == seconds_of("60", "--give-up") == 60
-    assert (seconds_of("5m", "--give-up"), seconds_of("2 h", "--give-up")) == (300, 7200)
-    assert seconds_of("never", "--give-up") is None
-    for wrong in ("", "0", "0s", "-1", "soon", "1d", "٣s"):
+    assert seconds_or_never("60s", "--give-up") == seconds_or_never("60", "--give-up") == 60
+    assert (seconds_or_never("5m", "--give-up"), seconds_or_never("2 h", "--give-up")) == (
+        300,
+        7200,
+    )
+    assert seconds_or_never("1d", "--give-up") == 86_400
+    assert seconds_or_never("never", "--give-up") is None
+    for wrong in ("", "0", "0s", "-1", "soon", "1w", "٣s"):
         with pytest.raises(WrongUsage, match="--give-up is"):
-            seconds_of(wrong, "--give-up")
+            seconds_or_never(wrong, "--give-up")
 
 
 REST = {"code": "backoff", "because": "a rests.", "until": "2030", "data": {"status": None}}

@@ -130,11 +130,15 @@ def test_a_clock_is_ahead_or_behind() -> None:
 
 
 def test_space_that_ends_is_a_warning_and_a_full_disk_a_problem() -> None:
-    def space(is_full: bool = False, engine: str = "sqlite", **sizes: int | None) -> object:
-        return codes(of_space(replace(SPACE, **sizes), engine=engine, is_full=is_full))
+    def space(
+        is_full: bool = False, engine: str = "sqlite", has_room: bool = True, **sizes: int | None
+    ) -> object:
+        found = replace(SPACE, **sizes)
+        return codes(of_space(found, engine=engine, has_room=has_room, is_full=is_full))
 
     assert space() == []
     assert space(is_full=True, free_bytes=0) == [("problem", "disk_full")]
+    assert space(has_room=False, free_bytes=2**25) == [("problem", "disk_nearly_full")]
     assert space(free_bytes=2**30 - 1) == [("warning", "disk_space")]
     assert space(free_bytes=None, wal_bytes=None) == []
     assert space(wal_bytes=300 * 2**20) == [("warning", "wal_size")]

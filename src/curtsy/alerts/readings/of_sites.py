@@ -18,6 +18,7 @@ EARLIER_RUNS, LEAST_EARLIER = 5, 3
 nothing is usual."""
 COUNTED_AT_ONCE, REMEMBERED = 200, 20_000
 _GOOD = (JobState.SUCCEEDED, JobState.PARTIAL)
+_SILENT_ABOUT = ("waiting", "skipped")
 
 _SITES = Statement(
     """
@@ -67,12 +68,13 @@ def slots_without_success(slots: Mapping[str, Sequence[Slot]]) -> Values:
 
 
 def _silent(slots: Iterable[Slot]) -> int:
-    """Slots that ended since the last success, as far as the runs are known."""
+    """Slots that ended since the last success, as far as the runs are known. One that was skipped,
+    since the run before it still went on, says nothing."""
     number = 0
     for slot in slots:
         if slot.state in _GOOD or (slot.job_id is not None and slot.state is None):
             break
-        number += slot.outcome != "waiting" and slot.state not in OPEN_STATES
+        number += slot.outcome not in _SILENT_ABOUT and slot.state not in OPEN_STATES
     return number
 
 

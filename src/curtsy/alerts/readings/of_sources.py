@@ -7,8 +7,13 @@ import orjson
 from curtsy.alerts.evaluation import Values
 from curtsy.alerts.readings.system import percent_of_success
 from curtsy.alerts.state_machine import GONE, Reading
-from curtsy.clock import DAY, HOUR
-from curtsy.history.reader import by_source, of_sources
+from curtsy.clock import HOUR
+from curtsy.history.reader import (
+    SAME_FOR_SOURCES,
+    by_source,
+    newest_of_sources,
+    of_sources,
+)
 from curtsy.politeness.last_hour import LastHour
 from curtsy.politeness.policy import Policy
 from curtsy.store import Connection, Statement
@@ -39,21 +44,22 @@ def success_of_sources(
     connection: Connection, *, now: int, window: int, at_least: int, known: Iterable[str]
 ) -> Values:
     """Of the sources with most failures, and of those `known` to be in trouble: of the pages that
-    ended in the window, or in the last day where those are too few. A source whose pages nobody
-    fetched is unknown."""
-    ids = {row.name: row.id for row in _NAMED(connection, wanted=[(name,) for name in known])}
-    values: dict[str, Reading] = {name: GONE for name in known if name not in ids}
-    for span in (window, DAY):
-        since = now - span
-        failing = by_source(connection, since=since, until=now, most=MOST_FAILING, by="failures")
-        found = {one.name: one.totals for one in failing if one.name is not None}
-        others = {ids[name]: name for name in ids if name not in found}
-        sums = of_sources(connection, list(others), since=since, until=now)
-        found |= {others[source_id]: totals for source_id, totals in sums.items()}
-        for name, totals in found.items():
-            if values.get(name) is None:
-                values[name] = percent_of_success(totals, at_least)
-    return Values(values, absent=None)
+    ended in the window; where those are too few, of the last ones before, which are not older than
+    a day. The value of a source is the same whether it is known or not."""
+    names = {row.id: row.name for row in _NAMED(connection, wanted=[(name,) for name in known])}
+    gone: dict[str, Reading] = dict.fromkeys(set(known) - set(names.values()), GONE)
+    for span in {window, max(window, SAME_FOR_SOURCES)}:
+        failing = by_source(connection, since=now - span, until=now, most=MOST_FAILING,
+                            by="failures")  # fmt: skip
+        names |= {one.source_id: one.name for one in failing if one.name is not None}
+    found = of_sources(connection, list(names), since=now - window, until=now)
+    rates = {i: percent_of_success(totals, at_least) for i, totals in found.items()}
+    few = [source_id for source_id, rate in rates.items() if rate is None]
+    if few and window < SAME_FOR_SOURCES:
+        last = newest_of_sources(connection, few, since=now - SAME_FOR_SOURCES, until=now,
+                                 ended=at_least)  # fmt: skip
+        rates |= {i: percent_of_success(totals, at_least) for i, totals in last.items()}
+    return Values(gone | {names[i]: rate for i, rate in rates.items()}, absent=None)
 
 
 def limit_use(connection: Connection, *, now: int) -> Values:

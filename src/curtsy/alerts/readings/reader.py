@@ -13,6 +13,7 @@ from curtsy.alerts.rule import Measure
 from curtsy.clock import MINUTE, Clock
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.logs import logger
+from curtsy.politeness.policy import Policy
 from curtsy.reports.ready_pages import ready_pages
 from curtsy.store import Connection, Store
 from curtsy.store.space import Space, read_space
@@ -33,8 +34,9 @@ _SPACE = (Metric.FREE_DISK, Metric.WAL_SIZE, Metric.DATABASE_SIZE, Metric.HOURS_
 class MetricReader:
     """Remembers what changes seldom."""
 
-    def __init__(self, *, store: Store, clock: Clock) -> None:
-        self._store, self._clock = store, clock
+    def __init__(self, *, store: Store, clock: Clock, policy: Policy) -> None:
+        """`policy`: of sources that nobody described."""
+        self._store, self._clock, self._policy = store, clock, policy
         self._records, self._free = of_sites.RecordCounts(), FreeSpace()
         self._due_at: dict[Measure, int] = {}
         self._space: Space | None = None
@@ -79,7 +81,7 @@ class MetricReader:
                 return partial(of_sources.success_of_sources, now=now, window=window,
                                at_least=at_least, known=known)  # fmt: skip
             case Metric.READY_PAGES:
-                return lambda c: Values({"": ready_pages(c, now=now)})
+                return lambda c: Values({"": ready_pages(c, defaults=self._policy, now=now)})
             case Metric.WORKER_MEMORY:
                 return partial(system.worker_memory, now=now)
             case Metric.LIMIT_USE:

@@ -1,8 +1,7 @@
 """Reads the values of the whole system: success, workers, missed slots."""
 
 from curtsy.alerts.evaluation import UNKNOWN, Values
-from curtsy.clock import DAY
-from curtsy.history.reader import totals
+from curtsy.history.reader import SAME_FOR, newest, totals
 from curtsy.history.totals import Totals
 from curtsy.store import Connection, Statement
 
@@ -11,27 +10,28 @@ MEGABYTE = 1_000_000
 
 _WORKERS = Statement(
     """
-    SELECT id, machine, memory_bytes, draining FROM workers WHERE lease_until > :now ORDER BY id
+    SELECT id, machine, memory_bytes, draining, lease_until > :now AS is_live FROM workers
+    ORDER BY id
     """
 )
 _MISSED = Statement(
     """
     SELECT s.owner, s.name, count(*) AS number
     FROM firings f JOIN schedules s ON s.id = f.schedule_id
-    WHERE f.fired_at > :since AND f.outcome IN ('missed', 'refused')
+    WHERE f.fired_at > :since AND f.fired_at <= :now AND f.outcome IN ('missed', 'refused')
     GROUP BY s.owner, s.name ORDER BY count(*) DESC, s.owner, s.name LIMIT :most
     """
 )
 
 
 def success_rate(connection: Connection, *, now: int, window: int, at_least: int) -> Values:
-    """Of the pages that ended in the window, or in the last day where those are too few."""
-    for span in (window, DAY):
-        found = totals(connection, since=now - span, until=now)
-        rate = percent_of_success(found, at_least)
-        if rate is not None:
-            return Values({"": rate})
-    return UNKNOWN
+    """Of the pages that ended in the window; where those are too few, of the last ones before,
+    which are not older than three hours."""
+    rate = percent_of_success(totals(connection, since=now - window, until=now), at_least)
+    if rate is None and window < SAME_FOR:
+        last = newest(connection, since=now - SAME_FOR, until=now, ended=at_least)
+        rate = percent_of_success(last, at_least)
+    return UNKNOWN if rate is None else Values({"": rate})
 
 
 def percent_of_success(found: Totals, at_least: int) -> float | None:
@@ -45,13 +45,15 @@ def percent_of_success(found: Totals, at_least: int) -> float | None:
 def live_workers(connection: Connection, *, now: int) -> Values:
     """Workers that take work: not those that are shutting down."""
     rows = _WORKERS(connection, now=now)
-    return Values({"": float(sum(not row.draining for row in rows))})
+    return Values({"": float(sum(row.is_live and not row.draining for row in rows))})
 
 
 def worker_memory(connection: Connection, *, now: int) -> Values:
+    """Unknown for a worker whose lease has just ended: it may go on, and is gone when others have
+    declared it dead."""
     return Values({
         f"{row.id} on {row.machine}":
-            None if row.memory_bytes is None else row.memory_bytes / MEGABYTE
+            row.memory_bytes / MEGABYTE if row.is_live and row.memory_bytes is not None else None
         for row in _WORKERS(connection, now=now)
     })  # fmt: skip
 
@@ -59,7 +61,7 @@ def worker_memory(connection: Connection, *, now: int) -> Values:
 def missed_slots(connection: Connection, *, now: int, window: int) -> Values:
     """Slots that nobody fired, or that could not be admitted, by the time at which that was
     noticed."""
-    rows = list(_MISSED(connection, since=now - window, most=MOST_SCHEDULES))
+    rows = list(_MISSED(connection, since=now - window, now=now, most=MOST_SCHEDULES))
     found = {_schedule(row.owner, row.name): float(row.number) for row in rows}
     return Values(found, absent=None if len(rows) >= MOST_SCHEDULES else 0.0)
 

@@ -87,10 +87,9 @@ def mute(
         raise WrongUsage("Say for how long: --for 2h, or --until 2030-01-01T12:00:00Z.")
     body: dict[str, Any] = {"subject": subject}
     if for_ is not None:
-        seconds = seconds_of(for_, "--for")
-        if seconds is None:
+        if for_.strip().lower() == "never":
             raise WrongUsage("A mute has an end. `enabled = false` in alerts.toml ends a rule.")
-        body["seconds"] = seconds
+        body["seconds"] = seconds_of(for_, "--for")
     else:
         body["until"] = until
     found = run(_request(url, "POST", _path(rule, "mute"), body), doing="Muting")

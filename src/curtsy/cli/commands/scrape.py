@@ -14,7 +14,7 @@ from curtsy.cli.console.job_wait import Waited, wait_with_progress, warn_without
 from curtsy.cli.console.output import note
 from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.runner import run, settings_for
-from curtsy.cli.console.text import counted, seconds_of, span
+from curtsy.cli.console.text import counted, seconds_or_never, span
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
 from curtsy.cli.console.webhook_option import Webhook, webhook_field
 from curtsy.cli.views.results import (
@@ -70,7 +70,10 @@ def scrape(
     before come from the store. After Ctrl-C open requests finish, and the same command continues
     from there. Exit code 0 if all pages were scraped, 3 if some failed, 4 if all failed.
     """
-    chosen, patience = choose_form(form, out, as_lines=as_lines), seconds_of(give_up, "--give-up")
+    chosen, patience = (
+        choose_form(form, out, as_lines=as_lines),
+        seconds_or_never(give_up, "--give-up"),
+    )
     body: dict[str, Any] = {"articles": [{"url": one} for one in read_urls(urls, file)]}
     body |= webhook_field(webhook)
     if max_age is not None:

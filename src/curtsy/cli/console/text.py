@@ -61,18 +61,24 @@ def finite(value: float | None) -> float | None:
     return value
 
 
-_SECONDS = re.compile(r"(\d{1,6})(s|m|min|h)?")
+_SECONDS = re.compile(r"(\d{1,6})(s|m|min|h|d)?")
 
 
-def seconds_of(text: str, option: str) -> int | None:
-    """Parses `60s`, `5m`, `2h` or a number of seconds; None for `never`."""
-    typed = "".join(text.lower().split())
-    if typed == "never":
+def seconds_or_never(text: str, option: str) -> int | None:
+    """Parses a span; None for `never`."""
+    if text.strip().lower() == "never":
         return None
+    return seconds_of(text, option, instead=", or never")
+
+
+def seconds_of(text: str, option: str, *, instead: str = "") -> int:
+    """Parses `60s`, `5m`, `2h`, `3d` or a number of seconds. `instead`: what else may stand
+    there."""
+    typed = "".join(text.lower().split())
     found = _SECONDS.fullmatch(typed) if typed.isascii() else None
     if found is None or not int(found[1]):
-        raise WrongUsage(f"{option} is {text!r}: give a span such as 60s, 5m or 2h, or never.")
-    unit = {None: 1, "s": 1, "h": HOUR}.get(found[2], MINUTE)
+        raise WrongUsage(f"{option} is {text!r}: give a span such as 60s, 5m, 2h or 3d{instead}.")
+    unit = {None: 1, "s": 1, "h": HOUR, "d": DAY}.get(found[2], MINUTE)
     return int(found[1]) * unit
 
 

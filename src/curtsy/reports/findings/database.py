@@ -28,9 +28,17 @@ def of_clocks(skew: int, *, uncertainty: int) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def of_space(space: Space, *, engine: str, is_full: bool) -> Iterator[Finding]:
+def of_space(space: Space, *, engine: str, has_room: bool, is_full: bool) -> Iterator[Finding]:
     if is_full:
         yield DISK_FULL
+    elif not has_room and space.free_bytes is not None:
+        yield Finding(
+            Severity.PROBLEM, "disk_nearly_full",
+            f"The database's disk has {megabytes(space.free_bytes)} left, less than "
+            "DISK_RESERVE_BYTES: new jobs are refused, and workers begin no pages.",
+            "free some space, or delete old jobs with `curtsy cleanup --days N`; then the work "
+            "goes on by itself.",
+        )  # fmt: skip
     elif space.free_bytes is not None and space.free_bytes < LEAST_FREE_BYTES:
         yield Finding(
             Severity.WARNING, "disk_space",

@@ -3,9 +3,12 @@
 import sqlalchemy as sa
 from alembic import op
 
+from curtsy.store.upgrade.plan import LargeIndex
+
 revision = "0016"
 down_revision = "0015"
 oldest_program = "0013"
+large_indexes = (LargeIndex("receipts_by_day", "receipts", ("day",)),)
 branch_labels = None
 depends_on = None
 
@@ -29,4 +32,3 @@ def upgrade() -> None:
     of_timetable = sa.text("trigger = 'schedule'")
     op.create_index("stored_reports_in_turn", "stored_reports", ["since_at"], unique=True,
                     sqlite_where=of_timetable, postgresql_where=of_timetable)  # fmt: skip
-    op.create_index("receipts_by_day", "receipts", ["day"])
