@@ -135,6 +135,7 @@ class Month:
         await self.store.write(lambda c: world.set_lease(c, hand.at))
         await self.pass_time(FINE_STEP, FINE_STEP)
         await self.store.write(lambda c: world.set_lease(c, hand.at + LEASED))
+        await self.pass_time(5 * MINUTE, FINE_STEP)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
