@@ -7,6 +7,7 @@ look here for what the environment lacks, and everything else in the file has no
 import os
 import re
 import stat
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 FILE = ".env"
 MOST_BYTES = 256 * 1024
 _ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)", re.S)
+_NAME = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)")
 _DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(?:#.*)?')
 _SINGLE = re.compile(r"'([^']*)'\s*(?:#.*)?")
 _ESCAPE = re.compile(r"\\(.)")
@@ -29,6 +31,8 @@ class EnvFile:
     variables: Mapping[str, str] = field(default_factory=dict)
     wrong_lines: tuple[int, ...] = ()
     """The numbers of lines that are neither an assignment nor a comment; they have no effect."""
+    wrong_names: Mapping[str, int] = field(default_factory=dict)
+    """The names with which such lines begin, and the numbers of these lines."""
 
 
 def read_env_file(path: Path = Path(FILE)) -> EnvFile:
@@ -46,6 +50,8 @@ def read_env_file(path: Path = Path(FILE)) -> EnvFile:
     except OSError as error:
         reason = f"{error.strerror or error}, for UID {os.geteuid()}"
         raise EnvFileUnreadable(f"{path.absolute()} cannot be read ({reason}).") from None
+    if text.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise EnvFileUnreadable(f"{path.absolute()} is UTF-16: save it as UTF-8.")
     if len(text) > MOST_BYTES:
         raise EnvFileUnreadable(f"{path.absolute()} has more than {MOST_BYTES // 1024} KiB.")
     return parse_env_file(text.decode("utf-8-sig", errors="surrogateescape"))
@@ -53,14 +59,16 @@ def read_env_file(path: Path = Path(FILE)) -> EnvFile:
 
 def parse_env_file(text: str) -> EnvFile:
     """The last of several lines with one name counts, as in a shell."""
-    variables, wrong = {}, []
+    variables, wrong, names = {}, [], {}
     for number, line in _lines(text):
         assigned = _assigned(line)
-        if assigned is None:
-            wrong.append(number)
-        else:
+        if assigned is not None:
             variables[assigned[0]] = assigned[1]
-    return EnvFile(variables, tuple(wrong))
+            continue
+        wrong.append(number)
+        if name := _NAME.match(line):
+            names[name[1]] = number
+    return EnvFile(variables, tuple(wrong), names)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

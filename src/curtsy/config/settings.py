@@ -28,7 +28,8 @@ from curtsy.config.validators import (
     worker_memory,
     worker_processes,
 )
-from curtsy.env_file import read_env_file
+from curtsy.env_file import FILE as FILE_OF_VARIABLES
+from curtsy.env_file import EnvFileUnreadable, read_env_file
 from curtsy.model.spans import Span
 
 PREFIX = "CURTSY_"
@@ -144,10 +145,18 @@ class _Unprefixed(EnvSettingsSource):
 
 
 class _EnvFile(PydanticBaseSettingsSource):
-    """Reads `.env` as the environment is read; its other variables have no effect."""
+    """Reads `.env` as the environment is read; its other variables have no effect. A wrong line
+    that begins with the name of a setting stops the program: it might use another database."""
 
     def __call__(self) -> dict[str, object]:
-        given = read_env_file().variables
+        file = read_env_file()
+        given = file.variables
+        for name in Settings.model_fields:
+            if wrong := variable_of(name, {one: one for one in file.wrong_names}):
+                raise EnvFileUnreadable(
+                    f"Line {file.wrong_names[wrong]} of {FILE_OF_VARIABLES} begins with {wrong}, "
+                    "but is not NAME=value in one line of UTF-8 text: the setting would be lost."
+                )
         names = {name: variable_of(name, given) for name in Settings.model_fields}
         return {name: given[variable] for name, variable in names.items() if variable}
 

@@ -19,6 +19,7 @@ TYPED = {
     "schedule": "us_state_dept",
     "schedule --source us_state_dept": "us_state_dept",
     "schedule --source uk_foreign_office --country france": "uk_foreign_office",
+    "schedule --country france": "us_state_dept",
     "jobs": "us_state_dept",
     "jobs --limit 50": "us_state_dept",
     "jobs --status failure": "canada_travel",

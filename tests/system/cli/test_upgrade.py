@@ -25,6 +25,7 @@ def test_a_downgrade_is_refused_and_says_how_to_go_back(curtsy: Curtsy) -> None:
         "so and changes nothing. If it does not start, restore the backup that was made before the "
         "upgrade (`curtsy restore FILE --force`, on PostgreSQL the line that it prints)."
     )
+    assert curtsy("db", "downgrade", "0001").sentence() == sentence
     assert Path("curtsy.db").read_bytes() == before
 
 

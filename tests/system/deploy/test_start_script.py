@@ -120,10 +120,13 @@ def test_it_starts_three_processes_that_do_the_work_once_and_ends_them(
     assert restarted.returncode == 0, restarted
     assert clone.process("worker") not in processes
     assert clone.process("api") in processes, "the others went on"
+    before = [clone.process(service) for service in SERVICES]
+    assert clone.does("restart").returncode == 0
+    assert not {clone.process(service) for service in SERVICES} & set(before)
 
     stopped = clone.does("stop")
     assert stopped.returncode == 0, stopped
-    assert not any(is_alive(number) for number in processes)
+    assert not any(is_alive(number) for number in (*processes, *before))
     assert "worker_stopped" in clone.log("worker"), "it let its requests finish"
     assert clone.does("status").returncode == NOT_RUNNING
     assert not list((clone.folder / "run").glob("*.pid"))

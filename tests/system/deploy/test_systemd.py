@@ -18,6 +18,8 @@ UNITS = Path(__file__).parents[3] / "contrib/systemd"
 UNIT = (UNITS / "curtsy@.service").read_text()
 NUMBERS = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 ANALYZE = shutil.which("systemd-analyze")
+SYSTEMCTL = shutil.which("systemctl")
+GUIDE = Path(__file__).parents[3] / "docs/how-to/deploy.md"
 THRESHOLD = 25
 
 with_systemd = pytest.mark.skipif(
@@ -49,6 +51,26 @@ def test_every_part_can_be_started_and_all_belong_to_one_target() -> None:
     assert values("ExecStart") == ["/opt/curtsy/.venv/bin/curtsy %i"]
     assert values("PartOf") == values("WantedBy") == ["curtsy.target"]
     assert values("WorkingDirectory") == [f"/var/lib/{values('StateDirectory')[0]}"]
+
+
+def test_a_database_that_is_away_for_long_leaves_no_part_dead() -> None:
+    """With a limit of starts systemd gives up for good, and nobody starts the part again."""
+    assert values("Restart") == ["always"]
+    assert values("StartLimitIntervalSec") == ["0"]
+
+
+@pytest.mark.skipif(SYSTEMCTL is None, reason="NOT TESTED: systemctl is not installed")
+def test_what_the_guide_enables_starts_with_the_machine(tmp_path: Path) -> None:
+    units = tmp_path / "etc/systemd/system"
+    shutil.copytree(UNITS, units)
+    lines = re.findall(r"^systemctl (enable [^#\n]+)", GUIDE.read_text(), re.MULTILINE)
+    assert len(lines) == 3
+    for line in lines:
+        typed = [word for word in line.split() if word != "--now"]
+        subprocess.run([str(SYSTEMCTL), f"--root={tmp_path}", *typed], check=True, timeout=PATIENCE)
+    assert (units / "multi-user.target.wants/curtsy.target").is_symlink()
+    parts = {path.name for path in (units / "curtsy.target.wants").iterdir()}
+    assert parts == {f"curtsy@{part}.service" for part in ("up", "api", "worker", "scheduler")}
 
 
 def test_a_worker_sees_its_own_processes() -> None:

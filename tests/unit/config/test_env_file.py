@@ -68,6 +68,24 @@ def test_a_wrong_line_is_named_and_the_others_have_their_effect(line: str) -> No
     assert sentence == "Line 4 of .env is not NAME=value: it has no effect."
 
 
+@pytest.mark.parametrize(
+    "text",
+    [b"API_PORT: 8005\n", b"export API_PORT\n", b'DATABASE_URL="postgresql://a\nb"\n',
+     b"CURTSY_USER_AGENT=caf\xe9\n", b"API_PORT=1\rWORKER_SLOTS=2\r"],
+)  # fmt: skip
+def test_a_wrong_line_that_names_a_setting_stops_the_program(text: bytes) -> None:
+    Path(".env").write_bytes(b"A=1\n" + text)
+    name = text.removeprefix(b"export ").split(b"=")[0].split(b":")[0].split(b"\n")[0].decode()
+    with pytest.raises(BadSetting, match=rf"Line 2 of .env begins with {name}, but"):
+        load()
+
+
+def test_a_file_in_utf_16_stops_the_program() -> None:
+    Path(".env").write_bytes("API_PORT=8005\n".encode("utf-16"))
+    with pytest.raises(BadSetting, match="UTF-16"):
+        load()
+
+
 def test_the_environment_comes_first_and_curtsy_toml_last(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("curtsy.toml").write_text("api_port = 1001\nworker_slots = 7\ndb_pool_size = 3\n")
     _write("API_PORT=1002\nCURTSY_WORKER_SLOTS=8\n")

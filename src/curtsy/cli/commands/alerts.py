@@ -36,7 +36,7 @@ def alerts(context: typer.Context, as_json: AsJson = False, url: Url = None) -> 
 
 def list(as_json: AsJson = False, url: Url = None) -> None:  # noqa: A001 - the command's name
     """Show what is wrong: the same as `curtsy alerts`."""
-    found = run(_request(url, "GET", "/alerts"), doing="Reading the alerts")
+    found = run(_alerts(url), doing="Reading the alerts")
     if as_json:
         echo_json(found)
     elif not found["alerts"]:
@@ -144,6 +144,12 @@ async def _test(url: str | None, channel: str) -> dict[str, Any]:
             sent = last.get(sent["id"], sent)
         found: dict[str, Any] = sent
         return found
+
+
+async def _alerts(url: str | None) -> Any:
+    async with open_api(url, list_command=LIST_COMMAND) as api:
+        await warn_without_scheduler(api)
+        return await api.request("GET", "/alerts")
 
 
 async def _request(

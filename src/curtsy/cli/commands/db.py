@@ -55,7 +55,9 @@ def upgrade(
         echo(f"Schema {after}: nothing to do, it was current.")
 
 
-def downgrade() -> None:
+def downgrade(
+    revision: Annotated[str, typer.Argument(hidden=True)] = "",  # noqa: ARG001 - as alembic has it
+) -> None:
     """Refused: says how to go back to an older curtsy.
 
     Changes nothing, and ends with exit code 1.

@@ -31,9 +31,9 @@ def cleanup(
 ) -> None:  # fmt: skip
     """Delete expired data, old jobs with their pages, and what no job needs any more.
 
-    Runs the duty `cleanup` once, in small steps beside the work; a SQLite file gives its free space
-    back. On a terminal the command asks first. With --url the API does it, which needs the role
-    admin.
+    Runs the maintenance task `cleanup` once, in small steps beside the work; a SQLite file gives
+    its free space back. On a terminal the command asks first. With --url the API does it, which
+    needs the role admin.
     """
     if url is None:
         _run("cleanup", days=days, confirm=not yes, as_json=as_json)
@@ -68,7 +68,7 @@ async def _remote_cleanup(url: str, days: int | None) -> dict[str, Any]:
 def process_dlq(as_json: AsJson = False) -> None:
     """Retry pages that failed for a passing reason and whose source answers again.
 
-    Runs the duty `dead_letters` once, which retries no page more than three times.
+    Runs the maintenance task `dead_letters` once, which retries no page more than three times.
     """
     _run("dead_letters", days=None, confirm=False, as_json=as_json)
 

@@ -82,7 +82,7 @@ def does(payload: dict[str, Any]) -> str:
             depth = f"to depth {crawl.get('depth', 0)}{bound}"
             return f"crawls {_first(crawl['start_urls'])} {depth} ({crawl['spider']})"
         case {"duty": duty}:
-            return f"runs the duty {duty}"
+            return f"runs the maintenance task {duty}"
         case {"run": run}:
             return f"scrapes the site {run['site_name']}"
         case _:
