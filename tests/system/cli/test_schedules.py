@@ -64,7 +64,7 @@ def test_every_payload_is_told_in_words() -> None:
     )
     crawl = {"spider": "raw", "start_urls": [PAGE], "params": {"max_pages": 1}}
     assert does({"crawl": crawl}) == f"crawls {PAGE} to depth 0, 1 page at most (raw)"
-    assert does({"duty": "cleanup"}) == "runs the duty cleanup"
+    assert does({"duty": "cleanup"}) == "runs the maintenance task cleanup"
     assert does({"run": {"site_name": "board"}}) == "scrapes the site board"
     assert does({"something": {}}) == "something"
 

@@ -70,7 +70,7 @@ def test_a_name_of_its_own_comes_before_its_prefix() -> None:
     assert "curtsy worker" in found["RQ_QUEUE_NAME"]
     assert found["RQ_RESULT_TTL"] == "CURTSY_RESULT_DAYS"
     assert found["CELERY_WORKER_MAX_TASKS_PER_CHILD"].startswith("CURTSY_EXTRACT_CHILD_PAGES")
-    assert "curtsy worker" in found["CELERY_TRACE_ENABLES"]
+    assert found["CELERY_TRACE_ENABLES"] == "CURTSY_LOG_LEVEL=DEBUG"
 
 
 def test_every_setting_that_replaces_a_variable_exists() -> None:
