@@ -7,7 +7,6 @@ look here for what the environment lacks, and everything else in the file has no
 import os
 import re
 import stat
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,8 +49,8 @@ def read_env_file(path: Path = Path(FILE)) -> EnvFile:
     except OSError as error:
         reason = f"{error.strerror or error}, for UID {os.geteuid()}"
         raise EnvFileUnreadable(f"{path.absolute()} cannot be read ({reason}).") from None
-    if text.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        raise EnvFileUnreadable(f"{path.absolute()} is UTF-16: save it as UTF-8.")
+    if b"\0" in text:  # as in UTF-16
+        raise EnvFileUnreadable(f"{path.absolute()} is no UTF-8 text: save it as such.")
     if len(text) > MOST_BYTES:
         raise EnvFileUnreadable(f"{path.absolute()} has more than {MOST_BYTES // 1024} KiB.")
     return parse_env_file(text.decode("utf-8-sig", errors="surrogateescape"))

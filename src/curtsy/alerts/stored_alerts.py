@@ -63,8 +63,8 @@ _DELETE = Statement(
 _PRUNE_ALERTS = Statement(
     """
     DELETE FROM alerts WHERE phase = 'resolved' AND (resolved_at < :resolved_before
-        OR resolved_at <= (SELECT resolved_at FROM alerts WHERE phase = 'resolved'
-                          ORDER BY resolved_at DESC LIMIT 1 OFFSET :most))
+        OR resolved_at < (SELECT resolved_at FROM alerts WHERE phase = 'resolved'
+                          ORDER BY resolved_at DESC LIMIT 1 OFFSET :others))
     """
 )
 
@@ -125,7 +125,7 @@ def prune(connection: Connection, *, now: int) -> bool:
     """Deletes ended mutes, and alerts and messages that are old, some of each. Returns whether
     there may be more of them."""
     prune_rules(connection, now=now)
-    _PRUNE_ALERTS(connection, resolved_before=now - KEEP_RESOLVED, most=MOST_RESOLVED)
+    _PRUNE_ALERTS(connection, resolved_before=now - KEEP_RESOLVED, others=MOST_RESOLVED - 1)
     before = now - KEEP_CHANGES
     deliveries = prune_deliveries(connection, before=before, most=PRUNED_AT_ONCE)
     changes = prune_changes(connection, before=before, most=PRUNED_AT_ONCE)

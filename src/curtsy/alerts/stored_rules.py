@@ -33,15 +33,17 @@ _PUT = Statement(
         updated_at = excluded.updated_at
     """
 )
-_DELETE = Statement(
-    "UPDATE alert_rules SET declared = 'null' WHERE name = :name AND declared <> 'null'"
+_REPLACE = Statement(
+    """
+    UPDATE alert_rules SET declared = :instead, described_as = CASE WHEN :of_file
+        THEN NULL ELSE described_as END
+    WHERE name = :name AND declared <> 'null'
+    """
 )
-_DELETE_OF_FILE = Statement(
-    "UPDATE alert_rules SET declared = 'null', described_as = NULL WHERE name = :name"
-)
-DELETED = "null"
-"""In place of the fields of a rule that was deleted: its alerts end with the next evaluation, or it
-is again the built-in rule. The row stays while its section stands in the file unchanged."""
+DELETED, UNCHANGED = "null", "{}"
+"""In place of the fields of a rule that was deleted: an own one, whose alerts end with the next
+evaluation, and a built-in one, which is again as it came. The row stays while its section stands in
+the file unchanged."""
 _MUTES = Statement("SELECT rule, subject, until_at FROM alert_mutes ORDER BY rule, subject")
 _MUTED_RULES = Statement(
     "SELECT rule, until_at FROM alert_mutes WHERE subject = '' AND until_at > :now"
@@ -56,8 +58,9 @@ _UNMUTE = Statement("DELETE FROM alert_mutes WHERE rule = :rule AND subject = :s
 _PRUNE_MUTES = Statement("DELETE FROM alert_mutes WHERE until_at < :now")
 _PRUNE_DELETED = Statement(
     """
-    DELETE FROM alert_rules WHERE declared = 'null' AND described_as IS NULL AND NOT EXISTS (
-        SELECT 1 FROM alerts a WHERE a.rule = alert_rules.name AND a.phase <> 'resolved')
+    DELETE FROM alert_rules WHERE described_as IS NULL AND (declared = '{{}}'
+        OR declared = 'null' AND NOT EXISTS (
+            SELECT 1 FROM alerts a WHERE a.rule = alert_rules.name AND a.phase <> 'resolved'))
     """
 )
 _MUTE_COUNT = Statement("SELECT count(*) FROM alert_mutes WHERE until_at > :now")
@@ -95,9 +98,7 @@ def listed_rules(connection: Connection) -> dict[str, ListedRule]:
 
 
 def deleted_rules(connection: Connection) -> list[str]:
-    """Rules that are no more; a built-in one cannot be deleted."""
-    return [row.name for row in _READ(connection)
-            if row.declared == DELETED and row.name not in BUILTIN]  # fmt: skip
+    return [row.name for row in _READ(connection) if row.declared == DELETED]
 
 
 def rule_named(connection: Connection, name: str) -> ListedRule:
@@ -128,9 +129,15 @@ def delete_rule(connection: Connection, name: str) -> bool:
     if not NAME.fullmatch(name):
         raise NotFound("rule", name[:100])
     RAISE_TURN(connection)
-    if not _DELETE(connection, name=name).rowcount and name not in BUILTIN:
+    if not _delete(connection, name, of_file=False) and name not in BUILTIN:
         raise NotFound("rule", name[:100])
     return name in BUILTIN
+
+
+def _delete(connection: Connection, name: str, *, of_file: bool) -> bool:
+    """`of_file`: its section is gone, too. Returns whether there was something to delete."""
+    instead = UNCHANGED if name in BUILTIN else DELETED
+    return _REPLACE(connection, name=name, instead=instead, of_file=of_file).rowcount > 0
 
 
 def apply_rules(connection: Connection, sections: Mapping[str, RuleFields], *, now: int) -> Applied:
@@ -143,7 +150,7 @@ def apply_rules(connection: Connection, sections: Mapping[str, RuleFields], *, n
     changed = {name: hashed for name, fields in sorted(sections.items())
                if known.get(name) != (hashed := hash_of(fields))}  # fmt: skip
     for name in removed:
-        _DELETE_OF_FILE(connection, name=name)
+        _delete(connection, name, of_file=True)
     for name, hashed in changed.items():
         put_rule(connection, name, sections[name], now=now, described_as=hashed)
     return Applied(list(changed), removed)

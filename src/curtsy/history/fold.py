@@ -77,16 +77,16 @@ def due(connection: Connection, *, now: int) -> Due:
 
 
 def _until(at: int, now: int, *, longest: int) -> int:
-    """Milliseconds until then. An instant further ahead is from before a clock was set back: what
-    it was to delay is due."""
-    return max(0, at - now) if at - now <= longest else 0
+    """Milliseconds until then. An instant that is further ahead than clocks differ is from before a
+    clock was set back: what it was to delay is due."""
+    return min(longest, max(0, at - now)) if at - now <= longest + MINUTE else 0
 
 
 def fold_totals(
     connection: Connection, *, now: int, most: int = TOTALS_AT_ONCE, waits: bool = False
 ) -> int:
     """Counts some batches by minute and band, and of all time; returns how many. While another
-    process folds it waits, or does nothing."""
+    process folds it does nothing, or with `waits` waits for it."""
     if not lock(connection, waits=waits):
         return 0
     batches = _TAKE_FOR_TOTALS(connection, most=most).scalars()
@@ -109,7 +109,7 @@ def fold_sources(
     connection: Connection, *, now: int, most: int = SOURCES_AT_ONCE, waits: bool = False
 ) -> int:
     """Counts some batches by hour and source, and of all time for described sources; returns how
-    many. While another process folds it waits, or does nothing."""
+    many. While another process folds it does nothing, or with `waits` waits for it."""
     if not lock(connection, waits=waits):
         return 0
     batches = _TAKE_FOR_SOURCES(connection, most=most).scalars()

@@ -132,15 +132,23 @@ def by_source(
     They are chosen among the first of each hour and day, so that the cost does not grow with the
     number of sources; what is said of each is complete.
     """
+    names = largest(connection, since=since, until=until, most=most, by=by)
+    found = of_sources(connection, list(names), since=since, until=until)
+    return [SourceTotals(i, name, found[i]) for i, name in names.items()]
+
+
+def largest(
+    connection: Connection, *, since: int, until: int, most: int, by: By
+) -> dict[int, str | None]:
+    """The same sources by id, only their names; None: the source was deleted."""
     candidates = _candidates(connection, since, until, most=most, by=by)
     pairs = _pairs(candidates, SOURCE_SPANS, since)
     numbers: Counter[int] = Counter()
     for source_id, number in _SUMS[by].tuples(connection, pairs, until=until):
         numbers[source_id] += int(number)
     chosen = [source_id for source_id, _number in numbers.most_common(most)]
-    found = of_sources(connection, chosen, since=since, until=until)
     names = dict(_NAMES.tuples(connection, [(i,) for i in chosen]))
-    return [SourceTotals(i, names.get(i), found[i]) for i in chosen]
+    return {source_id: names.get(source_id) for source_id in chosen}
 
 
 def newest(connection: Connection, *, since: int, until: int, ended: int) -> Totals:

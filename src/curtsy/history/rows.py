@@ -69,8 +69,8 @@ _WRITE = Statement(
 
 
 def lock(connection: Connection, *, waits: bool = False) -> bool:
-    """Locks the history for this transaction; returns False if another process holds the lock, or
-    waits for it."""
+    """Locks the history for this transaction. With `waits` it waits for another process that holds
+    the lock; without, it returns False."""
     return (_LOCK if waits else _LOCK_IF_FREE)(connection).first() is not None
 
 

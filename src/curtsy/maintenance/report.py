@@ -6,7 +6,7 @@ from curtsy.reports.formats import hours, number, percent
 from curtsy.reports.reporter import Reporter
 from curtsy.store import Store
 
-ALREADY_MADE = "The last report is less than a minute old, so no other was made."
+ALREADY_MADE = "The last report has all whole ten minutes until now, so no other was made."
 
 
 async def make_report(store: Store, clock: Clock, policy: Policy) -> str:

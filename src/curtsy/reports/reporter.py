@@ -9,7 +9,7 @@ from curtsy.history.steps import HistorySteps
 from curtsy.politeness.policy import Policy
 from curtsy.reports.report import Report, Trigger, new_report_id
 from curtsy.reports.report_builder import ReportOrder, build_report
-from curtsy.reports.stored_reports import end_of_last, store_report
+from curtsy.reports.stored_reports import end_of_last, leave_chain, store_report
 from curtsy.store import Connection, Store
 
 USUAL = 6 * HOUR
@@ -19,7 +19,7 @@ STEP = Span.TEN_MINUTES
 """Reports of the timetable begin and end with one: the history counts no shorter ones for longer
 than three hours."""
 FLUSHED_WITHIN = MINUTE
-"""What happened is in the history after this time at the latest."""
+"""What happened is appended to the history within this time, unless the store was away."""
 MOST_HOURS = 8_760
 
 
@@ -41,11 +41,15 @@ class Reporter:
         """Makes the next report of the timetable; None: there is one already.
 
         Its period begins and ends where rows of the history do, so that the reports of the
-        timetable together count everything once."""
+        timetable together count nothing twice, and leave out nothing but a part of an hour after a
+        pause of days. Reports on a time to come are from before a clock was set back."""
         now = self._clock.now()
         until = STEP.begin(now - FLUSHED_WITHIN)
         last = await self._store.read(end_of_last)
-        since = until - USUAL if last is None or last > now else max(last, until - LONGEST)
+        if last is not None and last > now:
+            await self._store.write(lambda c: leave_chain(c, after=now))
+            last = await self._store.read(end_of_last)
+        since = until - USUAL if last is None else max(last, until - LONGEST)
         since = _end(span_at(since, now=now), since)
         if since >= until:
             return None

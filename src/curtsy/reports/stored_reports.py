@@ -50,6 +50,11 @@ _LAST_OF_TIMETABLE = Statement(
     SELECT until_at FROM stored_reports WHERE trigger = 'schedule' ORDER BY id DESC LIMIT 1
     """
 )
+_LEAVE_CHAIN = Statement(
+    """
+    UPDATE stored_reports SET trigger = 'manual' WHERE trigger = 'schedule' AND until_at > :after
+    """
+)
 
 
 class NoReport(NotFound):
@@ -102,6 +107,12 @@ def end_of_last(connection: Connection) -> int | None:
     """Until when the last report of the timetable tells; None: there is none."""
     until: int | None = _LAST_OF_TIMETABLE(connection).scalar()
     return until
+
+
+def leave_chain(connection: Connection, *, after: int) -> None:
+    """Makes reports of the timetable that end after this instant like those by hand: they stay, and
+    the chain goes on from the one before them."""
+    _LEAVE_CHAIN(connection, after=after)
 
 
 def delete_reports(connection: Connection, *, before: int, most: int) -> int:

@@ -7,7 +7,7 @@ them too, and closed hours add theirs. Rests count, so that they do not hold the
 turns of other jobs. Paused runs are never cancelled.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -40,13 +40,25 @@ _LATE = f"""
       AND {_BEGAN} <= CASE j.state WHEN 'running'
                       THEN CAST(:began AS bigint) ELSE CAST(:queued AS bigint) END
 """  # noqa: S608
-_SOME = Statement(f"{_LATE} AND j.site_id > :after ORDER BY j.site_id LIMIT :most")
+_SOME = Statement(
+    f"{_LATE} AND (j.site_id, j.id) > (:site_id, :id) ORDER BY j.site_id, j.id LIMIT :most"
+)
 _THIS = Statement(f"{_LATE} AND j.public_id = :run")
 _SOURCES = Lookup(
     """
     SELECT i.job_id, s.delay_ms, s.policy FROM items i JOIN pages p ON p.id = i.page_id
     JOIN hosts h ON h.host = p.host JOIN sources s ON s.id = h.source_id
     WHERE i.job_id = {each_job_id} AND i.position = 0 LIMIT 1
+    """,
+    each={"job_id": "bigint"},
+)
+
+
+_REOPENED = Lookup(
+    """
+    SELECT e.job_id, e.data FROM events e
+    WHERE e.job_id = {each_job_id} AND e.name IN ('job_retried', 'job_resumed')
+    ORDER BY e.n DESC LIMIT 1
     """,
     each={"job_id": "bigint"},
 )
@@ -63,6 +75,17 @@ class _Run(NamedTuple):
     began: int
 
 
+_Place = tuple[int, int]
+"""Of a run: by site and id."""
+
+
+def _since_reopened(run: _Run, event: str | None) -> _Run:
+    """The run without the pages that had ended before it was last retried or resumed."""
+    if event is None:
+        return run
+    return run._replace(ended=min(run.ended, orjson.loads(event).get("pages", run.ended)))
+
+
 class RunTimeouts:
     def __init__(self, *, store: Store, clock: Clock, policy: Policy, run_timeout: int) -> None:
         """`policy`: of sources that nobody described."""
@@ -73,34 +96,43 @@ class RunTimeouts:
     async def step(self) -> float:
         """A periodic step: cancels overdue runs, each in its own transaction. Any number of
         processes may do so."""
-        after = 0
-        while True:
-            late = await self._store.read(lambda c: self._late(c, after))  # noqa: B023
+        after: _Place | None = (0, 0)
+        while after is not None:
+            place = after
+            overdue, after = await self._store.read(lambda c: self._some(c, place))  # noqa: B023
             try:
-                await self._end_overdue(late)
+                await self._end_all(overdue)
             except TimeShifted:
                 return 0.2  # by the shifted clock the runs may have time left
-            if len(late) < BATCH:
-                return POLL_SECONDS
-            after = late[-1].site_id
+        return POLL_SECONDS
 
-    async def _end_overdue(self, late: list[_Run]) -> None:
-        for run in await self._store.read(lambda c: self._overdue(c, late)):
+    async def _end_all(self, overdue: Iterable[_Run]) -> None:
+        for run in overdue:
             with suppress(NotFound, WrongState):  # the run has just ended
                 if await self._store.write(lambda c: self._end(c, run.public_id)):  # noqa: B023
                     log_run("run_timed_out", run.name, run.public_id, JobState.CANCELLED)
 
-    def _late(self, connection: Connection, after: int) -> list[_Run]:
-        """Runs that are overdue unless their pages had to wait."""
-        rows = _SOME(connection, after=after, most=BATCH, **self._limits())
-        return [_Run._make(row) for row in rows]
+    def _some(self, connection: Connection, after: _Place) -> tuple[list[_Run], _Place | None]:
+        """Returns overdue runs, and where to go on; None: at the end."""
+        site_id, id_ = after
+        rows = _SOME(connection, site_id=site_id, id=id_, most=BATCH, **self._limits())
+        late = [_Run._make(row) for row in rows]
+        is_last = len(late) < BATCH
+        return self._overdue(connection, late), (
+            None if is_last else (late[-1].site_id, late[-1].id)
+        )
 
     def _overdue(self, connection: Connection, late: Sequence[_Run]) -> list[_Run]:
+        """Those whose time is over also with what the policy demanded."""
         running = [(run.id,) for run in late if run.state == JobState.RUNNING]
         rows = _SOURCES.tuples(connection, running) if running else ()
         sources = {job_id: (delay, policy) for job_id, delay, policy in rows}
-        return [run for run in late
-                if run.id not in sources or self._is_overdue(run, *sources[run.id])]  # fmt: skip
+        reopened = dict(_REOPENED.tuples(connection, running)) if running else {}
+        return [
+            run for run in late
+            if run.id not in sources
+            or self._is_overdue(_since_reopened(run, reopened.get(run.id)), *sources[run.id])
+        ]  # fmt: skip
 
     def _is_overdue(self, run: _Run, delay: int, declared: str) -> bool:
         policy = self._policy.with_overrides(orjson.loads(declared))

@@ -250,14 +250,19 @@ async def test_workers_that_shut_down_take_no_work(built: Scene) -> None:
 async def test_a_worker_is_gone_when_it_was_declared_dead_and_not_before(built: Scene) -> None:
     now = built.hand.at
 
-    async def read() -> list[Any]:
-        memory = await built.store.read(lambda c: system.worker_memory(c, now=now))
+    async def read(*, is_doubtful: bool = False) -> list[Any]:
+        memory = await built.store.read(
+            lambda c: system.worker_memory(c, now=now, is_doubtful=is_doubtful)
+        )
         alive = await built.store.read(lambda c: system.live_workers(c, now=now))
         return [memory.of("w_1 on here"), alive.of("")]
 
     assert await read() == [200, 1]
     await built.do(lambda c: built.world.set_lease(c, now))
     assert await read() == [None, 0], "its next heartbeat may come"
+    await built.do(lambda c: built.world.set_lease(c, now - HOUR))
+    assert await read() == [GONE, 0], "nobody is there to declare it dead"
+    assert await read(is_doubtful=True) == [None, 0], "an hour may not have passed"
     await built.run("DELETE FROM workers")
     assert await read() == [GONE, 0]
 
@@ -287,6 +292,16 @@ async def test_a_site_is_silent_since_its_last_success(built: Scene) -> None:
     await built.run("UPDATE sites SET enabled = :no WHERE name = 'quiet'", no=False)
     silent, _records = await built.site_values()
     assert "quiet" not in silent.by_subject
+
+
+async def test_a_site_whose_runs_last_for_many_slots_and_fail_is_silent(built: Scene) -> None:
+    now = built.hand.at
+    for _ in range(4):
+        await built.do(lambda c: built.world.slot(c, "quiet", now, state="failed"))
+        for _ in range(9):
+            await built.do(lambda c: built.world.slot(c, "quiet", now, outcome="skipped"))
+    silent, _records = await built.site_values()
+    assert silent.of("quiet") == 4
 
 
 async def test_records_are_compared_with_the_median_of_earlier_complete_runs(built: Scene) -> None:

@@ -309,7 +309,7 @@ async def test_processes_that_start_at_once_delete_the_rule_that_left_the_alerts
     rules = {"mine": RuleFields.model_validate({"metric": "wal_size", "above": 1})}
     apply = stored_rules.apply_rules
     await bench.store.write(lambda c: apply(c, rules, now=0))
-    held = hold(monkeypatch, stored_rules, "_DELETE_OF_FILE")
+    held = hold(monkeypatch, stored_rules, "_REPLACE")
     first = asyncio.create_task(bench.store.write(lambda c: apply(c, {}, now=1)))
     await held.reached()
     second = asyncio.create_task(bench.store.write(lambda c: apply(c, {}, now=2)))

@@ -125,8 +125,12 @@ async def test_runs_that_last_too_long_are_found_among_those_that_go_on(
     now = crowded.clock.now()
     with watching(monkeypatch) as plans:
         found = await crowded.store.write(
-            lambda c: list(run_timeout._SOME(c, began=now, queued=now, after=0, most=100))
+            lambda c: list(run_timeout._SOME(c, began=now, queued=now, site_id=0, id=0, most=100))
         )
+        await crowded.store.write(
+            lambda c: [of_run.tuples(c, [(run.id,) for run in found])
+                       for of_run in (run_timeout._SOURCES, run_timeout._REOPENED)]
+        )  # fmt: skip
     assert [run.public_id for run in found] == ["old_1", "old_2"]
     assert plans.scanned <= {"items", "pages", "hosts", "sources"}, "these have no rows here"
     assert plans.buffers <= 20

@@ -1,6 +1,7 @@
 """Reports are kept in their order, as they were made, and not for ever."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -89,12 +90,26 @@ async def test_the_reports_of_the_timetable_count_every_page_once(bench: Bench) 
             await task(bench)
         elif n % 60 == 3:
             await steps.fold_all()
-    bench.time.moves(4 * DAY + 21 * MINUTE)
-    await steps.roll_up()
+    bench.time.moves(21 * MINUTE)
     await task(bench)
     reports = await bench.rows("SELECT ended FROM stored_reports ORDER BY id")
     assert [row.ended for row in reports] == [0, 352, 360, 68]
     assert sum(row.ended for row in reports) == pages
+
+
+async def test_after_a_pause_of_days_nothing_counts_twice(bench: Bench) -> None:
+    """A part of an hour is in no report: the history knows it no longer from the rest of its
+    hour."""
+    steps = HistorySteps(store=bench.store, clock=bench.clock)
+    bench.time.moves(BEGIN + 21 * MINUTE - bench.time.at)
+    await append(bench.store, [fact(BEGIN + n * MINUTE) for n in range(120)])
+    await task(bench)
+    bench.time.moves(4 * DAY)
+    await bench.store.write(lambda c: roll_up_totals(c, now=bench.time.at))
+    await steps.fold_all()
+    await task(bench)
+    reports = await bench.rows("SELECT ended FROM stored_reports ORDER BY id")
+    assert [row.ended for row in reports] == [20, 60]
 
 
 async def test_a_report_says_the_whole_period_that_it_counts(bench: Bench) -> None:
@@ -114,12 +129,20 @@ async def test_a_slot_that_runs_twice_stores_one_report(bench: Bench) -> None:
     assert len(await periods(bench)) == 2
 
 
-async def test_a_clock_that_was_set_back_gives_a_report_again(bench: Bench) -> None:
-    await task(bench)
-    bench.time.moves(-3 * HOUR)
-    assert (await task(bench)).startswith("Report rep_")
-    [_, (since, until)] = await periods(bench)
-    assert until - since == USUAL
+async def test_a_clock_that_was_set_back_ends_no_chain(bench: Bench) -> None:
+    """By whole slots, so that each next report would begin where one of before did."""
+    for _ in range(5):
+        await task(bench)
+        bench.time.moves(6 * HOUR)
+    before = await periods(bench)
+    bench.time.moves(-18 * HOUR)
+    assert (await task(bench)) == ALREADY_MADE, "up to now there are reports"
+    for _ in range(3):
+        bench.time.moves(6 * HOUR)
+        assert (await task(bench)).startswith("Report rep_")
+    found = await periods(bench)
+    assert all(one[1] == following[0] for one, following in pairwise(found))
+    assert len(await bench.rows("SELECT id FROM stored_reports")) == len(before) + 3
 
 
 async def test_reports_by_hand_may_overlap(bench: Bench) -> None:

@@ -102,6 +102,20 @@ async def test_what_the_policy_demands_does_not_count(
     assert (await bench.counts(run)).state == "cancelled"
 
 
+async def test_pages_from_before_a_resume_give_no_time(bench: Bench, board: Board) -> None:
+    run = await board.run()
+    await board.fetch("ab", "cd", "ef")
+    await bench.execute("UPDATE sources SET delay_ms = :pause", pause=LIMIT)
+    await bench.pause(run)
+    await bench.resume(run)
+    bench.time.moves(2 * LIMIT - 1)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "running"
+    bench.time.moves(1)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "cancelled", "one page was left, three had ended"
+
+
 async def test_runs_that_had_to_wait_do_not_keep_others_from_being_ended(
     bench: Bench, board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:

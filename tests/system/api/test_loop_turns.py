@@ -177,7 +177,7 @@ async def test_bodies_parsed_on_the_loop_hold_it(
     unguarded: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_route, "offload", _at_once)
-    assert await unguarded.longest_turn(HOSTILE["wide JSON"]) > MOST_SECONDS
+    assert await unguarded.longest_turn(HOSTILE["long text"]) > MOST_SECONDS
 
 
 async def test_jobs_checked_on_the_loop_hold_it(

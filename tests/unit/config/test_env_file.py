@@ -80,9 +80,10 @@ def test_a_wrong_line_that_names_a_setting_stops_the_program(text: bytes) -> Non
         load()
 
 
-def test_a_file_in_utf_16_stops_the_program() -> None:
-    Path(".env").write_bytes("API_PORT=8005\n".encode("utf-16"))
-    with pytest.raises(BadSetting, match="UTF-16"):
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_a_file_in_another_encoding_stops_the_program(encoding: str) -> None:
+    Path(".env").write_bytes("API_PORT=8005\n".encode(encoding))
+    with pytest.raises(BadSetting, match="no UTF-8 text"):
         load()
 
 

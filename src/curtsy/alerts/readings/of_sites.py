@@ -11,14 +11,14 @@ from curtsy.model.job_states import OPEN_STATES, JobState
 from curtsy.store import Connection, Lookup, Statement
 
 MOST_SITES = 1_000
-SLOTS_READ = 10
-"""Of each site, the newest."""
+SLOTS_READ, SLOTS_SEARCHED = 10, 200
+"""Of each site, the newest. Slots that were skipped, since the run before still went on, say
+nothing."""
 EARLIER_RUNS, LEAST_EARLIER = 5, 3
 """Runs before the last one, whose median of records is what is usual; with fewer than the least,
 nothing is usual."""
 COUNTED_AT_ONCE, REMEMBERED = 200, 20_000
 _GOOD = (JobState.SUCCEEDED, JobState.PARTIAL)
-_SILENT_ABOUT = ("waiting", "skipped")
 
 _SITES = Statement(
     """
@@ -28,9 +28,11 @@ _SITES = Statement(
 )
 _SLOTS = Lookup(
     """
-    SELECT f.schedule_id, f.outcome, f.job_id, j.state, j.gathered_at FROM firings f
-    LEFT JOIN jobs j ON j.id = f.job_id
-    WHERE f.schedule_id = {each_schedule_id} ORDER BY f.fire_at DESC LIMIT :most
+    SELECT s.schedule_id, s.outcome, s.job_id, j.state, j.gathered_at FROM (
+        SELECT f.schedule_id, f.outcome, f.job_id, f.fire_at FROM firings f
+        WHERE f.schedule_id = {each_schedule_id} ORDER BY f.fire_at DESC LIMIT :searched) AS s
+    LEFT JOIN jobs j ON j.id = s.job_id
+    WHERE s.outcome <> 'skipped' ORDER BY s.fire_at DESC LIMIT :most
     """,
     each={"schedule_id": "bigint"},
 )
@@ -53,10 +55,15 @@ class Slot(NamedTuple):
 
 
 def slots_of_sites(connection: Connection) -> dict[str, list[Slot]]:
-    """The last slots of each site, the newest first."""
+    """The last slots of each site that were not skipped, the newest first."""
     sites = {row.id: row.name for row in _SITES(connection, most=MOST_SITES)}
     found: dict[str, list[Slot]] = {name: [] for name in sites.values()}
-    rows = _SLOTS.tuples(connection, [(schedule_id,) for schedule_id in sites], most=SLOTS_READ)
+    rows = _SLOTS.tuples(
+        connection,
+        [(schedule_id,) for schedule_id in sites],
+        most=SLOTS_READ,
+        searched=SLOTS_SEARCHED,
+    )
     for row in rows:
         slot = Slot._make(row)
         found[sites[slot.schedule_id]].append(slot)
@@ -68,13 +75,12 @@ def slots_without_success(slots: Mapping[str, Sequence[Slot]]) -> Values:
 
 
 def _silent(slots: Iterable[Slot]) -> int:
-    """Slots that ended since the last success, as far as the runs are known. One that was skipped,
-    since the run before it still went on, says nothing."""
+    """Slots that ended since the last success, as far as the runs are known."""
     number = 0
     for slot in slots:
         if slot.state in _GOOD or (slot.job_id is not None and slot.state is None):
             break
-        number += slot.outcome not in _SILENT_ABOUT and slot.state not in OPEN_STATES
+        number += slot.outcome != "waiting" and slot.state not in OPEN_STATES
     return number
 
 

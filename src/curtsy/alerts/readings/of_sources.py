@@ -10,7 +10,7 @@ from curtsy.alerts.state_machine import GONE, Reading
 from curtsy.clock import HOUR
 from curtsy.history.reader import (
     SAME_FOR_SOURCES,
-    by_source,
+    largest,
     newest_of_sources,
     of_sources,
 )
@@ -49,9 +49,8 @@ def success_of_sources(
     names = {row.id: row.name for row in _NAMED(connection, wanted=[(name,) for name in known])}
     gone: dict[str, Reading] = dict.fromkeys(set(known) - set(names.values()), GONE)
     for span in {window, max(window, SAME_FOR_SOURCES)}:
-        failing = by_source(connection, since=now - span, until=now, most=MOST_FAILING,
-                            by="failures")  # fmt: skip
-        names |= {one.source_id: one.name for one in failing if one.name is not None}
+        failing = largest(connection, since=now - span, until=now, most=MOST_FAILING, by="failures")
+        names |= {source_id: name for source_id, name in failing.items() if name is not None}
     found = of_sources(connection, list(names), since=now - window, until=now)
     rates = {i: percent_of_success(totals, at_least) for i, totals in found.items()}
     few = [source_id for source_id, rate in rates.items() if rate is None]

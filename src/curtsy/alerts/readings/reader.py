@@ -83,7 +83,8 @@ class MetricReader:
             case Metric.READY_PAGES:
                 return lambda c: Values({"": ready_pages(c, defaults=self._policy, now=now)})
             case Metric.WORKER_MEMORY:
-                return partial(system.worker_memory, now=now)
+                return partial(system.worker_memory, now=now,
+                               is_doubtful=self._clock.is_doubtful)  # fmt: skip
             case Metric.LIMIT_USE:
                 return partial(of_sources.limit_use, now=now)
             case Metric.MISSED_SLOTS:

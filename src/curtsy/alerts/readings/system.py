@@ -1,17 +1,20 @@
 """Reads the values of the whole system: success, workers, missed slots."""
 
 from curtsy.alerts.evaluation import UNKNOWN, Values
+from curtsy.clock import MINUTE
 from curtsy.history.reader import SAME_FOR, newest, totals
 from curtsy.history.totals import Totals
 from curtsy.store import Connection, Statement
 
 MOST_SCHEDULES = 1_000
 MEGABYTE = 1_000_000
+LAPSED = 5 * MINUTE
+"""After this, a worker without a heartbeat is gone also where nobody declares it dead."""
 
 _WORKERS = Statement(
     """
-    SELECT id, machine, memory_bytes, draining, lease_until > :now AS is_live FROM workers
-    ORDER BY id
+    SELECT id, machine, memory_bytes, draining, lease_until, lease_until > :now AS is_live
+    FROM workers ORDER BY id
     """
 )
 _MISSED = Statement(
@@ -26,7 +29,7 @@ _MISSED = Statement(
 
 def success_rate(connection: Connection, *, now: int, window: int, at_least: int) -> Values:
     """Of the pages that ended in the window; where those are too few, of the last ones before,
-    which are not older than three hours."""
+    which are not older than `SAME_FOR`."""
     rate = percent_of_success(totals(connection, since=now - window, until=now), at_least)
     if rate is None and window < SAME_FOR:
         last = newest(connection, since=now - SAME_FOR, until=now, ended=at_least)
@@ -48,13 +51,14 @@ def live_workers(connection: Connection, *, now: int) -> Values:
     return Values({"": float(sum(row.is_live and not row.draining for row in rows))})
 
 
-def worker_memory(connection: Connection, *, now: int) -> Values:
-    """Unknown for a worker whose lease has just ended: it may go on, and is gone when others have
-    declared it dead."""
+def worker_memory(connection: Connection, *, now: int, is_doubtful: bool = False) -> Values:
+    """Unknown for a worker whose lease has ended a moment ago, or has perhaps not ended: it may go
+    on, until others declare it dead."""
     return Values({
         f"{row.id} on {row.machine}":
             row.memory_bytes / MEGABYTE if row.is_live and row.memory_bytes is not None else None
         for row in _WORKERS(connection, now=now)
+        if is_doubtful or row.lease_until > now - LAPSED
     })  # fmt: skip
 
 

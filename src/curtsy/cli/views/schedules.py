@@ -107,7 +107,7 @@ def _last_run(schedule: Schedule) -> str:
 
 
 def _outcome(word: str | None) -> str:
-    """A slot that fired without a job ran a duty, which is done."""
+    """A slot that fired without a job ran a maintenance task, which is done."""
     return "done" if word == "fired" else word or ""
 
 
