@@ -114,7 +114,7 @@ def _configure_structlog(
             lambda _logger, _method, line: clean(str(line)),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(CONFIGURATION.level),
-        logger_factory=structlog.PrintLoggerFactory(to),
+        logger_factory=structlog.WriteLoggerFactory(to),
         cache_logger_on_first_use=False,
     )
 
