@@ -3,8 +3,8 @@
 The time of a run counts from its start, or from its last resume or retry: a queued run has not
 started, and another run would wait as long. What the site's policy demands does not count: each
 page that has ended adds its pause to the time that the run may take, as the hourly limit spreads
-them too, and closed hours add theirs. Rests count, so that they do not hold the site, and so do the
-turns of other jobs. Paused runs are never cancelled.
+them too, and closed hours add theirs. So do requests of other jobs to the same source, which take
+turns with it. Rests count, so that they do not hold the site. Paused runs are never cancelled.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,6 +17,7 @@ from curtsy.clock import DAY, HOUR, SECOND, Clock
 from curtsy.errors import NotFound, WrongState
 from curtsy.events.run_log import log_run
 from curtsy.frontier.fence import TimeShifted, require_same_time
+from curtsy.history.reader import of_sources
 from curtsy.jobs import cancel
 from curtsy.model.job_states import JobState
 from curtsy.politeness.policy import Policy
@@ -46,7 +47,7 @@ _SOME = Statement(
 _THIS = Statement(f"{_LATE} AND j.public_id = :run")
 _SOURCES = Lookup(
     """
-    SELECT i.job_id, s.delay_ms, s.policy FROM items i JOIN pages p ON p.id = i.page_id
+    SELECT i.job_id, s.id, s.delay_ms, s.policy FROM items i JOIN pages p ON p.id = i.page_id
     JOIN hosts h ON h.host = p.host JOIN sources s ON s.id = h.source_id
     WHERE i.job_id = {each_job_id} AND i.position = 0 LIMIT 1
     """,
@@ -64,6 +65,13 @@ _REOPENED = Lookup(
 )
 
 
+class _Source(NamedTuple):
+    id: int
+    delay_ms: int
+    policy: str
+    """JSON."""
+
+
 class _Run(NamedTuple):
     id: int
     public_id: str
@@ -79,11 +87,9 @@ _Place = tuple[int, int]
 """Of a run: by site and id."""
 
 
-def _since_reopened(run: _Run, event: str | None) -> _Run:
-    """The run without the pages that had ended before it was last retried or resumed."""
-    if event is None:
-        return run
-    return run._replace(ended=min(run.ended, orjson.loads(event).get("pages", run.ended)))
+def _since_reopened(run: _Run, event: str | None) -> int:
+    """How many pages have ended at most since the run was last retried or resumed."""
+    return run.ended if event is None else min(run.ended, orjson.loads(event).get("pages", 0))
 
 
 class RunTimeouts:
@@ -126,21 +132,28 @@ class RunTimeouts:
         """Those whose time is over also with what the policy demanded."""
         running = [(run.id,) for run in late if run.state == JobState.RUNNING]
         rows = _SOURCES.tuples(connection, running) if running else ()
-        sources = {job_id: (delay, policy) for job_id, delay, policy in rows}
+        sources = {job_id: _Source(*source) for job_id, *source in rows}
         reopened = dict(_REOPENED.tuples(connection, running)) if running else {}
-        return [
-            run for run in late
-            if run.id not in sources
-            or self._is_overdue(_since_reopened(run, reopened.get(run.id)), *sources[run.id])
-        ]  # fmt: skip
 
-    def _is_overdue(self, run: _Run, delay: int, declared: str) -> bool:
-        policy = self._policy.with_overrides(orjson.loads(declared))
-        pause, closed, now = max(delay, policy.spread), 0, self._clock.now()
+        def is_overdue(run: _Run) -> bool:
+            if run.id not in sources:
+                return True
+            ended = _since_reopened(run, reopened.get(run.id))
+            return self._is_overdue(connection, run._replace(ended=ended), sources[run.id])
+
+        return [run for run in late if is_overdue(run)]
+
+    def _is_overdue(self, connection: Connection, run: _Run, source: _Source) -> bool:
+        policy = self._policy.with_overrides(orjson.loads(source.policy))
+        pause, closed, now = max(source.delay_ms, policy.spread), 0, self._clock.now()
         if policy.hours is not None:
             pause *= policy.hours.slowdown
             closed = policy.hours.closed_between(run.began, now)
-        return now - run.began >= self._run_timeout + run.ended * pause + closed
+        own_time = now - run.began - self._run_timeout - closed
+        if own_time < run.ended * pause:
+            return False
+        of_all = of_sources(connection, [source.id], since=run.began, until=now)
+        return own_time >= of_all[source.id].requests * pause
 
     def _limits(self) -> dict[str, int]:
         now = self._clock.now()

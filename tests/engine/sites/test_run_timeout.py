@@ -9,6 +9,7 @@ import pytest
 
 from curtsy.clock import DAY, HOUR, MINUTE, SECOND
 from curtsy.errors import WrongState
+from curtsy.history.steps import HistorySteps
 from curtsy.politeness.policy import Policy
 from curtsy.processes.scheduler import SchedulerLoops
 from curtsy.sites import run_timeout as module
@@ -17,6 +18,7 @@ from curtsy.sites.runs import run_request
 from curtsy.sites.site import find_site
 from support.engine import until
 from support.frontier import Bench
+from support.history import append, fact
 from support.schedules import ticker, unwatched
 from support.sites import Board
 
@@ -95,6 +97,25 @@ async def test_what_the_policy_demands_does_not_count(
                         policy=orjson.dumps(policy).decode())  # fmt: skip
     ended = (await bench.counts(run)).done
     bench.time.moves(LIMIT + ended * each + once - 1)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "running"
+    bench.time.moves(1)
+    await overdue(bench).step()
+    assert (await bench.counts(run)).state == "cancelled"
+
+
+async def test_the_turns_of_other_jobs_do_not_count(bench: Bench, board: Board) -> None:
+    """Each request to the source adds its pause, once the history has counted it."""
+    bench.time.moves(HOUR - bench.time.at % HOUR)
+    run = await board.run()
+    await board.fetch("ab")
+    await bench.execute("UPDATE sources SET delay_ms = :pause", pause=LIMIT)
+    [source] = await bench.rows("SELECT id FROM sources")
+    await HistorySteps(store=bench.store, clock=bench.clock).fold_all()
+    others = [fact(bench.time.at, source_id=source.id) for _ in range(3)]
+    await append(bench.store, others)
+    await HistorySteps(store=bench.store, clock=bench.clock).fold_all()
+    bench.time.moves(5 * LIMIT - 1)
     await overdue(bench).step()
     assert (await bench.counts(run)).state == "running"
     bench.time.moves(1)
