@@ -37,7 +37,7 @@ _REPLACE = Statement(
     """
     UPDATE alert_rules SET declared = :instead, described_as = CASE WHEN :of_file
         THEN NULL ELSE described_as END
-    WHERE name = :name AND declared <> 'null'
+    WHERE name = :name AND (:of_file OR declared <> 'null')
     """
 )
 DELETED, UNCHANGED = "null", "{}"

@@ -118,9 +118,7 @@ def of_sources(
     known = _known(connection, until, _NOT_FOLDED)
     rows = _rows(connection, source_ids, SOURCE_SPANS, since, until)
     covered = _covered(known, Span.HOUR.begin(since), rows)
-    parts: dict[int, list[_Row]] = {source_id: [] for source_id in source_ids}
-    for row in rows:
-        parts[row.source_id].append(row)
+    parts = _grouped(source_ids, rows)
     return {source_id: _sum(part, covered) for source_id, part in parts.items()}
 
 
@@ -162,9 +160,7 @@ def newest_of_sources(
     connection: Connection, source_ids: Sequence[int], *, since: int, until: int, ended: int
 ) -> dict[int, Totals]:
     """The same of each of these sources, for `SAME_FOR_SOURCES`."""
-    parts: dict[int, list[_Row]] = {source_id: [] for source_id in source_ids}
-    for row in _rows(connection, source_ids, SOURCE_SPANS, since, until):
-        parts[row.source_id].append(row)
+    parts = _grouped(source_ids, _rows(connection, source_ids, SOURCE_SPANS, since, until))
     return {source_id: _sum_newest(part, until, ended) for source_id, part in parts.items()}
 
 
@@ -256,6 +252,14 @@ def _candidates(connection: Connection, since: int, until: int, *, most: int, by
     found = _LARGEST[by].tuples(connection, sorted(spans), most=each)
     return [source_id for source_id, _n in
             Counter(i for (i,) in found).most_common(max(most, MOST_CANDIDATES))]  # fmt: skip
+
+
+def _grouped(source_ids: Iterable[int], rows: Iterable[_Row]) -> dict[int, list[_Row]]:
+    """The rows of each of these sources."""
+    parts: dict[int, list[_Row]] = {source_id: [] for source_id in source_ids}
+    for row in rows:
+        parts[row.source_id].append(row)
+    return parts
 
 
 def _sum_newest(rows: Iterable[_Row], until: int, ended: int) -> Totals:

@@ -53,8 +53,6 @@ _SOURCES = Lookup(
     """,
     each={"job_id": "bigint"},
 )
-
-
 _REOPENED = Lookup(
     """
     SELECT e.job_id, e.data FROM events e

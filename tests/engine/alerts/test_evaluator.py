@@ -356,7 +356,27 @@ async def test_a_rule_of_the_file_that_was_deleted_stays_deleted_until_its_secti
     assert await apply(changed) == ["mine"]
     assert (await watch.store.read(listed_rules))["mine"].rule.threshold == 2
     await apply({})
-    assert (await watch.store.read(listed_rules)).keys() == BUILTIN.keys()
+    assert await watch._ask.query("SELECT name FROM alert_rules WHERE name = 'no_worker'") == []
+    await watch.after(30 * SECOND)
+    await apply({})
+    assert await watch._ask.query("SELECT name FROM alert_rules") == []
+
+
+async def test_a_deleted_rule_whose_section_left_the_file_is_new_when_it_comes_back(
+    watch: Watch,
+) -> None:
+    section = {"mine": RuleFields.model_validate({"metric": "wal_size", "above": 1}),
+               "no_worker": RuleFields.model_validate({"for": 600})}  # fmt: skip
+
+    async def apply(sections: Mapping[str, RuleFields]) -> Any:
+        return await watch.store.write(lambda c: apply_rules(c, sections, now=watch.hand.at))
+
+    await apply(section)
+    for name in section:
+        await watch.store.write(lambda c: delete_rule(c, name))  # noqa: B023
+    assert sorted((await apply({})).removed) == ["mine", "no_worker"]
+    assert (await apply({})).removed == []
+    assert sorted((await apply(section)).declared) == ["mine", "no_worker"]
 
 
 async def test_alerts_that_ended_are_kept_up_to_a_number(
