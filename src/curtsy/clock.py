@@ -37,6 +37,15 @@ def rfc3339(instant: int) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def instant_of(text: str) -> int | None:
+    """Reads an instant that says its offset from UTC; None: the text is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return int(moment.timestamp() * 1000) if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
+
+
 def rfc3339_or_none(instant: int | None) -> str | None:
     return rfc3339(instant) if instant is not None else None
 

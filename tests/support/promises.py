@@ -35,7 +35,8 @@ _PROMISES = {
     "a visit that a crawl waits for says where it leads": """
         SELECT i.job_id, i.page_id FROM items i JOIN crawls c ON c.job_id = i.job_id
         JOIN jobs j ON j.id = i.job_id JOIN visits v ON v.page_id = i.page_id
-        WHERE i.state = 0 AND i.depth < c.depth AND j.paused_at IS NULL AND NOT v.links""",
+        WHERE i.state = 0 AND i.depth < c.depth AND (i.uses & 2) = 2
+          AND j.paused_at IS NULL AND NOT v.links""",
     "a waiting item has a visit": """
         SELECT i.job_id, i.page_id FROM items i JOIN jobs j ON j.id = i.job_id
         LEFT JOIN visits v ON v.page_id = i.page_id

@@ -10,6 +10,7 @@ from typing import Any
 from curtsy.extract.confinement import confine_child
 from curtsy.extract.frames import LARGEST_RECORD, frame, receive
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.link import Link, packed
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers import Scraper, load, load_links
 from curtsy.scrapers.page import LONGEST_LINE, MOST_LINES
@@ -57,11 +58,11 @@ def _respond(load_scraper: LoadScraper, request: dict[str, Any], body: bytes) ->
         os._exit(OUT_OF_MEMORY)
 
 
-def _links(record: Record, reply: Reply, request: dict[str, Any]) -> tuple[str, ...]:
+def _links(record: Record, reply: Reply, request: dict[str, Any]) -> tuple[Link, ...]:
     """Returns the links that the scraper chose, else all links of the page."""
     if record.links is not None:
         return record.links
-    return () if request["chosen"] else load_links()(reply)
+    return () if request["chosen"] else tuple(map(Link, load_links()(reply)))
 
 
 def _frame(record: Record | Failed) -> bytes:
@@ -73,8 +74,9 @@ def _frame(record: Record | Failed) -> bytes:
     if len(record.content) > LARGEST_RECORD:
         sentence = f"The scraper returned a record of {len(record.content)} bytes."
         return _frame(Failed(Kind.TOO_LARGE, sentence))
+    links = None if record.links is None else packed(record.links)
     header = {"content_type": record.content_type, "charset": record.charset, "peak": peak,
-              "links": record.links, "lines": _short(record.lines)}  # fmt: skip
+              "links": links, "lines": _short(record.lines)}  # fmt: skip
     return frame(header, record.content)
 
 

@@ -16,6 +16,7 @@ from curtsy.extract.fair_slots import FairSlots
 from curtsy.extract.fork_server_client import ForkServerClient, ForkServerGone
 from curtsy.extract.frames import frame_start
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.link import unpacked
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers import NAMES
 from curtsy.scrapers.registry import OwnScrapers
@@ -191,7 +192,7 @@ def _outcome(header: dict[str, Any], body: bytes) -> Record | Failed:
     links = header["links"]
     return Record(
         body, header["content_type"], header["charset"], header["peak"],
-        links=None if links is None else tuple(links), lines=lines,
+        links=None if links is None else unpacked(links), lines=lines,
     )  # fmt: skip
 
 

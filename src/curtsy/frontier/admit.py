@@ -14,6 +14,7 @@ from curtsy.frontier.batch import NEVER
 from curtsy.frontier.ranks import Ranks
 from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.job_states import band_of
+from curtsy.model.page_use import ORDINARY, lists_pages
 from curtsy.store import Call, Connection, Result, Statement, together
 
 T = TypeVar("T")
@@ -38,6 +39,10 @@ class Wanted(NamedTuple):
     depth: int = 0
     links: bool = False
     """The job follows the links of the page, so that a stored copy is not enough."""
+    uses: int = ORDINARY
+    """What the job does with the page: `PageUse`."""
+    changed_at: int | None = None
+    """When the page changed, as a feed or sitemap says: an older copy is not enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,9 @@ class Admission:
 
     def fresh_since(self, page: Wanted, now: int) -> int:
         """A document fetched after this instant is fresh enough; without a `max_age` none is."""
-        return now - self.max_age if self.max_age > 0 and not page.links else NEVER
+        if self.max_age <= 0 or page.links or lists_pages(page.uses):
+            return NEVER
+        return max(now - self.max_age, page.changed_at or 0)
 
 
 _IS_FRESH = """(p.outcome IN ('fetched', 'not_modified') AND p.document_version > 0
@@ -102,9 +109,9 @@ _INSERT_VISITS = Statement(
 _INSERT_ITEMS = Statement(
     f"""
     INSERT INTO items (job_id, position, page_id, state, url, source_label, category, priority,
-                       depth, cached, document_version, fetched_at, ended_at)
+                       depth, uses, cached, document_version, fetched_at, ended_at)
     SELECT job_id, position, page_id, CASE WHEN fresh THEN 1 ELSE 0 END, given, source_label,
-           category, priority, depth, fresh, CASE WHEN fresh THEN document_version END,
+           category, priority, depth, uses, fresh, CASE WHEN fresh THEN document_version END,
            CASE WHEN fresh THEN fetched_at END, CASE WHEN fresh THEN CAST(:now AS bigint) END
     FROM (SELECT w.*, p.id AS page_id, p.document_version, p.fetched_at,
                  coalesce({_IS_FRESH}, false) AS fresh
@@ -113,7 +120,7 @@ _INSERT_ITEMS = Statement(
     """,  # noqa: S608
     wanted={"job_id": "bigint", "position": "int", "fingerprint": "text", "given": "text",
             "source_label": "text", "category": "text", "priority": "smallint",
-            "depth": "smallint", "fresh_since": "bigint"},
+            "depth": "smallint", "uses": "smallint", "fresh_since": "bigint"},
 )  # fmt: skip
 _COUNT_CACHED = Statement(
     """
@@ -213,7 +220,7 @@ def _insert_visits_and_items(
     ]
     items = [
         (a.job_id, p.position, p.fingerprint, p.given, p.source_label, p.category, p.priority,
-         p.depth, a.fresh_since(p, now))
+         p.depth, int(p.uses), a.fresh_since(p, now))
         for a in admissions for p in a.wanted
     ]  # fmt: skip
     last = max(0, (max(len(waiting), len(items)) - 1) // CHUNK)  # `also` runs in any case

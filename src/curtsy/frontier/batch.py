@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from curtsy.events.run_log import RunEvent
 from curtsy.frontier.take import Visit
+from curtsy.model.link import Link
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified, Outcome
 from curtsy.politeness.receipt import Receipt
 from curtsy.politeness.waits import NOTHING, Waited
@@ -41,7 +42,7 @@ class Result:
     """The host refused this page, but had just answered another: the fault may be the page's."""
     moved_to_host: str | None = None
     document: Document | None = None
-    links: tuple[str, ...] | None = None
+    links: tuple[Link, ...] | None = None
     """None: links were not extracted."""
     lines: tuple[tuple[str, str], ...] = ()
     """Log lines of the scraper: level and text."""

@@ -4,18 +4,24 @@ A flush locks pages first and jobs last, but to admit links needs locks on sourc
 therefore only stores the links of each page of a crawl as a lead, and another transaction admits
 the lead. Until then the job stays open, even if all its items have ended. Every transaction that
 admits links, cancels or pauses a crawl locks the row of the crawl.
+
+The lead of a feed or sitemap refers to the document that lists the entries, which may be many: they
+are admitted in several transactions (`frontier/listed_pages.py`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
-from curtsy.frontier.admit import Admission, Wanted, admit, bands_of, places_for
+from curtsy.frontier.admit import Admission, Places, Wanted, admit, bands_of, places_for
 from curtsy.frontier.job_counts import Changes, Event, count, count_cached
+from curtsy.frontier.subscriptions import NewSubscription, insert_subscriptions, subscription_of
 from curtsy.model.job_states import OPEN_STATES
+from curtsy.model.link import Link, dumped
+from curtsy.model.page_use import lists_pages
 from curtsy.store import Connection, Statement
 
 MOST_LEADS = 20
@@ -33,10 +39,11 @@ _INSERT_CRAWLS = Statement(
 )  # fmt: skip
 _MARK_CRAWLED = Statement(
     """
-    INSERT INTO crawled (job_id, fingerprint) SELECT job_id, fingerprint FROM {found} WHERE true
+    INSERT INTO crawled (job_id, fingerprint, subscription_id)
+    SELECT job_id, fingerprint, subscription_id FROM {found} WHERE true
     ON CONFLICT (job_id, fingerprint) DO NOTHING RETURNING fingerprint
     """,
-    found={"job_id": "bigint", "fingerprint": "text"},
+    found={"job_id": "bigint", "fingerprint": "text", "subscription_id": "bigint"},
 )
 _DEPTHS = Statement(
     "SELECT job_id, depth FROM crawls WHERE job_id IN (SELECT id FROM {wanted})",
@@ -50,13 +57,21 @@ _NOT_FULL = Statement(
     wanted={"id": "bigint"},
 )
 _INSERT_LEADS = Statement(
-    "INSERT INTO links (job_id, depth, urls) SELECT job_id, depth, urls FROM {new} WHERE true",
-    new={"job_id": "bigint", "depth": "smallint", "urls": "text"},
-)
+    """
+    INSERT INTO links (job_id, depth, urls, page_id, document_version, reached)
+    SELECT job_id, depth, urls, page_id, document_version, reached FROM {new} WHERE true
+    """,
+    new={"job_id": "bigint", "depth": "smallint", "urls": "text", "page_id": "bigint",
+         "document_version": "int", "reached": "int"},
+)  # fmt: skip
 _LEADS = Statement(
     """
-    SELECT l.id, l.job_id, l.depth, l.urls, c.depth AS deepest, c.priority, c.scope, j.scraper
+    SELECT l.id, l.job_id, l.depth, l.urls, c.depth AS deepest, c.priority, c.scope, j.scraper,
+           l.page_id, l.document_version, l.reached, p.url AS page_url, p.scraper AS page_scraper,
+           cr.subscription_id
     FROM links l JOIN jobs j ON j.id = l.job_id JOIN crawls c ON c.job_id = l.job_id
+    LEFT JOIN pages p ON p.id = l.page_id
+    LEFT JOIN crawled cr ON cr.job_id = l.job_id AND cr.fingerprint = p.fingerprint
     WHERE j.paused_at IS NULL ORDER BY l.id LIMIT :most
     """
 )
@@ -82,6 +97,8 @@ class Crawl:
     priority: int
     scope: str
     """JSON: which URLs the crawl may follow, and the options of its pages."""
+    remembers: bool = True
+    """The crawl has subscriptions to the feeds and sitemaps that it starts from."""
 
 
 class Lead(NamedTuple):
@@ -99,24 +116,61 @@ class Lead(NamedTuple):
     scope: str
     """As in `Crawl`."""
     scraper: str
+    page_id: int | None = None
+    """The feed or sitemap whose document lists the pages; None: they stand in `urls`."""
+    document_version: int | None = None
+    reached: int | None = None
+    """How many of the entries are behind."""
+    page_url: str | None = None
+    page_scraper: str | None = None
+    subscription_id: int | None = None
 
 
-FoundLinks = tuple[int, int, Sequence[str]]
-"""A job id, the depth of the pages that the links lead to, and the links."""
+class FoundLinks(NamedTuple):
+    job_id: int
+    depth: int
+    """Of the pages that the links lead to."""
+    links: Sequence[Link]
 
 
-def insert_crawls(
-    connection: Connection, new: Sequence[tuple[int, Crawl, Sequence[Wanted]]]
-) -> None:
-    """Inserts the crawls of new jobs (job id, crawl, start pages)."""
+class FoundList(NamedTuple):
+    """A feed or sitemap that was fetched for a job."""
+
+    job_id: int
+    depth: int
+    page_id: int
+    document_version: int
+
+
+class NewCrawl(NamedTuple):
+    job_id: int
+    crawl: Crawl
+    starts: Sequence[Wanted]
+    scraper: str
+    user_id: str | None
+    schedule_id: int | None
+
+
+def insert_crawls(connection: Connection, new: Sequence[NewCrawl], *, now: int) -> None:
+    """Inserts the crawls of new jobs, and their subscriptions."""
     if not new:
         return
     _INSERT_CRAWLS(connection, new=[
         (job_id, c.depth, c.max_pages, len(starts), c.priority, c.scope)
-        for job_id, c, starts in new
+        for job_id, c, starts, *_ in new
     ])  # fmt: skip
-    rows = [(job_id, page.fingerprint) for job_id, _crawl, starts in new for page in starts]
+    subscribed = {(one.job_id, page.fingerprint): _subscription(one, page)
+                  for one in new if one.crawl.remembers
+                  for page in one.starts if lists_pages(page.uses)}  # fmt: skip
+    ids = insert_subscriptions(connection, subscribed.values(), now=now)
+    places = [(one.job_id, page.fingerprint) for one in new for page in one.starts]
+    rows = [(*place, ids[subscribed[place].key] if place in subscribed else None)
+            for place in places]  # fmt: skip
     _MARK_CRAWLED(connection, found=rows)
+
+
+def _subscription(new: NewCrawl, page: Wanted) -> NewSubscription:
+    return subscription_of(page.url, new.scraper, user_id=new.user_id, schedule_id=new.schedule_id)
 
 
 def depths(connection: Connection, jobs: Collection[int]) -> dict[int, int]:
@@ -125,18 +179,25 @@ def depths(connection: Connection, jobs: Collection[int]) -> dict[int, int]:
     return {row.job_id: row.depth for row in rows}
 
 
-def store_links(connection: Connection, found: Sequence[FoundLinks], changes: Changes) -> None:
-    """Stores links in a flush, for the crawls that go so deep and are not full."""
-    if not found:
+def store_links(
+    connection: Connection, found: Sequence[FoundLinks], lists: Sequence[FoundList],
+    changes: Changes,
+) -> None:  # fmt: skip
+    """Stores links and lists in a flush, for the crawls that go so deep and are not full."""
+    jobs = {one.job_id for one in found} | {one.job_id for one in lists}
+    if not jobs:
         return
-    jobs = {job_id for job_id, _depth, _links in found}
     not_full = {row.job_id: row.depth for row in
               _NOT_FULL(connection, wanted=[(job_id,) for job_id in jobs])}  # fmt: skip
-    stored = [(job_id, depth, orjson.dumps(links).decode())
-              for job_id, depth, links in found if depth <= not_full.get(job_id, -1)]  # fmt: skip
+    stored: list[tuple[Any, ...]] = [
+        (job_id, depth, dumped(links), None, None, None)
+        for job_id, depth, links in found if depth <= not_full.get(job_id, -1)
+    ]  # fmt: skip
+    stored += [(job_id, depth, "[]", page_id, version, 0)
+               for job_id, depth, page_id, version in lists if job_id in not_full]  # fmt: skip
     if stored:
         _INSERT_LEADS(connection, new=stored)
-    for job_id, _depth, _urls in stored:
+    for job_id, *_ in stored:
         changes[job_id].links_waiting += 1
 
 
@@ -162,47 +223,94 @@ def admit_links(
     """
     pages = list(chain.from_iterable(found.values()))
     places = places_for(connection, bands_of(pages), delay_ms=delay_ms, now=now)
-    crawl = _LOCK_CRAWL(connection, job_id=job_id).one_or_none()
-    job = _JOB(connection, job_id=job_id).one_or_none()
-    if crawl is None or job is None or job.state not in OPEN_STATES or job.paused_at:
+    crawl = lock_open_crawl(connection, job_id)
+    if crawl is None:
         return 0
     claimed = _CLAIM_LEADS(connection, leads=[(lead,) for lead in found]).scalars()
     if not claimed:
         return 0
     linked = chain.from_iterable(found[lead] for lead in sorted(claimed))
-    new = _not_crawled(connection, job_id, linked)[: crawl.max_pages - crawl.admitted]
+    new = not_crawled(connection, job_id, linked)[: crawl.room]
+    admitted = admit_to_crawl(connection, crawl, new, places, max_age=max_age, now=now)
+    count_admitted(connection, job_id, admitted, leads=len(claimed), now=now)
+    return len(admitted.pages)
+
+
+class OpenCrawl(NamedTuple):
+    """The row of a crawl whose job is open, locked."""
+
+    job_id: int
+    admitted: int
+    max_pages: int
+    priority: int
+    ranks: str
+
+    @property
+    def room(self) -> int:
+        """How many more pages the crawl may have."""
+        return self.max_pages - self.admitted
+
+
+class Admitted(NamedTuple):
+    pages: Sequence[Wanted]
+    """With their positions in the job."""
+    cached: int
+    """How many of them need no visit."""
+
+
+def lock_open_crawl(connection: Connection, job_id: int) -> OpenCrawl | None:
+    """Locks the crawl; None: its job is over or paused."""
+    crawl = _LOCK_CRAWL(connection, job_id=job_id).one_or_none()
+    job = _JOB(connection, job_id=job_id).one_or_none()
+    if crawl is None or job is None or job.state not in OPEN_STATES or job.paused_at:
+        return None
+    return OpenCrawl(job_id, crawl.admitted, crawl.max_pages, crawl.priority, crawl.ranks)
+
+
+def admit_to_crawl(
+    connection: Connection, crawl: OpenCrawl, new: Sequence[Wanted], places: Places, *,
+    max_age: int, now: int,
+) -> Admitted:  # fmt: skip
+    """Admits pages that are new to the crawl and fit into it."""
     placed = [page._replace(position=crawl.admitted + at) for at, page in enumerate(new)]
     reached = orjson.loads(crawl.ranks)
     ranks = places.ranks.for_job(reached, crawl.priority)
-    cached = admit(connection, [Admission(job_id, placed, max_age, ranks)], places, now=now)
+    admission = Admission(crawl.job_id, placed, max_age, ranks)
+    cached = admit(connection, [admission], places, now=now)
     reached |= ranks.reached({places.source_of[page.host] for page in placed}, crawl.priority)
     newest = dict(list(reached.items())[-MOST_SOURCES:])
     if placed:
-        _COUNT_ADMITTED(
-            connection, job_id=job_id, pages=len(placed), ranks=orjson.dumps(newest).decode()
-        )
-    _count(connection, job_id, len(placed), cached.get(job_id, 0), len(claimed), now)
-    return len(placed)
+        _COUNT_ADMITTED(connection, job_id=crawl.job_id, pages=len(placed),
+                        ranks=orjson.dumps(newest).decode())  # fmt: skip
+    return Admitted(placed, cached.get(crawl.job_id, 0))
 
 
-def _not_crawled(connection: Connection, job_id: int, pages: Iterable[Wanted]) -> list[Wanted]:
-    """Returns the pages that are new to the crawl, each once, and marks them as crawled."""
+def not_crawled(
+    connection: Connection, job_id: int, pages: Iterable[Wanted],
+    subscription_id: int | None = None,
+) -> list[Wanted]:  # fmt: skip
+    """Returns the pages that are new to the crawl, each once, and marks them as crawled. Feeds and
+    sitemaps among them belong to the subscription."""
     first: dict[str, Wanted] = {}
     for page in pages:
         first.setdefault(page.fingerprint, page)
-    rows = [(job_id, fingerprint) for fingerprint in first]
+    rows = [(job_id, page.fingerprint, subscription_id if lists_pages(page.uses) else None)
+            for page in first.values()]  # fmt: skip
     new = set(_MARK_CRAWLED(connection, found=rows).scalars()) if rows else set()
     return [page for page in first.values() if page.fingerprint in new]
 
 
-def _count(
-    connection: Connection, job_id: int, pages: int, cached: int, leads: int, now: int
-) -> None:
+def count_admitted(
+    connection: Connection, job_id: int, admitted: Admitted, *, leads: int, now: int,
+    read: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Counts pages and leads in the job. `read` says what a feed or sitemap listed."""
+    pages, cached = len(admitted.pages), admitted.cached
     changes = Changes()
     changes[job_id].links_waiting = -leads
-    if pages:
-        grew = Event("job_grew", data={"pages": pages}, total=pages, done=cached)
-        changes[job_id].events.append(grew)
+    if pages or read is not None:
+        data = {"pages": pages} | ({"read": read} if read is not None else {})
+        changes[job_id].events.append(Event("job_grew", data=data, total=pages, done=cached))
     if cached:
         count_cached(connection, job_id, cached)
     count(connection, changes, now=now)

@@ -10,7 +10,7 @@ from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.frontier.batch import Batch, Flushed, Result, outcome_name
-from curtsy.frontier.crawls import FoundLinks, store_links
+from curtsy.frontier.crawls import FoundLinks, FoundList, store_links
 from curtsy.frontier.dead_letters import insert_dead_letters
 from curtsy.frontier.fence import fence, pace_calls, release, require_same_time
 from curtsy.frontier.flush_rows import (
@@ -26,6 +26,7 @@ from curtsy.frontier.job_counts import Changes, Event, Spent, count
 from curtsy.frontier.sources import sources_for, wake
 from curtsy.model.job_states import ItemState, band_of
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
+from curtsy.model.page_use import is_followed, lists_pages
 from curtsy.store import Call, Connection, Statement, together
 
 _END_ITEMS = Statement(
@@ -34,7 +35,7 @@ _END_ITEMS = Statement(
         error = e.error, fetched_at = e.fetched_at, ended_at = :now
     FROM (SELECT * FROM {ended}) e
     WHERE items.page_id = e.page_id AND items.state = 0
-    RETURNING items.job_id, items.page_id, items.depth,
+    RETURNING items.job_id, items.page_id, items.depth, items.uses,
         (SELECT j.created_at FROM jobs j WHERE j.id = items.job_id) AS created_at
     """,
     ended={"page_id": "bigint", "state": "smallint", "document_version": "int", "kind": "text",
@@ -145,13 +146,15 @@ def _changes(
     *_written, of_ended, of_waiting = together(
         connection, *calls, (ending, {"ended": rows, "now": now}), (looking, {"wanted": waiting})
     )
-    links: list[FoundLinks] = []
-    for job_id, page_id, depth, created_at in of_ended.tuples():
-        result, _version = ended[page_id]
+    links, lists = [], []
+    for job_id, page_id, depth, uses, created_at in of_ended.tuples():
+        result, version = ended[page_id]
         changes[job_id].add(_event(result), *_times(result, created_at or 0))
-        if result.links:
-            links.append((job_id, depth + 1, result.links))
-    store_links(connection, links, changes)
+        if result.links and is_followed(uses):
+            links.append(FoundLinks(job_id, depth + 1, result.links))
+        if lists_pages(uses) and not isinstance(result.outcome, Failed):
+            lists.append(FoundList(job_id, depth, page_id, version))
+    store_links(connection, links, lists, changes)
     for job_id, page_id, _depth, created_at in of_waiting.tuples():
         changes[job_id].started = True
         if page_id in continued:

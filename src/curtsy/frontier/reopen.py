@@ -13,6 +13,7 @@ from curtsy.frontier.job_counts import Changes, Event, count
 from curtsy.frontier.ranks import Ranks
 from curtsy.frontier.sources import wake
 from curtsy.model.job_states import band_of
+from curtsy.model.page_use import is_followed
 from curtsy.store import Connection, Statement
 
 _REOPEN_ITEMS = Statement(
@@ -48,6 +49,7 @@ class OldItem(NamedTuple):
     priority: int
     source_id: int
     depth: int
+    uses: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ def visit_again(
         return
     ranks = Ranks.read(connection, bands)
     deepest = depths(connection, {item.job_id for item in items})
-    followed = {item.page_id for item in items if item.depth < deepest.get(item.job_id, 0)}
+    followed = {item.page_id for item in items
+                if is_followed(item.uses) and item.depth < deepest.get(item.job_id, 0)}  # fmt: skip
     wanted = [
         (item.page_id, item.source_id, item.priority, ranks.take(item.source_id, item.priority),
          item.page_id in followed)

@@ -1,6 +1,6 @@
 """The transaction that admits submitted jobs: inserts the jobs, their items and their visits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -16,7 +16,7 @@ from curtsy.events.stored_events import (
 )
 from curtsy.events.webhooks import insert_deliveries
 from curtsy.frontier.admit import Admission, Places, Wanted, admit, bands_of, places_for
-from curtsy.frontier.crawls import insert_crawls
+from curtsy.frontier.crawls import NewCrawl, insert_crawls
 from curtsy.frontier.sources import known_hosts, standing_call
 from curtsy.jobs.idempotency import (
     OtherWebhook,
@@ -140,9 +140,7 @@ def _admit_new(
     ids = {job: row.id for job, row in rows.items()}
     insert_tags(connection, [(tag, ids[s.job]) for s in new for tag in s.request.tags])
     admissions = [Admission(ids[s.job], s.wanted, s.request.max_age) for s in new]
-    insert_crawls(
-        connection, [(ids[s.job], s.request.crawl, s.wanted) for s in new if s.request.crawl]
-    )
+    insert_crawls(connection, list(_crawls(new, ids)), now=now)
     places = places_for(connection, bands, delay_ms=delay_ms, now=now, standing=standing)
     numbers = {row.id: row.last_event for row in rows.values()}
     cached = _admit_with_events(connection, admissions, places, numbers, now)
@@ -151,6 +149,15 @@ def _admit_new(
         if s.request.webhook_url and cached.get(ids[s.job]) == len(s.wanted)
     ], now=now)  # fmt: skip
     return {s.job: Submitted(s.job, len(s.wanted), cached.get(ids[s.job], 0)) for s in new}
+
+
+def _crawls(new: Sequence[Submission], ids: Mapping[str, int]) -> Iterator[NewCrawl]:
+    for submission in new:
+        request = submission.request
+        if request.crawl is not None:
+            schedule_id = request.origin.schedule_id if request.origin is not None else None
+            yield NewCrawl(ids[submission.job], request.crawl, submission.wanted, request.scraper,
+                           request.user_id, schedule_id)  # fmt: skip
 
 
 def _admit_with_events(

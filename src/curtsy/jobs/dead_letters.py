@@ -35,7 +35,7 @@ _OPEN_OF_IDS = Statement(
 _STATE = Statement("SELECT state FROM dead_letters WHERE id = :id")
 _FAILED_ITEMS = Statement(
     """
-    SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id, i.depth
+    SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id, i.depth, i.uses
     FROM (SELECT DISTINCT page_id FROM {wanted}) w
     JOIN items i ON i.page_id = w.page_id AND i.state = 2
     JOIN jobs j ON j.id = i.job_id AND j.state <> 'cancelled'

@@ -88,8 +88,12 @@ class Job(NamedTuple):
         """The URL of the first item, also of a job that waits for its slot."""
         if self.url is not None or self.payload is None:
             return self.url
-        starts = orjson.loads(self.payload).get("crawl", {}).get("start_urls")
-        return str(starts[0]) if starts else None
+        crawl = orjson.loads(self.payload).get("crawl", {})
+        lists = (crawl.get("start") or {}).values()
+        for given in (crawl.get("start_urls"), *lists):
+            if given and isinstance(given, str | list):
+                return given if isinstance(given, str) else str(given[0])
+        return None
 
 
 class StoredDocument(NamedTuple):

@@ -11,6 +11,7 @@ from curtsy.frontier.crawls import Crawl
 from curtsy.model.counts import counted
 from curtsy.model.masks import MASK
 from curtsy.model.options import BadParams, Way, checked_params, options_for
+from curtsy.model.page_use import ORDINARY, PageUse, is_followed
 from curtsy.model.urls import BadUrl, as_given, canonical, fingerprint
 from curtsy.scrapers import NAMES, check_params
 
@@ -25,6 +26,11 @@ class PageRequest:
     source_label: str | None = None
     category: str | None = None
     ways: tuple[Way, ...] = ()
+    scraper: str | None = None
+    """None: the job's."""
+    params: Mapping[str, Any] | None = None
+    """The parameters of the page's scraper; None: the job's."""
+    uses: PageUse = ORDINARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,8 @@ class JobRequest:
     door: str
     pages: Sequence[PageRequest]
     scraper: str = "raw"
+    scrapers: frozenset[str] = frozenset()
+    """Others that pages of the job may have, as the rules of a crawl name them."""
     max_age: int = 0
     """A stored document no older than this is fresh enough (milliseconds)."""
     user_id: str | None = None
@@ -123,10 +131,7 @@ def check(
     """
     if not request.pages:
         raise BadRequest(["The job has no URLs."])
-    if request.scraper not in limits.scrapers:
-        known = ", ".join(sorted(limits.scrapers))
-        raise BadRequest([f"There is no scraper {request.scraper[:100]!r}: there are {known}."])
-    _check_params(request)
+    _check_scrapers(request, limits)
     if len(request.pages) > limits.urls:
         raise BadRequest(
             [f"The job has {counted(len(request.pages), 'URL')}; at most {limits.urls} may be."]
@@ -181,9 +186,17 @@ class _Problems:
             raise BadRequest(self._first + more)
 
 
-def _check_params(request: JobRequest) -> None:
+def _check_scrapers(request: JobRequest, limits: SubmitLimits) -> None:
+    """Checks the names of the scrapers that the request names itself, and their parameters."""
+    named = {request.scraper, *request.scrapers} | {p.scraper for p in request.pages if p.scraper}
+    if unknown := sorted(named - limits.scrapers):
+        known = ", ".join(sorted(limits.scrapers))
+        raise BadRequest([f"There is no scraper {unknown[0][:100]!r}: there are {known}."])
     try:
         checked_params(request.scraper_params)
+        for page in request.pages:
+            if page.params:
+                checked_params(page.params)
     except BadParams as bad:
         raise BadRequest([str(bad)]) from None
     check_params(request.scraper, request.scraper_params)
@@ -209,18 +222,21 @@ def _wanted(position: int, page: PageRequest, request: JobRequest, limits: Submi
         raise _Guarded(f"leads to port {port}, which browsers block too")
     if means := refusal_by_name(url.host, limits.allow):
         raise _Guarded(f"leads to {url.host}, which is {means}: ALLOW_ADDRESSES does not name it")
-    options = options_for(url.host, headers=request.headers, params=request.scraper_params,
-                          ways=page.ways)  # fmt: skip
+    scraper = page.scraper or request.scraper
+    params = request.scraper_params if page.params is None else page.params
+    options = options_for(url.host, headers=request.headers, params=params, ways=page.ways)
+    followed = request.crawl is not None and request.crawl.depth > 0 and is_followed(page.uses)
     return Wanted(
         position,
-        fingerprint(url.text, request.scraper, options or ""),
+        fingerprint(url.text, scraper, options or ""),
         url.text,
         url.host,
-        request.scraper,
+        scraper,
         page.priority,
         page.url if page.url != url.text else None,
         options,
         page.source_label,
         page.category,
-        links=request.crawl is not None and request.crawl.depth > 0,
+        links=followed,
+        uses=page.uses,
     )

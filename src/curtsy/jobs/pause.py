@@ -17,7 +17,8 @@ _FIND = Statement("SELECT id, state, paused_at FROM jobs WHERE public_id = :job"
 # Failed items as well: a concurrent retry makes them wait, and their pages must be locked.
 _UNSETTLED = Statement(
     """
-    SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id, i.depth FROM items i
+    SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id, i.depth, i.uses
+    FROM items i
     JOIN pages p ON p.id = i.page_id JOIN hosts h ON h.host = p.host
     WHERE i.job_id = :job_id AND i.state IN (0, 2) ORDER BY i.position
     """

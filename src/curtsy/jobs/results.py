@@ -20,7 +20,7 @@ _ITEMS = Statement(
                sum(coalesce(d.bytes, 0)) OVER (ORDER BY i.position) - coalesce(d.bytes, 0)
                    AS bytes_before
         FROM (SELECT * FROM items WHERE job_id = :job_id AND position > :after AND state <> 0
-              ORDER BY position LIMIT :most) i
+                AND (state <> 1 OR (uses & 1) = 1) ORDER BY position LIMIT :most) i
         JOIN pages p ON p.id = i.page_id
         LEFT JOIN documents d ON d.page_id = i.page_id AND d.version = i.document_version
     ) found

@@ -9,7 +9,8 @@ from curtsy.store import Connection, Statement
 _FIND = Statement("SELECT id, state FROM jobs WHERE public_id = :job")
 _FAILED = Statement(
     """
-    SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id, i.depth FROM items i
+    SELECT i.job_id, i.position, i.page_id, i.priority, h.source_id, i.depth, i.uses
+    FROM items i
     JOIN pages p ON p.id = i.page_id JOIN hosts h ON h.host = p.host
     WHERE i.job_id = :job_id AND i.state = 2 ORDER BY i.position
     """

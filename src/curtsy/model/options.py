@@ -46,14 +46,14 @@ class BadParams(ValueError):
     """Scraper parameters that cannot be stored; the text is a sentence."""
 
 
-def checked_params(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def checked_params(given: Mapping[str, Any], most: int = MOST_PARAMS_BYTES) -> Mapping[str, Any]:
     """Returns the parameters, or raises BadParams if they are not JSON or too large to store."""
     try:
         size = len(_canonical(given))
     except TypeError as error:
         raise BadParams(f"The scraper's parameters are not JSON: {error}.") from None
-    if size > MOST_PARAMS_BYTES:
-        sentence = f"The scraper's parameters take {size} bytes; at most {MOST_PARAMS_BYTES} may be"
+    if size > most:
+        sentence = f"The scraper's parameters take {size} bytes; at most {most} may be"
         raise BadParams(f"{sentence} used, since they are stored with every page.")
     return given
 

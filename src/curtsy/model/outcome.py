@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.link import Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Record:
     charset: str | None
     memory: int | None = None
     """Peak memory of the extracting process, in bytes."""
-    links: tuple[str, ...] | None = None
+    links: tuple[Link, ...] | None = None
     """The links of the page; None: links were not extracted."""
     lines: tuple[tuple[str, str], ...] = ()
     """The scraper's lines for the job's log: level and message."""

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from curtsy.model.domains import domain_of
-from curtsy.model.urls import spelled
-from curtsy.model.wildcards import Wildcard
+from curtsy.model.wildcards import Wildcard, patterns
 
-Reach = Literal["page", "prefix", "host", "domain"]
+Reach = Literal["page", "prefix", "host", "domain", "any"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The reach is `page`: the start pages only; `prefix`: below the folder of a start page;
-    `host`: the host of a start page; `domain`: its registered domain with all its hosts."""
+    `host`: the host of a start page; `domain`: its registered domain with all its hosts; `any`:
+    every host."""
 
     reach: Reach
     places: frozenset[str]
@@ -40,6 +40,8 @@ class Scope:
                 return host in self.places
             case "domain":
                 return domain_of(host) in self.places
+            case "any":
+                return True
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -54,8 +56,8 @@ class Scope:
         return cls(
             stored["reach"],
             frozenset(stored["places"]),
-            _patterns(stored["include"]),
-            _patterns(stored["exclude"]),
+            patterns(stored["include"]),
+            patterns(stored["exclude"]),
         )
 
 
@@ -68,7 +70,7 @@ def scope_around(
 ) -> Scope:
     """The scope around the start pages: canonical URLs with their hosts."""
     match reach:
-        case "page":
+        case "page" | "any":
             places: set[str] = set()
         case "prefix":
             places = {url[: url.rindex("/", url.index("//") + 2) + 1] for url, _ in _paths(starts)}
@@ -76,12 +78,7 @@ def scope_around(
             places = {host for _url, host in starts}
         case "domain":
             places = {domain_of(host) for _url, host in starts}
-    return Scope(reach, frozenset(places), _patterns(include), _patterns(exclude))
-
-
-def _patterns(texts: Iterable[str]) -> tuple[Wildcard, ...]:
-    """Returns the patterns in the spelling of canonical URLs, which they are matched with."""
-    return tuple(Wildcard(spelled(text)) for text in texts)
+    return Scope(reach, frozenset(places), patterns(include), patterns(exclude))
 
 
 def _paths(starts: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:

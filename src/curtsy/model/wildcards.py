@@ -1,7 +1,9 @@
 """Patterns with `*` for any run of characters, matched in one pass whatever the pattern."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+from curtsy.model.urls import spelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,11 @@ class Wildcard:
 
     def matches(self, text: str) -> bool:
         return pieces_match(self._pieces, text, to_the_end=True)
+
+
+def patterns(texts: Iterable[str]) -> tuple[Wildcard, ...]:
+    """Returns the patterns in the spelling of canonical URLs, which they are matched with."""
+    return tuple(Wildcard(spelled(text)) for text in texts)
 
 
 def pieces_match(pieces: Sequence[str], text: str, *, to_the_end: bool) -> bool:

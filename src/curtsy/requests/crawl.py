@@ -20,6 +20,7 @@ from curtsy.errors import BadRequest
 from curtsy.frontier.crawls import Crawl
 from curtsy.jobs import Claim, JobRequest, PageRequest
 from curtsy.jobs.job_request import MAX_URLS
+from curtsy.model.crawl_rules import CrawlRules
 from curtsy.model.options import checked_headers, checked_params
 from curtsy.model.origins import origin_of
 from curtsy.model.roles import Caller
@@ -27,17 +28,17 @@ from curtsy.model.scope import Reach, scope_around
 from curtsy.model.urls import BadUrl, Url, canonical
 from curtsy.requests import examples
 from curtsy.requests.articles import LONGEST_MAX_AGE_SECONDS, MOST_HEADERS, MOST_TAGS, Tag
+from curtsy.requests.crawl_rules import MOST_PATTERNS, MOST_RULES, PageRule, Pattern, crawl_rules
+from curtsy.requests.crawl_start import Start
 from curtsy.requests.instants import Moment, future_instant
 from curtsy.schedules.schedule import ScheduleSpec
+from curtsy.scrapers import arguments_for
 from curtsy.timetable import BadRule, Cron, Once, Rule, checked, checked_zone
 
 DOOR = "crawl"
 UTC = "UTC"
-MOST_PATTERNS = 50
 MOST_DEPTH = 100
 MOST_PAGES = 1_000_000
-
-Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class CrawlParams(BaseModel):
@@ -46,10 +47,18 @@ class CrawlParams(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
     scope: Reach = "host"
-    """Follow links within the `page` (none), the `prefix`, `host` or `domain` of a start URL."""
+    """Follow links within the `page` (none), the `prefix`, `host` or `domain` of a start URL, or to
+    `any` host."""
     include: list[Pattern] = Field(default_factory=list, max_length=MOST_PATTERNS)
     """Only URLs that match one of these; `*` matches any characters."""
     exclude: list[Pattern] = Field(default_factory=list, max_length=MOST_PATTERNS)
+    keep: list[Pattern] = Field(default_factory=list, max_length=MOST_PATTERNS)
+    """Only pages whose URL matches one of these are results; the others only lead further."""
+    follow: list[Pattern] = Field(default_factory=list, max_length=MOST_PATTERNS)
+    """Only links of pages whose URL matches one of these are followed."""
+    rules: list[PageRule] = Field(default_factory=list, max_length=MOST_RULES)
+    """By URL and depth: scraper, keep, follow. The first rule that matches a page decides, `keep`
+    and `follow` above decide for pages that none matches."""
     max_pages: int = Field(10_000, ge=1, le=MOST_PAGES)
     priority: int = Field(5, ge=1, le=10)
     max_age: int | None = Field(None, ge=0, le=LONGEST_MAX_AGE_SECONDS)
@@ -94,7 +103,10 @@ class CrawlRequest(BaseModel):
     user_id: str | None = Field(None, min_length=1, max_length=200)
     """The owner of the crawl; ignored if the request has an API key with a user."""
     spider: str = Field(min_length=1, max_length=200)
-    start_urls: Annotated[list[str], FailFast()] = Field(min_length=1, max_length=MAX_URLS)
+    start_urls: Annotated[list[str], FailFast()] = Field(default_factory=list, max_length=MAX_URLS)
+    """Where the crawl starts; may be left out where `start` is given."""
+    start: Start | None = None
+    """Feeds and sitemaps whose entries the crawl starts from."""
     depth: int = Field(0, ge=0, le=MOST_DEPTH)
     """How many links to follow from a start URL; 0 fetches only the start URLs."""
     schedule_at: Moment | None = None
@@ -117,6 +129,22 @@ class CrawlRequest(BaseModel):
     name: str | None = Field(None, max_length=300)
     tags: list[Tag] = Field(default_factory=list, max_length=MOST_TAGS)
 
+    @model_validator(mode="after")
+    def _check_starts(self) -> Self:
+        if not self.start_urls and self.start is None:
+            raise ValueError("a crawl needs start_urls, or start with a feed or a sitemap")
+        return self
+
+    @property
+    def is_scheduled(self) -> bool:
+        return self.schedule_at is not None or self.interval is not None
+
+    @property
+    def starts(self) -> list[str]:
+        """All URLs that the crawl starts from."""
+        lists = [*self.start.feed, *self.start.sitemap] if self.start is not None else []
+        return [*self.start_urls, *lists]
+
 
 def job_request(
     body: CrawlRequest, *, key: str | None, caller: Caller, fresh: bool, cache_ttl: int, now: int
@@ -125,11 +153,12 @@ def job_request(
     user_id = caller.user_id or body.user_id
     params = body.params
     max_age = cache_ttl if params.max_age is None else params.max_age * SECOND
-    crawl_hash = _hash(body, user_id)
+    rules = crawl_rules(params.rules, keep=params.keep, follow=params.follow)
     return JobRequest(
         door=DOOR,
-        pages=[PageRequest(url, params.priority) for url in body.start_urls],
+        pages=_pages(body, rules),
         scraper=body.spider,
+        scrapers=frozenset(rule.scraper for rule in params.rules if rule.scraper is not None),
         max_age=0 if fresh else max_age,
         user_id=user_id,
         key_id=caller.key_id,
@@ -138,24 +167,61 @@ def job_request(
         finish_by=future_instant(body.finish_by, "finish_by", now),
         tags=tuple(dict.fromkeys(body.tags)),
         headers=tuple(sorted(params.headers.items())),
-        params=params.model_dump_json(exclude={"headers"}),
+        params=_shown(body),
         scraper_params=params.scraper_params(),
-        crawl=_crawl(body, 0 if fresh else max_age),
+        crawl=_crawl(body, rules, 0 if fresh else max_age),
         idempotency_key=key,
         request_hash=_hash_of_all(body, fresh),
-        same_as=Claim(f"crawl:{crawl_hash}", cache_ttl, succeeds=True, renews=fresh),
+        same_as=_claim(body, user_id, cache_ttl, fresh=fresh),
     )
 
 
-def _crawl(body: CrawlRequest, max_age: int) -> Crawl:
+def _shown(body: CrawlRequest) -> str:
+    """The parameters for people, as JSON."""
+    start = {"start": body.start.model_dump(exclude_unset=True)} if body.start is not None else {}
+    shown = body.params.model_dump(mode="json", exclude={"headers"}) | start
+    return orjson.dumps(shown).decode()
+
+
+def _pages(body: CrawlRequest, rules: CrawlRules) -> list[PageRequest]:
     params = body.params
-    starts = [(url.text, url.host) for url in _canonical(body.start_urls)]
+    starts = [_start_page(url, body, rules) for url in body.start_urls]
+    return starts + ([*body.start.pages(params.priority)] if body.start is not None else [])
+
+
+def _start_page(url: str, body: CrawlRequest, rules: CrawlRules) -> PageRequest:
+    params = body.params
+    try:
+        rule = rules.rule_for(canonical(url).text, 0)
+    except BadUrl:  # submitting reports it
+        return PageRequest(url, params.priority)
+    arguments = arguments_for(rule.scraper or body.spider, own=body.spider,
+                              arguments=params.scraper_params(), more=rule.params)  # fmt: skip
+    return PageRequest(url, params.priority, scraper=rule.scraper, params=arguments, uses=rule.uses)
+
+
+def _crawl(body: CrawlRequest, rules: CrawlRules, max_age: int) -> Crawl:
+    params = body.params
+    starts = [(url.text, url.host) for url in _canonical(body.starts)]
     scope = scope_around(starts, params.scope, include=params.include, exclude=params.exclude)
     headers = sorted(params.headers.items())
-    terms = {"scope": scope.to_json(), "max_age": max_age, "headers": headers,
-             "origins": sorted({origin_of(url) for url, _host in starts}) if headers else [],
-             "params": params.scraper_params()}  # fmt: skip
+    terms: dict[str, Any] = {
+        "scope": scope.to_json(), "max_age": max_age, "headers": headers,
+        "origins": sorted({origin_of(url) for url, _host in starts}) if headers else [],
+        "params": params.scraper_params(), "rules": rules.to_json(),
+    }  # fmt: skip
+    if body.start is not None:
+        terms["start"] = body.start.terms(params.include, params.exclude)
     return Crawl(body.depth, params.max_pages, params.priority, orjson.dumps(terms).decode())
+
+
+def _claim(body: CrawlRequest, user_id: str | None, cache_ttl: int, *, fresh: bool) -> Claim | None:
+    """The key under which a repeated request finds this crawl. None for feeds and sitemaps: they
+    are to be read again."""
+    if body.start is not None and not body.is_scheduled:
+        return None
+    key = f"crawl:{_hash(body, user_id)}"
+    return Claim(key, cache_ttl, succeeds=True, renews=fresh)
 
 
 def _hash(body: CrawlRequest, user_id: str | None) -> str:
@@ -163,7 +229,9 @@ def _hash(body: CrawlRequest, user_id: str | None) -> str:
     params = body.params.model_dump()
     urls = sorted(url.text for url in _canonical(body.start_urls))
     parts: list[Any] = [user_id, body.spider, urls, body.depth, params]
-    if body.schedule_at is not None or body.interval is not None:
+    if body.start is not None:
+        parts.append(body.start.model_dump())
+    if body.is_scheduled:
         at = body.schedule_at
         parts.append([at and int(at.timestamp() * 1000), body.interval, body.timezone or UTC])
     packed = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)

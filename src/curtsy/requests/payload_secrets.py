@@ -123,7 +123,9 @@ def _params(work: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _origins(work: Mapping[str, Any]) -> set[str]:
-    urls = work.get("start_urls") or [one["url"] for one in work.get("articles", ())]
+    urls = [*work.get("start_urls", ()), *(one["url"] for one in work.get("articles", ()))]
+    for given in (work.get("start") or {}).values():
+        urls += [given] if isinstance(given, str) else given if isinstance(given, list) else []
     found = set()
     for url in urls:
         try:

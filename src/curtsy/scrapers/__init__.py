@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from curtsy.errors import BadRequest
+from curtsy.model.link import Link
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.custom import Found, scraper
 from curtsy.scrapers.page import Broken, Page
@@ -20,8 +21,8 @@ from curtsy.scrapers.raw import raw
 from curtsy.scrapers.saved_page import try_on
 
 __all__ = [
-    "NAMES", "PARSING", "SIMPLE", "WITH_PARAMS", "Broken", "Found", "Page", "Scraper",
-    "check_params", "load", "load_links", "scraper", "try_on",
+    "LISTS", "NAMES", "PARSING", "SIMPLE", "WITH_PARAMS", "Broken", "Found", "Link", "Page",
+    "Scraper", "arguments_for", "check_params", "load", "load_links", "scraper", "try_on",
 ]  # fmt: skip
 
 Scraper = Callable[[Reply], Record | Failed]
@@ -35,6 +36,8 @@ PARSING: dict[str, str] = {
 """The module of each scraper that parses; its function has the scraper's name."""
 WITH_PARAMS = frozenset({"listing"})
 """Scrapers that take parameters besides the page."""
+LISTS = frozenset({"feed", "sitemap"})
+"""Scrapers whose records are pages that a crawl may start from."""
 NAMES = frozenset({*SIMPLE, *PARSING})
 """The built-in scrapers; `OwnScrapers` names the user's own."""
 
@@ -52,6 +55,14 @@ def load(name: str, params: Mapping[str, Any] | None = None) -> Scraper:
     function = getattr(import_module(PARSING[name]), name)
     found: Scraper = partial(function, params=params or {}) if name in WITH_PARAMS else function
     return found
+
+
+def arguments_for(
+    scraper: str, *, own: str, arguments: Mapping[str, Any], more: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The parameters of a page of a crawl. The crawl's arguments are for its `own` scraper and for
+    the user's others, but not for other built-in ones; `more` comes with the rule or link."""
+    return {**arguments, **more} if scraper == own or scraper not in NAMES else more
 
 
 def check_params(name: str, params: Mapping[str, Any]) -> None:

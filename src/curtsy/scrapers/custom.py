@@ -13,7 +13,9 @@ from typing import Any, TypeVar, overload
 import orjson
 
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.link import Link, as_link
 from curtsy.model.outcome import Failed, Record, Reply
+from curtsy.scrapers.chosen_links import chosen_links
 from curtsy.scrapers.json_values import plain
 from curtsy.scrapers.page import LONGEST_LINE, Broken, Level, Page
 from curtsy.scrapers.record_keys import KEY, distinct, is_listing, key_of, pack_listing
@@ -47,9 +49,10 @@ class Found:
 
     record: Fields | None = None
     records: Sequence[Fields] | None = None
-    links: Sequence[str] | None = None
-    """The only links that a crawl follows. None: as if not given; then a crawl follows `next`, or,
-    if that is not given either, all links of the page."""
+    links: Sequence[str | Link] | None = None
+    """The only links that a crawl follows; a `Link` may name the scraper of its page and pass it
+    params. None: as if not given; then a crawl follows `next`, or, if that is not given either, all
+    links of the page."""
     next: str | NotGiven | None = NOT_GIVEN
     """The next page of a listing; without `links` the only link that is followed. None: this is the
     last page, so no link is followed."""
@@ -155,7 +158,7 @@ def to_record(found: Found, key: tuple[str, ...] | None, page: Page) -> Record:
         records = distinct(keyed, lambda sentence: page.log(sentence, "WARNING"))
         following = found.next if isinstance(found.next, str) else None
         content = pack_listing(records, following=following, is_empty=found.empty)
-    links = None if found.links is None else tuple(found.links)
+    links = None if found.links is None else tuple(map(as_link, found.links))
     return Record(content, "application/json", "utf-8", links=links, lines=tuple(page.lines))
 
 
@@ -202,22 +205,19 @@ def _fields(record: Any, where: str) -> dict[str, Any]:
     return fields
 
 
-def _links_and_next(found: Found, page: Page) -> tuple[list[str] | None, str | None]:
-    """Returns `links` and `next` as absolute URLs, without those that cannot be fetched. Links are
-    None if the scraper chose none, and empty if it chose to follow none."""
+def _links_and_next(found: Found, page: Page) -> tuple[list[Link] | None, str | None]:
+    """Returns `links` and `next` with absolute URLs, without those that cannot be fetched. Links
+    are None if the scraper chose none, and empty if it chose to follow none."""
     following = _next(found, page)
     if found.links is None:
-        only = [following] if following is not None else []
+        only = [Link(following)] if following is not None else []
         return None if found.next is NOT_GIVEN else only, following
-    if isinstance(found.links, str | bytes):
-        raise Broken("links is text: it must be a list of URLs.")
-    whole = [page.absolute(link) for link in found.links if isinstance(link, str)]
-    links = list(dict.fromkeys(link for link in [*whole, following] if link is not None))
-    if len(links) > MOST_LINKS:
-        page.log(f"Only the first {MOST_LINKS} of {len(links)} links were kept.", "WARNING")
-    if nowhere := len(found.links) - sum(link is not None for link in whole):
-        page.log(f"{nowhere} of {len(found.links)} links lead nowhere and were left out.")
-    return links[:MOST_LINKS], following
+    whole = chosen_links(found.links, page)
+    if following is not None and all(link.url != following for link in whole):
+        whole.append(Link(following))
+    if len(whole) > MOST_LINKS:
+        page.log(f"Only the first {MOST_LINKS} of {len(whole)} links were kept.", "WARNING")
+    return whole[:MOST_LINKS], following
 
 
 def _next(found: Found, page: Page) -> str | None:

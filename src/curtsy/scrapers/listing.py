@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.link import Link
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.content_verdicts import PageText, page_text
 from curtsy.scrapers.depth_check import DEEPEST, shallow_part
@@ -140,7 +141,7 @@ class _Page:
         following = self._next()
         content = pack_listing(records, following=following, is_empty=is_empty)
         return Record(content, "application/json", "utf-8", lines=tuple(self._lines),
-                      links=(following,) if following is not None else ())  # fmt: skip
+                      links=(Link(following),) if following is not None else ())  # fmt: skip
 
     def _next(self) -> str | None:
         """Returns the next page; the link may be inside the element that `next` selects."""

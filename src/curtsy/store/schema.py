@@ -240,6 +240,7 @@ items = Table(
     Column("category", Text),
     Column("priority", SmallInteger, nullable=False),
     Column("depth", SmallInteger, nullable=False, server_default="0"),
+    Column("uses", SmallInteger, nullable=False, server_default="3"),  # model/page_use.py
     _flag("cached"),
     Column("document_version", Integer),  # set when the item ends, and then final, like these:
     Column("kind", Text),
@@ -556,6 +557,7 @@ crawled = Table(
     metadata,
     Column("job_id", BigInteger, nullable=False),
     Column("fingerprint", _Key, nullable=False),
+    Column("subscription_id", BigInteger),  # of a feed or sitemap: where its entries are remembered
     PrimaryKeyConstraint("job_id", "fingerprint"),
     sqlite_with_rowid=False,
 )
@@ -567,8 +569,40 @@ links = Table(
     Column("job_id", BigInteger, nullable=False),
     Column("depth", SmallInteger, nullable=False),  # of the linked pages
     Column("urls", Text, nullable=False),
+    Column("page_id", BigInteger),  # in place of urls: the entries of this page's document
+    Column("document_version", Integer),
+    Column("reached", Integer),  # how many of those entries were admitted or passed over
     Index("links_of_job", "job_id"),
     sqlite_autoincrement=True,
+)
+
+subscriptions = Table(
+    "subscriptions",
+    metadata,
+    _id(),
+    Column("key", _Key, nullable=False, unique=True),  # a hash of whose it is and what it follows
+    Column("user_id", _Key),
+    Column("schedule_id", BigInteger),  # null: of the user's jobs without a schedule
+    Column("url", Text, nullable=False),  # of the feed or sitemap
+    Column("scraper", Text, nullable=False),  # of the entries
+    Column("created_at", BigInteger, nullable=False),
+    Column("last_run_at", BigInteger, nullable=False),
+    Index("subscriptions_by_run", "last_run_at"),
+    sqlite_autoincrement=True,
+)
+
+seen_entries = Table(
+    "seen_entries",
+    metadata,
+    Column("subscription_id", BigInteger, nullable=False),
+    Column("entry", _Key, nullable=False),  # a hash of its guid or URL
+    Column("stamp", Text, nullable=False),  # when it says that it changed; empty: it does not say
+    Column("job_id", BigInteger, nullable=False),  # the item that it became, which may be purged
+    Column("position", Integer, nullable=False),
+    _flag("whole"),  # of a sitemap within an index: all its entries were admitted
+    Column("listed_at", BigInteger, nullable=False),  # the last time, to within a day
+    PrimaryKeyConstraint("subscription_id", "entry"),
+    sqlite_with_rowid=False,
 )
 
 api_keys = Table(

@@ -30,6 +30,7 @@ from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease
 from curtsy.frontier.take import Visit
 from curtsy.logs import logger
+from curtsy.scrapers import LISTS
 from curtsy.store import Store
 from curtsy.worker.document_packer import DocumentPacker
 from curtsy.worker.outcomes import unrecorded
@@ -174,7 +175,7 @@ class Flusher:
             return
         flushed = await self._store_batch(batch)
         self._on_commit()
-        if any(result.links for _lane, result in results):
+        if any(result.links or result.visit.scraper in LISTS for _lane, result in results):
             self._on_links()
         if len(self._results) < MOST_PENDING and self._pending_bytes < MOST_PENDING_BYTES:
             self._room.set()

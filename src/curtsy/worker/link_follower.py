@@ -1,40 +1,23 @@
-"""Admits the links of crawled pages as pages of their crawls. Any worker may do it."""
+"""Admits what crawled pages lead to as pages of their crawls. Any worker may do it."""
 
 import random
-from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import orjson
 
 from curtsy.clock import Clock
-from curtsy.fetch.guard import Network, refusal_by_name
+from curtsy.fetch.guard import Network
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls import MOST_LEADS, Lead, admit_links, waiting_leads
+from curtsy.frontier.listed_pages import admit_listed, read_list
 from curtsy.jobs.parsed_documents import parsed_documents
-from curtsy.model.options import options_for
-from curtsy.model.origins import origin_of, reach_of
-from curtsy.model.scope import Scope
-from curtsy.model.urls import BadUrl, Url, canonical, fingerprint
 from curtsy.offload import MANY_PAGES, offload
 from curtsy.scrapers.record_keys import records_on
 from curtsy.store import Connection, Store
+from curtsy.worker.lead_pages import CrawlTerms, linked_pages, listed_pages
 
 POLL_SECONDS = 2.0
-
-
-class _CrawlRequest(NamedTuple):
-    """How the pages of the crawl are fetched and scraped."""
-
-    headers: tuple[tuple[str, str], ...]
-    origins: Collection[str]
-    """Where the headers may go."""
-    params: Mapping[str, Any]
-    ways: Sequence[str]
-
-    def options(self, url: Url) -> str | None:
-        headers = self.headers if origin_of(url.text) in self.origins else ()
-        return options_for(url.host, headers=headers, params=self.params, ways=self.ways)
 
 
 class LinkFollower:
@@ -49,26 +32,47 @@ class LinkFollower:
         if not await self._store.has_room():
             return POLL_SECONDS  # the links wait, and their crawl with them
         leads = await self._store.read(waiting_leads)
-        by_job: dict[int, list[Any]] = {}
+        by_job: dict[int, list[Lead]] = {}
         for lead in leads:
             by_job.setdefault(lead.job_id, []).append(lead)
-        for job_id, of_job in by_job.items():
-            await self._follow(job_id, of_job)
-        if len(leads) == MOST_LEADS:
+        for of_job in by_job.values():
+            await self._follow(of_job)
+        if len(leads) == MOST_LEADS or any(lead.page_id is not None for lead in leads):
             return 0.0
         return POLL_SECONDS * random.uniform(0.8, 1.2)
 
-    async def _follow(self, job_id: int, leads: Sequence[Lead]) -> None:
-        terms = orjson.loads(leads[0].scope)
-        if await self._has_enough(job_id, terms.get("wanted")):
-            found: dict[int, list[Wanted]] = {lead.id: [] for lead in leads}
+    async def _follow(self, leads: Sequence[Lead]) -> None:
+        stored = orjson.loads(leads[0].scope)
+        terms = CrawlTerms.from_json(stored, self._allow)
+        if linked := [lead for lead in leads if lead.page_id is None]:
+            await self._follow_links(linked, terms, stored)
+        for lead in leads:
+            if lead.page_id is not None:
+                await self._follow_list(lead, terms, max_age=stored["max_age"])
+
+    async def _follow_links(
+        self, leads: Sequence[Lead], terms: CrawlTerms, stored: dict[str, Any]
+    ) -> None:
+        job_id, found = leads[0].job_id, {}
+        if await self._has_enough(job_id, stored.get("wanted")):
+            found = {lead.id: list[Wanted]() for lead in leads}
         else:
-            found = await offload(self._pages_in_scope, leads, terms)
+            found = await offload(lambda: {lead.id: linked_pages(lead, terms) for lead in leads})
         now = self._clock.now()
         await self._store.write(
-            lambda c: admit_links(c, job_id, found, max_age=terms["max_age"],
+            lambda c: admit_links(c, job_id, found, max_age=stored["max_age"],
                                   delay_ms=self._delay_ms, now=now),
             large=sum(map(len, found.values())) > MANY_PAGES,
+        )  # fmt: skip
+
+    async def _follow_list(self, lead: Lead, terms: CrawlTerms, *, max_age: int) -> None:
+        document = await self._store.read(lambda c: read_list(c, lead))
+        listed = await offload(listed_pages, lead, document, terms)
+        now = self._clock.now()
+        await self._store.write(
+            lambda c: admit_listed(c, lead, listed, max_age=max_age, delay_ms=self._delay_ms,
+                                   now=now),
+            large=len(listed.entries) > MANY_PAGES,
         )  # fmt: skip
 
     async def _has_enough(self, job_id: int, wanted: int | None) -> bool:
@@ -76,38 +80,6 @@ class LinkFollower:
         if wanted is None:
             return False
         return await self._store.read(lambda c: _has_records(c, job_id, wanted))
-
-    def _pages_in_scope(
-        self, leads: Sequence[Lead], terms: Mapping[str, Any]
-    ) -> dict[int, list[Wanted]]:
-        """Returns the pages of each lead within the crawl's scope. Slow: runs in a thread."""
-        scope = Scope.from_json(terms["scope"])
-        headers = tuple((name, value) for name, value in terms["headers"])
-        # The origins of the start pages; crawls of older versions did not store them.
-        origins = chain.from_iterable(map(reach_of, terms.get("origins", ())))
-        crawl_request = _CrawlRequest(headers, frozenset(origins), terms.get("params", {}),
-                                      terms.get("ways", ()))  # fmt: skip
-        found = {}
-        for lead in leads:
-            pages = (self._page(url, lead, scope, crawl_request) for url in orjson.loads(lead.urls))
-            found[lead.id] = [page for page in pages if page is not None]
-        return found
-
-    def _page(
-        self, link: str, lead: Any, scope: Scope, crawl_request: _CrawlRequest
-    ) -> Wanted | None:
-        try:
-            url = canonical(link)
-        except BadUrl:
-            return None
-        if not scope.holds(url.text, url.host) or refusal_by_name(url.host, self._allow):
-            return None
-        options = crawl_request.options(url)
-        return Wanted(
-            0, fingerprint(url.text, lead.scraper, options or ""), url.text, url.host,
-            lead.scraper, lead.priority, options=options, depth=lead.depth,
-            links=lead.depth < lead.deepest,
-        )  # fmt: skip
 
 
 def _has_records(connection: Connection, job_id: int, wanted: int) -> bool:

@@ -11,6 +11,7 @@ from curtsy.fetch import Fetcher, Request, TrustEnded, cookies
 from curtsy.frontier.batch import Document
 from curtsy.frontier.take import Visit
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.link import Link
 from curtsy.model.options import Way, headers_for, params_of, ways_of
 from curtsy.model.origins import is_downgrade
 from curtsy.model.outcome import Failed, Fetched, Moved, NotModified, Outcome, Record, Reply
@@ -29,7 +30,7 @@ class Done(NamedTuple):
     outcome: Outcome | None
     """None: robots.txt was requested first, and the page is next."""
     document: Document | None = None
-    links: tuple[str, ...] | None = None
+    links: tuple[Link, ...] | None = None
     lines: tuple[tuple[str, str], ...] = ()
     asked_robots: bool = False
     """The request was for robots.txt."""

@@ -46,14 +46,14 @@ async def submit_crawl(
         return refusal
     await check_patterns(body.params.scraper_params())
     fresh, now = body.ignore_cache or ignore_cache, backend.clock.now()
-    pages = len(body.start_urls)
+    pages = len(body.starts)
     request = await offload_many(
         pages, job_request, body, key=idempotency_key, caller=caller, fresh=fresh, now=now,
         cache_ttl=backend.settings.crawl_cache_ttl,
     )  # fmt: skip
     if body.dry_run:
         return planned(await backend.plan(request), request.finish_by)
-    if _is_scheduled(body):
+    if body.is_scheduled:
         spec = await offload_many(pages, schedule_spec, body, caller, fresh=fresh, now=now)
         return scheduled(await backend.schedules.create(request, spec))
     if wants_stream(http):
@@ -71,12 +71,8 @@ def _checked(body: CrawlRequest) -> Response | None:
         return not_built(f"The spider {body.spider!r}", LATER[body.spider])
     if "/" in body.spider:
         return not_built("A spider of a Scrapyd project", "Scrapyd")
-    if len(body.start_urls) > body.params.max_pages:
+    if len(body.starts) > body.params.max_pages:
         raise BadRequest(["There are more start_urls than max_pages."])
-    if body.timezone is not None and not (body.dry_run or _is_scheduled(body)):
+    if body.timezone is not None and not (body.dry_run or body.is_scheduled):
         raise BadRequest(["timezone belongs to interval and schedule_at."])
     return None
-
-
-def _is_scheduled(body: CrawlRequest) -> bool:
-    return body.schedule_at is not None or body.interval is not None

@@ -80,13 +80,22 @@ def does(payload: dict[str, Any]) -> str:
             most = crawl.get("params", {}).get("max_pages")
             bound = f", {counted(most, 'page')} at most" if most else ""
             depth = f"to depth {crawl.get('depth', 0)}{bound}"
-            return f"crawls {_first(crawl['start_urls'])} {depth} ({crawl['spider']})"
+            return f"crawls {_first(_starts(crawl))} {depth} ({crawl['spider']})"
         case {"duty": duty}:
             return f"runs the maintenance task {duty}"
         case {"run": run}:
             return f"scrapes the site {run['site_name']}"
         case _:
             return ", ".join(payload)
+
+
+def _starts(crawl: dict[str, Any]) -> list[str]:
+    lists = crawl.get("start") or {}
+    found = [*crawl.get("start_urls", [])]
+    for kind in ("feed", "sitemap"):
+        given = lists.get(kind) or []
+        found += [given] if isinstance(given, str) else given
+    return found
 
 
 def _first(urls: list[str]) -> str:

@@ -133,7 +133,7 @@ CREATE TABLE clock (
 
 CREATE TABLE crawled (
 	job_id BIGINT NOT NULL, 
-	fingerprint TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, subscription_id BIGINT, 
 	PRIMARY KEY (job_id, fingerprint)
 )
  WITHOUT ROWID
@@ -259,7 +259,7 @@ CREATE TABLE items (
 	kind TEXT, 
 	error TEXT, 
 	fetched_at BIGINT, 
-	ended_at BIGINT, 
+	ended_at BIGINT, uses SMALLINT DEFAULT '3' NOT NULL, 
 	PRIMARY KEY (job_id, position)
 )
  WITHOUT ROWID
@@ -321,7 +321,7 @@ CREATE TABLE "links" (
 	job_id BIGINT NOT NULL, 
 	depth SMALLINT NOT NULL, 
 	urls TEXT NOT NULL
-);
+, page_id BIGINT, document_version INTEGER, reached INTEGER);
 
 CREATE TABLE offers (
 	name TEXT NOT NULL, 
@@ -445,6 +445,20 @@ CREATE TABLE secrets (
 
 ;
 
+CREATE TABLE seen_entries (
+	subscription_id BIGINT NOT NULL, 
+	entry TEXT NOT NULL, 
+	stamp TEXT NOT NULL, 
+	job_id BIGINT NOT NULL, 
+	position INTEGER NOT NULL, 
+	whole BOOLEAN DEFAULT false NOT NULL, 
+	listed_at BIGINT NOT NULL, 
+	PRIMARY KEY (subscription_id, entry)
+)
+ WITHOUT ROWID
+
+;
+
 CREATE TABLE sessions (
 	hash TEXT NOT NULL, 
 	key_id BIGINT NOT NULL, 
@@ -532,6 +546,18 @@ CREATE TABLE submissions (
  WITHOUT ROWID
 
 ;
+
+CREATE TABLE subscriptions (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	"key" TEXT NOT NULL, 
+	user_id TEXT, 
+	schedule_id BIGINT, 
+	url TEXT NOT NULL, 
+	scraper TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	last_run_at BIGINT NOT NULL, 
+	UNIQUE ("key")
+);
 
 CREATE TABLE visits (
 	page_id INTEGER NOT NULL, 
@@ -657,13 +683,15 @@ CREATE UNIQUE INDEX stored_reports_in_turn ON stored_reports (since_at) WHERE tr
 
 CREATE INDEX submissions_expiry ON submissions (expires_at);
 
+CREATE INDEX subscriptions_by_run ON subscriptions (last_run_at);
+
 CREATE INDEX visits_due ON visits (source_id, due_at) WHERE due_at IS NOT NULL;
 
 CREATE INDEX visits_ready ON visits (source_id, priority, rank, page_id) WHERE due_at IS NULL;
 
 CREATE INDEX webhook_deliveries_next ON webhook_deliveries (next_at) WHERE state = 'waiting';
 
-INSERT INTO alembic_version VALUES ('0019');
+INSERT INTO alembic_version VALUES ('0020');
 
 INSERT INTO alert_evaluations VALUES (1, 0, NULL, NULL);
 
@@ -682,4 +710,6 @@ INSERT INTO schema_support VALUES ('0017', '0013');
 INSERT INTO schema_support VALUES ('0018', '0013');
 
 INSERT INTO schema_support VALUES ('0019', '0013');
+
+INSERT INTO schema_support VALUES ('0020', '0013');
 
