@@ -21,8 +21,8 @@ from curtsy.scrapers.raw import raw
 from curtsy.scrapers.saved_page import try_on
 
 __all__ = [
-    "LISTS", "NAMES", "PARSING", "SIMPLE", "WITH_PARAMS", "Broken", "Found", "Link", "Page",
-    "Scraper", "arguments_for", "check_params", "load", "load_links", "scraper", "try_on",
+    "INTERNAL", "LISTS", "NAMES", "PARSING", "SIMPLE", "WITH_PARAMS", "Broken", "Found", "Link",
+    "Page", "Scraper", "arguments_for", "check_params", "load", "load_links", "scraper", "try_on",
 ]  # fmt: skip
 
 Scraper = Callable[[Reply], Record | Failed]
@@ -34,7 +34,9 @@ PARSING: dict[str, str] = {
     "listing": "curtsy.scrapers.listing",
 }
 """The module of each scraper that parses; its function has the scraper's name."""
-WITH_PARAMS = frozenset({"listing"})
+INTERNAL: dict[str, str] = {"login_page": "curtsy.scrapers.login_page"}
+"""Like `PARSING`, for pages that curtsy itself reads: no job names them."""
+WITH_PARAMS = frozenset({"listing", *INTERNAL})
 """Scrapers that take parameters besides the page."""
 LISTS = frozenset({"feed", "sitemap"})
 """Scrapers whose records are pages that a crawl may start from."""
@@ -52,7 +54,7 @@ def load(name: str, params: Mapping[str, Any] | None = None) -> Scraper:
     """Loads a scraper; only for the child processes."""
     if (simple := SIMPLE.get(name)) is not None:
         return simple
-    function = getattr(import_module(PARSING[name]), name)
+    function = getattr(import_module((PARSING | INTERNAL)[name]), name)
     found: Scraper = partial(function, params=params or {}) if name in WITH_PARAMS else function
     return found
 

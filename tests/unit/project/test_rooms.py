@@ -14,7 +14,7 @@ OWNERS = {
     "alerts": {"alert_changes", "alert_channels", "alert_deliveries", "alert_evaluations",
                "alert_mutes", "alert_rules", "alerts"},
     "events": {"events", "secrets", "webhook_deliveries"},
-    "frontier": {"attempts", "clock", "crawled", "crawls", "dead_letters", "documents", "hosts",
+    "frontier": {"attempts", "clock", "cookie_jars", "crawled", "crawls", "dead_letters", "documents", "hosts",
                  "items", "links", "pages", "receipts", "sources", "visits", "workers"},
     "history": {"history", "history_batches", "history_state"},
     "jobs": {"job_tags", "jobs", "submissions"},
