@@ -85,7 +85,7 @@ class ArticlesRequest(BaseModel):
     to https keeps them, any other redirect to another origin does not."""
     session: bool = False
     """Fetch in a session: with a jar for cookies, after the login that the source declares."""
-    cookies: Cookies | None = None
+    cookies: Cookies | None = Field(None, repr=False)
     """A browser's cookies.txt, with which the session begins."""
 
 

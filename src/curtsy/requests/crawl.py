@@ -72,7 +72,7 @@ class CrawlParams(BaseModel):
     https, and nowhere else."""
     session: bool = False
     """Fetch in a session: with a jar for cookies, after the login that the source declares."""
-    cookies: Cookies | None = None
+    cookies: Cookies | None = Field(None, repr=False)
     """A browser's cookies.txt, with which the session begins."""
     recipe: Annotated[dict[str, Any], AfterValidator(checked_params)] | None = None
     """For the spider `listing`: how to parse its pages."""

@@ -27,7 +27,7 @@ class FetchRequest(BaseModel):
     """1 is the highest."""
     session: bool = False
     """Fetch in a session: with a jar for cookies, after the login that the source declares."""
-    cookies: Cookies | None = None
+    cookies: Cookies | None = Field(None, repr=False)
     """A browser's cookies.txt, with which the session begins."""
     webhook_url: str | None = Field(None, max_length=8_000)
     """Receives a signed request when the job ends."""

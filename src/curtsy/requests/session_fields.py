@@ -20,7 +20,7 @@ def _checked(text: str) -> str:
     return text
 
 
-Cookies = Annotated[str, AfterValidator(_checked), Field(repr=False, min_length=1)]
+Cookies = Annotated[str, AfterValidator(_checked), Field(min_length=1)]
 
 
 def job_session(urls: Iterable[str], *, session: bool, cookies: str | None) -> JobSession | None:
