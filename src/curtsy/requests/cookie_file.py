@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -144,7 +145,7 @@ def _can_be_sent(cookie: Cookie) -> bool:
     short = len(cookie.name) + len(cookie.value) + len(cookie.path) <= LARGEST_COOKIE
     spelled = _NAME.fullmatch(cookie.name) and _VALUE.fullmatch(cookie.value)
     try:
-        host = canonical(f"http://{cookie.host}/").host
+        host = urlsplit(canonical(f"http://{cookie.host}/").text).hostname
     except BadUrl:
         return False
     return bool(short and spelled and host == cookie.host and fits_prefix(cookie))

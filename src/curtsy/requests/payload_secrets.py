@@ -1,6 +1,6 @@
-"""The secrets in a schedule's payload: header values, cookies and webhook URLs. They are stored to be sent,
-masked where the payload is shown, and kept where a change sends the mask back. In the schedules
-file they may be references, which are read when a slot fires."""
+"""The secrets in a schedule's payload: header values, cookies and webhook URLs. They are stored to
+be sent, masked where the payload is shown, and kept where a change sends the mask back. In the
+schedules file headers and URLs may be references, which are read when a slot fires."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -214,9 +214,7 @@ async def test_a_login_that_cannot_be_reached_rests_the_source(
     assert len(members.requests) <= 4
 
 
-async def test_cookies_of_a_browser_begin_the_session(
-    curtsy: Engine, members: MembersSite
-) -> None:
+async def test_cookies_of_a_browser_begin_the_session(curtsy: Engine, members: MembersSite) -> None:
     from curtsy.fetch.cookies import Cookie
 
     members.open.add("known")

@@ -11,6 +11,7 @@ from curtsy.cli.console.job_wait import warn_without_worker, watch_job
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.runner import run
+from curtsy.cli.console.session_options import CookieFile, Session, session_fields
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
 from curtsy.cli.console.webhook_option import Webhook, webhook_field
 
@@ -51,6 +52,8 @@ def crawl(
         bool, typer.Option("--ignore-cache", help="Create a new job and fetch every page again.")
     ] = False,
     webhook: Webhook = None,
+    session: Session = False,
+    cookies: CookieFile = None,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
@@ -60,7 +63,7 @@ def crawl(
     Submitting the same crawl again within an hour returns the same job, unless that job failed.
     """
     params = {"scope": scope.value, "include": include or [], "exclude": exclude or [],
-              "max_pages": max_pages}  # fmt: skip
+              "max_pages": max_pages} | session_fields(session, cookies)  # fmt: skip
     body = {"spider": spider, "start_urls": read_urls(urls, file), "depth": depth,
             "ignore_cache": ignore_cache, "params": params}  # fmt: skip
     run(_crawl(url, body | webhook_field(webhook), wait=wait, as_json=as_json))
