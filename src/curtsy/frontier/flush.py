@@ -10,7 +10,7 @@ from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.frontier.batch import Batch, Flushed, Result, outcome_name
-from curtsy.frontier.crawls import FoundLinks, FoundList, store_links
+from curtsy.frontier.crawls.leads import FoundLinks, FoundList, store_links
 from curtsy.frontier.dead_letters import insert_dead_letters
 from curtsy.frontier.fence import fence, pace_calls, release, require_same_time
 from curtsy.frontier.flush_rows import (

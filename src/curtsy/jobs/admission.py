@@ -16,7 +16,7 @@ from curtsy.events.stored_events import (
 )
 from curtsy.events.webhooks import insert_deliveries
 from curtsy.frontier.admit import Admission, Places, Wanted, admit, bands_of, places_for
-from curtsy.frontier.crawls import NewCrawl, insert_crawls
+from curtsy.frontier.crawls.leads import NewCrawl, insert_crawls
 from curtsy.frontier.sources import known_hosts, standing_call
 from curtsy.jobs.idempotency import (
     OtherWebhook,

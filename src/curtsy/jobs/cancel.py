@@ -1,7 +1,7 @@
 """Cancels a job: its waiting items end; pages that other jobs wait for stay queued."""
 
 from curtsy.errors import NotFound, WrongState
-from curtsy.frontier.crawls import delete_leads, lock_crawl
+from curtsy.frontier.crawls.leads import delete_leads, lock_crawl
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count
 from curtsy.frontier.withdraw import cancel_items, drop_visits

@@ -7,7 +7,7 @@ from typing import Any
 from curtsy.errors import BadRequest
 from curtsy.fetch.guard import Network, blocked_port, refusal_by_name
 from curtsy.frontier.admit import Wanted
-from curtsy.frontier.crawls import Crawl
+from curtsy.frontier.crawls.leads import Crawl
 from curtsy.model.counts import counted
 from curtsy.model.masks import MASK
 from curtsy.model.options import BadParams, Way, checked_params, options_for

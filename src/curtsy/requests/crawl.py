@@ -17,7 +17,7 @@ from pydantic import (
 
 from curtsy.clock import SECOND
 from curtsy.errors import BadRequest
-from curtsy.frontier.crawls import Crawl
+from curtsy.frontier.crawls.leads import Crawl
 from curtsy.jobs import Claim, JobRequest, PageRequest
 from curtsy.jobs.job_request import MAX_URLS
 from curtsy.model.crawl_rules import CrawlRules

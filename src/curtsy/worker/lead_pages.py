@@ -14,9 +14,9 @@ import zstandard
 from curtsy.clock import instant_of
 from curtsy.fetch.guard import Network, refusal_by_name
 from curtsy.frontier.admit import Wanted
-from curtsy.frontier.crawls import Lead
-from curtsy.frontier.listed_pages import ListDocument, Listed
-from curtsy.frontier.subscriptions import Entry, hash_of
+from curtsy.frontier.crawls.leads import Lead
+from curtsy.frontier.crawls.listed_pages import ListDocument, Listed
+from curtsy.frontier.crawls.subscriptions import Entry, hash_of
 from curtsy.model.crawl_rules import CrawlRule, CrawlRules
 from curtsy.model.link import Link, loaded
 from curtsy.model.options import options_for

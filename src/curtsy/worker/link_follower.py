@@ -9,8 +9,8 @@ import orjson
 from curtsy.clock import Clock
 from curtsy.fetch.guard import Network
 from curtsy.frontier.admit import Wanted
-from curtsy.frontier.crawls import MOST_LEADS, Lead, admit_links, waiting_leads
-from curtsy.frontier.listed_pages import admit_listed, read_list
+from curtsy.frontier.crawls.leads import MOST_LEADS, Lead, admit_links, waiting_leads
+from curtsy.frontier.crawls.listed_pages import admit_listed, read_list
 from curtsy.jobs.parsed_documents import parsed_documents
 from curtsy.offload import MANY_PAGES, offload
 from curtsy.scrapers.record_keys import records_on

@@ -6,7 +6,7 @@ the lead. Until then the job stays open, even if all its items have ended. Every
 admits links, cancels or pauses a crawl locks the row of the crawl.
 
 The lead of a feed or sitemap refers to the document that lists the entries, which may be many: they
-are admitted in several transactions (`frontier/listed_pages.py`).
+are admitted in several transactions (`listed_pages.py`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ import orjson
 
 from curtsy.frontier.admit import Admission, Places, Wanted, admit, bands_of, places_for
 from curtsy.frontier.job_counts import Changes, Event, count, count_cached
-from curtsy.frontier.subscriptions import NewSubscription, insert_subscriptions, subscription_of
+from curtsy.frontier.crawls.subscriptions import NewSubscription, insert_subscriptions, subscription_of
 from curtsy.model.job_states import OPEN_STATES
 from curtsy.model.link import Link, dumped
 from curtsy.model.page_use import lists_pages

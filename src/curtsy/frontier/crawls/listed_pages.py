@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from curtsy.frontier.admit import bands_of, places_for
-from curtsy.frontier.crawls import (
+from curtsy.frontier.crawls.leads import (
     Admitted,
     Lead,
     OpenCrawl,
@@ -13,7 +13,7 @@ from curtsy.frontier.crawls import (
     lock_open_crawl,
     not_crawled,
 )
-from curtsy.frontier.subscriptions import Entry, lock_subscription, mark_whole, remember, unseen
+from curtsy.frontier.crawls.subscriptions import Entry, lock_subscription, mark_whole, remember, unseen
 from curtsy.store import Connection, Statement
 
 _CLAIM = Statement("DELETE FROM links WHERE id = :id AND reached = :reached RETURNING id")
