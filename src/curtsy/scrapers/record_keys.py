@@ -13,6 +13,7 @@ NOTHING: tuple[Any, ...] = (None, [])
 KEY = "_key"
 """The field that stores the key of a single record, when its scraper declares a key."""
 _LISTING = {"records", "next", "empty"}
+_MAY_HAVE = {"more"}
 _RECORD = {"key", "fields"}
 _KEY_FORM = re.compile(r"[\w-]{22}")
 
@@ -51,7 +52,7 @@ def is_listing(page: Any) -> bool:
     names, so the whole form is checked; a scraper that returns exactly this form is refused."""
     return (
         isinstance(page, Mapping)
-        and page.keys() == _LISTING
+        and page.keys() - _MAY_HAVE == _LISTING
         and isinstance(page["records"], list)
         and all(
             isinstance(one, Mapping)

@@ -599,6 +599,7 @@ seen_entries = Table(
     Column("stamp", Text, nullable=False),  # when it says that it changed; empty: it does not say
     Column("job_id", BigInteger, nullable=False),  # the item that it became, which may be purged
     Column("position", Integer, nullable=False),
+    Column("found_in", _Key),  # a hash of the list that listed it; null: a start of the crawl
     _flag("whole"),  # of a sitemap within an index: all its entries were admitted
     Column("listed_at", BigInteger, nullable=False),  # the last time, to within a day
     PrimaryKeyConstraint("subscription_id", "entry"),

@@ -76,7 +76,8 @@ def admit_listed(
     )
     if lead.subscription_id is not None:
         placed = [by_fingerprint[page.fingerprint]._replace(page=page) for page in admitted.pages]
-        remember(connection, lead.subscription_id, placed, job_id=lead.job_id, now=now)
+        remember(connection, lead.subscription_id, placed, found_in=listed.key,
+                 job_id=lead.job_id, now=now)  # fmt: skip
         if listed.next_at is None and len(new) <= crawl.room:
             mark_whole(connection, lead.subscription_id, listed.key)
     _count(connection, lead, crawl, listed, wanted, admitted, now=now)

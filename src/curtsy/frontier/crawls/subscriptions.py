@@ -41,11 +41,11 @@ _SEEN = Statement(
 )
 _REMEMBER = Statement(
     """
-    INSERT INTO seen_entries (subscription_id, entry, stamp, job_id, position, listed_at)
-    SELECT :id, entry, stamp, :job_id, position, :now FROM {new} WHERE true
+    INSERT INTO seen_entries (subscription_id, entry, stamp, job_id, position, found_in, listed_at)
+    SELECT :id, entry, stamp, :job_id, position, :found_in, :now FROM {new} WHERE true
     ON CONFLICT (subscription_id, entry) DO UPDATE SET stamp = excluded.stamp,
-        job_id = excluded.job_id, position = excluded.position, whole = false,
-        listed_at = excluded.listed_at
+        job_id = excluded.job_id, position = excluded.position, found_in = excluded.found_in,
+        whole = false, listed_at = excluded.listed_at
     """,
     new={"entry": "text", "stamp": "text", "position": "int"},
 )
@@ -141,12 +141,15 @@ def _is_wanted(entry: Entry, seen: _Seen | None) -> bool:
 
 
 def remember(
-    connection: Connection, subscription_id: int, entries: Sequence[Entry], *, job_id: int, now: int
-) -> None:
-    """Remembers entries that were admitted, at the positions of their pages in the job."""
+    connection: Connection, subscription_id: int, entries: Sequence[Entry], *, found_in: str,
+    job_id: int, now: int,
+) -> None:  # fmt: skip
+    """Remembers entries that were admitted, at the positions of their pages in the job. `found_in`
+    is the key of the feed or sitemap that lists them."""
     if entries:
         rows = [(entry.key, entry.stamp, entry.page.position) for entry in entries]
-        _REMEMBER(connection, id=subscription_id, new=rows, job_id=job_id, now=now)
+        _REMEMBER(connection, id=subscription_id, new=rows, found_in=found_in, job_id=job_id,
+                  now=now)  # fmt: skip
 
 
 def mark_whole(connection: Connection, subscription_id: int, key: str) -> None:

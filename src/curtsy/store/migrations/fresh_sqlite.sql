@@ -451,6 +451,7 @@ CREATE TABLE seen_entries (
 	stamp TEXT NOT NULL, 
 	job_id BIGINT NOT NULL, 
 	position INTEGER NOT NULL, 
+	found_in TEXT, 
 	whole BOOLEAN DEFAULT false NOT NULL, 
 	listed_at BIGINT NOT NULL, 
 	PRIMARY KEY (subscription_id, entry)

@@ -39,6 +39,7 @@ def upgrade() -> None:
         sa.Column("stamp", sa.Text(), nullable=False),
         sa.Column("job_id", sa.BigInteger(), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("found_in", _Key),
         sa.Column("whole", sa.Boolean(), nullable=False, server_default=sa.text("false")),
         sa.Column("listed_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("subscription_id", "entry"),
