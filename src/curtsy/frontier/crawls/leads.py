@@ -18,7 +18,11 @@ import orjson
 
 from curtsy.frontier.admit import Admission, Places, Wanted, admit, bands_of, places_for
 from curtsy.frontier.job_counts import Changes, Event, count, count_cached
-from curtsy.frontier.crawls.subscriptions import NewSubscription, insert_subscriptions, subscription_of
+from curtsy.frontier.crawls.subscriptions import (
+    NewSubscription,
+    insert_subscriptions,
+    subscription_of,
+)
 from curtsy.model.job_states import OPEN_STATES
 from curtsy.model.link import Link, dumped
 from curtsy.model.page_use import lists_pages

@@ -13,7 +13,13 @@ from curtsy.frontier.crawls.leads import (
     lock_open_crawl,
     not_crawled,
 )
-from curtsy.frontier.crawls.subscriptions import Entry, lock_subscription, mark_whole, remember, unseen
+from curtsy.frontier.crawls.subscriptions import (
+    Entry,
+    lock_subscription,
+    mark_whole,
+    remember,
+    unseen,
+)
 from curtsy.store import Connection, Statement
 
 _CLAIM = Statement("DELETE FROM links WHERE id = :id AND reached = :reached RETURNING id")
