@@ -569,10 +569,20 @@ links = Table(
     Column("job_id", BigInteger, nullable=False),
     Column("depth", SmallInteger, nullable=False),  # of the linked pages
     Column("urls", Text, nullable=False),
-    Column("page_id", BigInteger),  # in place of urls: the entries of this page's document
-    Column("document_version", Integer),
-    Column("reached", Integer),  # how many of those entries were admitted or passed over
     Index("links_of_job", "job_id"),
+    sqlite_autoincrement=True,
+)
+
+lists = Table(
+    "lists",
+    metadata,
+    _id(),
+    Column("job_id", BigInteger, nullable=False),
+    Column("depth", SmallInteger, nullable=False),  # below 0: a list that other lists list
+    Column("page_id", BigInteger, nullable=False),  # its document has the entries
+    Column("document_version", Integer, nullable=False),
+    Column("reached", Integer, nullable=False, server_default="0"),  # entries that are behind
+    Index("lists_of_job", "job_id"),
     sqlite_autoincrement=True,
 )
 

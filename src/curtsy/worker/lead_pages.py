@@ -15,7 +15,8 @@ from curtsy.clock import instant_of
 from curtsy.fetch.guard import Network, refusal_by_name
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls.leads import Lead
-from curtsy.frontier.crawls.listed_pages import ListDocument, Listed
+from curtsy.frontier.crawls.listed_pages import Listed
+from curtsy.frontier.crawls.lists import ListDocument, WaitingList
 from curtsy.frontier.crawls.subscriptions import Entry, hash_of
 from curtsy.model.crawl_rules import CrawlRule, CrawlRules
 from curtsy.model.link import Link, loaded
@@ -114,8 +115,8 @@ def _permitted(link: str, scope: Scope, allow: tuple[Network, ...]) -> Url | Non
 
 
 def _page(
-    url: Url, rule: CrawlRule, lead: Lead, terms: CrawlTerms, *, scraper: str | None = None,
-    more: Mapping[str, Any], depth: int | None = None, changed_at: int | None = None,
+    url: Url, rule: CrawlRule, lead: Lead | WaitingList, terms: CrawlTerms, *,
+    scraper: str | None = None, more: Mapping[str, Any], depth: int | None = None, changed_at: int | None = None,
 ) -> Wanted:  # fmt: skip
     """The page at this URL, by the rule, unless its link names a scraper itself."""
     depth = lead.depth if depth is None else depth
@@ -130,11 +131,11 @@ def _page(
     )  # fmt: skip
 
 
-def listed_pages(lead: Lead, document: ListDocument | None, terms: CrawlTerms) -> Listed:
+def listed_pages(lead: WaitingList, document: ListDocument | None, terms: CrawlTerms) -> Listed:
     """The next part of the entries of a feed or sitemap."""
-    key = _list_key(lead.page_url or "")
+    key = _list_key(lead.url)
     page = _parsed(document)
-    if page is None or lead.reached is None:
+    if page is None:
         return Listed(key)
     records = sorted(page["records"] if terms.entries.fetched else (), key=_stamp, reverse=True)
     part = records[lead.reached : lead.reached + AT_ONCE]
@@ -146,7 +147,7 @@ def listed_pages(lead: Lead, document: ListDocument | None, terms: CrawlTerms) -
         entries = [*_found(lambda one: _list(one, lead, terms, MOST_LEVELS), lists), *entries]
         total += len(lists)
         if page.get("next") and terms.entries.fetched:
-            following = {"url": page["next"], "scraper": lead.page_scraper}
+            following = {"url": page["next"], "scraper": lead.list_scraper}
             older = _list(following, lead, terms, MOST_PARTS)
     return Listed(key, entries, next_at if next_at < len(records) else None, total,
                   terms.entries.only_new, older)  # fmt: skip
@@ -166,7 +167,7 @@ def _stamp(record: Mapping[str, Any]) -> str:
     return stamp if isinstance(stamp, str) else ""
 
 
-def _entry(record: Mapping[str, Any], lead: Lead, terms: CrawlTerms) -> Entry | None:
+def _entry(record: Mapping[str, Any], lead: WaitingList, terms: CrawlTerms) -> Entry | None:
     """An entry of the list: a page at depth 0, like a start page."""
     given = record["fields"].get("url")
     url = _permitted(given, terms.entries.scope, terms.allow) if isinstance(given, str) else None
@@ -178,7 +179,9 @@ def _entry(record: Mapping[str, Any], lead: Lead, terms: CrawlTerms) -> Entry | 
     return Entry(page, hash_of(f"entry\0{record['key']}"), stamp)
 
 
-def _list(one: Mapping[str, Any], lead: Lead, terms: CrawlTerms, levels: int) -> Entry | None:
+def _list(
+    one: Mapping[str, Any], lead: WaitingList, terms: CrawlTerms, levels: int
+) -> Entry | None:
     """A feed or sitemap that the document lists: a level deeper than it."""
     url = _permitted(one["url"], terms.entries.lists_scope, terms.allow)
     if url is None or lead.depth <= -levels:

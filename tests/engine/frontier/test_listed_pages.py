@@ -13,7 +13,7 @@ import zstandard
 from curtsy.clock import DAY, HOUR, rfc3339
 from curtsy.frontier.batch import Document, Result
 from curtsy.frontier.crawls import listed_pages as admission
-from curtsy.frontier.crawls.leads import waiting_leads
+from curtsy.frontier.crawls.lists import waiting_lists
 from curtsy.frontier.crawls.old_entries import KEPT
 from curtsy.frontier.take import Visit
 from curtsy.jobs import SubmitLimits
@@ -245,6 +245,24 @@ async def test_a_part_that_did_not_fit_is_read_again(bench: Bench) -> None:
     assert await fetch(bench, worker, lists) == ["/b"]
 
 
+async def test_a_part_that_was_cut_in_its_first_transaction_is_read_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The entries of its last one were all seen, so that none of them was too many."""
+    monkeypatch.setattr(lead_pages, "AT_ONCE", 2)
+    worker = await bench.worker()
+    old = [entry("/y", MAY), entry("/z", MAY)]
+    lists = {INDEX: listing(more=[part(MAP, MAY)]), MAP: listing(*old)}
+    await start(bench)
+    await fetch(bench, worker, lists)
+    lists[INDEX] = listing(more=[part(MAP, JUNE)])
+    lists[MAP] = listing(entry("/a", JULY), entry("/b", JUNE), *old)
+    await start(bench, params={"max_pages": 3})
+    assert await fetch(bench, worker, lists) == ["/a"]
+    await start(bench)
+    assert await fetch(bench, worker, lists) == ["/b"]
+
+
 async def test_an_older_part_of_a_feed_is_read_while_there_is_something_new(bench: Bench) -> None:
     worker = await bench.worker()
     second, third = f"{FEED}?page=2", f"{FEED}?page=3"
@@ -304,11 +322,11 @@ async def test_a_part_that_another_admitted_meanwhile_is_left_to_it(bench: Bench
     job = await start(bench)
     [visit] = await worker.lease_and_take()
     await worker.flush(answer(visit, listing(entry("/a")), at=bench.time()))
-    [lead] = await bench.store.read(waiting_leads)
+    [waiting] = await bench.store.read(waiting_lists)
     await bench.follow_links()
     admitted = await bench.store.write(
         lambda c: admission.admit_listed(
-            c, lead, admission.Listed("key"), max_age=0, delay_ms=1, now=bench.time()
+            c, waiting, admission.Listed("key"), max_age=0, delay_ms=1, now=bench.time()
         )
     )
     assert admitted == 0

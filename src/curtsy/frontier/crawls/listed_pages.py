@@ -6,13 +6,13 @@ from typing import NamedTuple
 from curtsy.frontier.admit import bands_of, places_for
 from curtsy.frontier.crawls.leads import (
     Admitted,
-    Lead,
     OpenCrawl,
     admit_to_crawl,
     count_admitted,
     lock_open_crawl,
     not_crawled,
 )
+from curtsy.frontier.crawls.lists import WaitingList, claim
 from curtsy.frontier.crawls.subscriptions import (
     Entry,
     lock_subscription,
@@ -20,23 +20,7 @@ from curtsy.frontier.crawls.subscriptions import (
     remember,
     unseen,
 )
-from curtsy.store import Connection, Statement
-
-_CLAIM = Statement("DELETE FROM links WHERE id = :id AND reached = :reached RETURNING id")
-_GO_ON = Statement(
-    "UPDATE links SET reached = :next WHERE id = :id AND reached = :reached RETURNING id"
-)
-_DOCUMENT = Statement(
-    "SELECT content, bytes FROM documents WHERE page_id = :page_id AND version = :version"
-)
-
-
-class ListDocument(NamedTuple):
-    """The document of a feed or sitemap, as its scraper stored it."""
-
-    content: bytes
-    """Compressed."""
-    bytes: int
+from curtsy.store import Connection
 
 
 class Listed(NamedTuple):
@@ -55,68 +39,56 @@ class Listed(NamedTuple):
     """Where the list goes on: of use if anything in this part is new."""
 
 
-def read_list(connection: Connection, lead: Lead) -> ListDocument | None:
-    """None: the document was deleted meanwhile."""
-    row = _DOCUMENT(connection, page_id=lead.page_id, version=lead.document_version).one_or_none()
-    return ListDocument(row.content, row.bytes) if row is not None else None
-
-
 def admit_listed(
-    connection: Connection, lead: Lead, listed: Listed, *, max_age: int, delay_ms: int, now: int
-) -> int:
+    connection: Connection, waiting: WaitingList, listed: Listed, *, max_age: int, delay_ms: int,
+    now: int,
+) -> int:  # fmt: skip
     """Admits the entries of this part that the subscription has not seen, until the crawl is full.
     Returns how many; none if another process was first."""
     older = [listed.older] if listed.older is not None else []
     bands = bands_of(entry.page for entry in (*listed.entries, *older))
     places = places_for(connection, bands, delay_ms=delay_ms, now=now)
-    crawl = lock_open_crawl(connection, lead.job_id)
-    if crawl is None or not _claim(connection, lead, listed.next_at):
+    crawl = lock_open_crawl(connection, waiting.job_id)
+    if crawl is None or not claim(connection, waiting, listed.next_at):
         return 0
-    wanted = _wanted(connection, lead, listed, now=now)
+    wanted = _wanted(connection, waiting, listed, now=now)
     by_fingerprint = {entry.page.fingerprint: entry for entry in reversed(wanted)}
     new = not_crawled(
-        connection, lead.job_id, (entry.page for entry in wanted), lead.subscription_id
+        connection, waiting.job_id, (entry.page for entry in wanted), waiting.subscription_id
     )
     admitted = admit_to_crawl(
         connection, crawl, new[: crawl.room], places, max_age=max_age, now=now
     )
-    if lead.subscription_id is not None:
+    if waiting.subscription_id is not None:
         placed = [by_fingerprint[page.fingerprint]._replace(page=page) for page in admitted.pages]
-        remember(connection, lead.subscription_id, placed, found_in=listed.key,
-                 job_id=lead.job_id, now=now)  # fmt: skip
-        if listed.next_at is None and len(new) <= crawl.room:
-            mark_whole(connection, lead.subscription_id, listed.key)
-    _count(connection, lead, crawl, listed, wanted, admitted, now=now)
+        remember(connection, waiting.subscription_id, placed, found_in=listed.key,
+                 job_id=waiting.job_id, now=now)  # fmt: skip
+        if listed.next_at is None and len(new) < crawl.room:
+            mark_whole(connection, waiting.subscription_id, listed.key)
+    _count(connection, waiting, crawl, listed, wanted, admitted, now=now)
     return len(admitted.pages)
 
 
-def _claim(connection: Connection, lead: Lead, next_at: int | None) -> bool:
-    """Whether this part is ours to admit: another process may have admitted it."""
-    if next_at is None:
-        claimed = _CLAIM(connection, id=lead.id, reached=lead.reached)
-    else:
-        claimed = _GO_ON(connection, id=lead.id, reached=lead.reached, next=next_at)
-    return claimed.scalar() is not None
-
-
-def _wanted(connection: Connection, lead: Lead, listed: Listed, *, now: int) -> Sequence[Entry]:
+def _wanted(
+    connection: Connection, waiting: WaitingList, listed: Listed, *, now: int
+) -> Sequence[Entry]:
     wanted = listed.entries
-    if lead.subscription_id is not None:
-        lock_subscription(connection, lead.subscription_id, now=now)
-        new = unseen(connection, lead.subscription_id, listed.entries, now=now)
+    if waiting.subscription_id is not None:
+        lock_subscription(connection, waiting.subscription_id, now=now)
+        new = unseen(connection, waiting.subscription_id, listed.entries, now=now)
         wanted = new if listed.only_new else listed.entries
     return [*wanted, listed.older] if wanted and listed.older is not None else wanted
 
 
 def _count(
-    connection: Connection, lead: Lead, crawl: OpenCrawl, listed: Listed,
+    connection: Connection, waiting: WaitingList, crawl: OpenCrawl, listed: Listed,
     wanted: Sequence[Entry], admitted: Admitted, *, now: int,
 ) -> None:  # fmt: skip
     read = {
-        "url": lead.page_url, "entries": listed.total,
+        "url": waiting.url, "entries": listed.total,
         "outside": listed.total - len(listed.entries),
         "seen": max(0, len(listed.entries) - len(wanted)),
         "full": crawl.admitted + len(admitted.pages) >= crawl.max_pages,
     }  # fmt: skip
     leads = 1 if listed.next_at is None else 0
-    count_admitted(connection, lead.job_id, admitted, leads=leads, now=now, read=read)
+    count_admitted(connection, waiting.job_id, admitted, leads=leads, now=now, read=read)
