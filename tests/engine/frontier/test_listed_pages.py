@@ -340,9 +340,11 @@ async def test_a_job_that_is_cancelled_before_its_list_is_read_admits_nothing(
     job = await start(bench)
     [visit] = await worker.lease_and_take()
     await worker.flush(answer(visit, listing(entry("/a")), at=bench.time()))
+    assert await bench.violations() == []
     await bench.cancel(job)
     await bench.follow_links()
     assert (await bench.counts(job)).total == 1
+    assert await bench.violations() == []
     assert await bench.rows("SELECT entry FROM seen_entries") == []
 
 
