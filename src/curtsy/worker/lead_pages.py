@@ -22,10 +22,10 @@ from curtsy.model.crawl_rules import CrawlRule, CrawlRules
 from curtsy.model.link import Link, loaded
 from curtsy.model.options import options_for
 from curtsy.model.origins import origin_of, reach_of
-from curtsy.model.page_use import PageUse, is_followed
+from curtsy.model.page_use import ONLY_LISTS, PageUse, is_followed
 from curtsy.model.scope import Scope
 from curtsy.model.urls import BadUrl, Url, canonical, fingerprint
-from curtsy.scrapers import LISTS, arguments_for
+from curtsy.scrapers import LISTS, SUMMARY, arguments_for
 from curtsy.scrapers.record_keys import is_listing
 
 AT_ONCE = 5_000
@@ -138,7 +138,8 @@ def listed_pages(lead: WaitingList, document: ListDocument | None, terms: CrawlT
     page = _parsed(document)
     if page is None:
         return Listed(key)
-    records = sorted(page["records"] if terms.entries.fetched else (), key=_stamp, reverse=True)
+    found = page["records"] if terms.entries.fetched and is_listing(page) else ()
+    records = sorted(found, key=_stamp, reverse=True)
     part = records[lead.reached : lead.reached + AT_ONCE]
     entries = [*_found(lambda record: _entry(record, lead, terms), part)]
     total, next_at = len(part), lead.reached + AT_ONCE
@@ -147,7 +148,7 @@ def listed_pages(lead: WaitingList, document: ListDocument | None, terms: CrawlT
         lists = [one for one in page.get("more", ()) if one["scraper"] in LISTS]
         entries = [*_found(lambda one: _list(one, lead, terms, MOST_LEVELS), lists), *entries]
         total += len(lists)
-        if page.get("next") and terms.entries.fetched:
+        if page.get("next") and records:  # a part without entries says nothing of older ones
             following = {"url": page["next"], "scraper": lead.list_scraper}
             older = _list(following, lead, terms, MOST_PARTS)
     return Listed(key, entries, next_at if next_at < len(records) else None, total,
@@ -159,7 +160,7 @@ def _parsed(document: ListDocument | None) -> dict[str, Any] | None:
         return None
     content = zstandard.decompress(document.content, max_output_size=max(1, document.bytes))
     page = orjson.loads(content)
-    return page if is_listing(page) else None
+    return page if is_listing(page) or (isinstance(page, dict) and "more" in page) else None
 
 
 def _stamp(record: Mapping[str, Any]) -> str:
@@ -187,12 +188,10 @@ def _list(
     url = _permitted(one["url"], terms.entries.lists_scope, terms.allow)
     if url is None or lead.depth <= -levels:
         return None
-    rule = CrawlRule(uses=PageUse.LISTS if terms.entries.fetched else _ONLY_LISTS)
-    page = _page(url, rule, lead, terms, scraper=one["scraper"], more={}, depth=lead.depth - 1)
+    rule = CrawlRule(uses=PageUse.LISTS if terms.entries.fetched else ONLY_LISTS)
+    more = {} if terms.entries.fetched else SUMMARY
+    page = _page(url, rule, lead, terms, scraper=one["scraper"], more=more, depth=lead.depth - 1)
     return Entry(page, _list_key(url.text), one.get("updated_at") or "", is_list=True)
-
-
-_ONLY_LISTS = PageUse.LISTS | PageUse.KEPT
 
 
 def _list_key(url: str) -> str:

@@ -165,7 +165,7 @@ async def every_two_hours(door: Front, papers: list[Paper]) -> str:
 
 async def one_round(whole: Engine, ticker: Ticker, number: int) -> str:
     """Fires the slot that is due and works until its job has ended; returns the job."""
-    await ticker.step()
+    await ticker.tick()
     jobs = await whole.query("SELECT public_id FROM jobs WHERE state <> 'scheduled' ORDER BY id")
     assert len(jobs) == number + 1, "each slot fires once"
     async with whole.worker():
