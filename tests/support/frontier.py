@@ -10,7 +10,7 @@ import orjson
 from curtsy.clock import Clock
 from curtsy.frontier import worker_rows
 from curtsy.frontier.batch import Batch, Document, Flushed, Release, Result, SourceReport
-from curtsy.frontier.crawls import Crawl
+from curtsy.frontier.crawls.leads import Crawl
 from curtsy.frontier.flush import flush
 from curtsy.frontier.lease import Lease, LowWater, lease
 from curtsy.frontier.take import Position, TakeRequest, Visit, take
@@ -28,6 +28,7 @@ from curtsy.jobs import (
     retry_letters,
 )
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.link import Link, as_link
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified
 from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical
@@ -62,12 +63,12 @@ class Time:
 
 def fetched(
     visit: Visit, content: str = "hello", *, at: int = START, etag: str | None = None,
-    links: Sequence[str] = (),
+    links: Sequence[str | Link] = (),
 ) -> Result:  # fmt: skip
     """With links, if the visit is to extract them."""
     outcome = Fetched(200, visit.url, etag=etag, wire_bytes=9)
     document = Document(content.encode(), content, "text/html", "utf-8", len(content))
-    found = tuple(links) if visit.links else None
+    found = tuple(map(as_link, links)) if visit.links else None
     return Result(visit, outcome, at - 5, at, document=document, links=found)
 
 

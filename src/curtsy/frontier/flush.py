@@ -10,7 +10,8 @@ from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.frontier.batch import Batch, Flushed, Result, outcome_name
-from curtsy.frontier.crawls import FoundLinks, FoundList, store_links
+from curtsy.frontier.crawls.leads import FoundLinks, store_links
+from curtsy.frontier.crawls.lists import FoundList, store_lists
 from curtsy.frontier.dead_letters import insert_dead_letters
 from curtsy.frontier.fence import fence, pace_calls, release, require_same_time
 from curtsy.frontier.flush_rows import (
@@ -154,7 +155,8 @@ def _changes(
             links.append(FoundLinks(job_id, depth + 1, result.links))
         if lists_pages(uses) and not isinstance(result.outcome, Failed):
             lists.append(FoundList(job_id, depth, page_id, version))
-    store_links(connection, links, lists, changes)
+    store_links(connection, links, changes)
+    store_lists(connection, lists, changes)
     for job_id, page_id, _depth, created_at in of_waiting.tuples():
         changes[job_id].started = True
         if page_id in continued:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from curtsy.frontier.admit import JOIN_WAITING_VISIT
-from curtsy.frontier.crawls import depths
+from curtsy.frontier.crawls.leads import depths
 from curtsy.frontier.dead_letters import mark_retried
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count

@@ -18,7 +18,7 @@ from curtsy.events.webhooks import insert_deliveries
 from curtsy.fetch import cookies
 from curtsy.frontier.admit import Admission, Places, Wanted, admit, bands_of, places_for
 from curtsy.frontier.cookie_jars import GIVEN, StoredJar, store_jars
-from curtsy.frontier.crawls import NewCrawl, insert_crawls
+from curtsy.frontier.crawls.leads import NewCrawl, insert_crawls
 from curtsy.frontier.sources import known_hosts, standing_call
 from curtsy.jobs.idempotency import (
     OtherWebhook,

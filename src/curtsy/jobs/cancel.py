@@ -1,7 +1,8 @@
 """Cancels a job: its waiting items end; pages that other jobs wait for stay queued."""
 
 from curtsy.errors import NotFound, WrongState
-from curtsy.frontier.crawls import delete_leads, lock_crawl
+from curtsy.frontier.crawls.leads import delete_leads, lock_crawl
+from curtsy.frontier.crawls.lists import delete_lists
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count
 from curtsy.frontier.withdraw import cancel_items, drop_visits
@@ -27,7 +28,7 @@ def cancel(connection: Connection, job: str, *, now: int, reason: str | None = N
     waiting = list(_WAITING(connection, job_id=found.id).scalars())
     lock_pages(connection, waiting)
     cancelled = cancel_items(connection, found.id, waiting, now=now)
-    leads = delete_leads(connection, found.id)
+    leads = delete_leads(connection, found.id) + delete_lists(connection, found.id)
     if not (cancelled or leads) or found.state not in OPEN_STATES:
         raise WrongState(f"Job {job}", _FIND(connection, job=job).one().state, "cancelled")
     drop_visits(connection, cancelled)

@@ -10,7 +10,7 @@ from curtsy.errors import BadRequest
 from curtsy.fetch.cookies import Cookie
 from curtsy.fetch.guard import Network, blocked_port, refusal_by_name
 from curtsy.frontier.admit import Wanted
-from curtsy.frontier.crawls import Crawl
+from curtsy.frontier.crawls.leads import Crawl
 from curtsy.model.counts import counted
 from curtsy.model.masks import MASK
 from curtsy.model.options import BadParams, Way, checked_params, options_for
@@ -80,8 +80,8 @@ class JobRequest:
     door: str
     pages: Sequence[PageRequest]
     scraper: str = "raw"
-    scrapers: frozenset[str] = frozenset()
-    """Others that pages of the job may have, as the rules of a crawl name them."""
+    scrapers: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    """Others that pages of the job may have, as the rules of a crawl name them, with parameters."""
     max_age: int = 0
     """A stored document no older than this is fresh enough (milliseconds)."""
     user_id: str | None = None
@@ -216,18 +216,17 @@ class _Problems:
 
 def _check_scrapers(request: JobRequest, limits: SubmitLimits) -> None:
     """Checks the names of the scrapers that the request names itself, and their parameters."""
-    named = {request.scraper, *request.scrapers} | {p.scraper for p in request.pages if p.scraper}
-    if unknown := sorted(named - limits.scrapers):
+    named = [(request.scraper, request.scraper_params), *request.scrapers]
+    names = {name for name, _params in named} | {p.scraper for p in request.pages if p.scraper}
+    if unknown := sorted(names - limits.scrapers):
         known = ", ".join(sorted(limits.scrapers))
         raise BadRequest([f"There is no scraper {unknown[0][:100]!r}: there are {known}."])
-    try:
-        checked_params(request.scraper_params)
-        for page in request.pages:
-            if page.params:
-                checked_params(page.params)
-    except BadParams as bad:
-        raise BadRequest([str(bad)]) from None
-    check_params(request.scraper, request.scraper_params)
+    for name, params in named:
+        try:
+            checked_params(params)
+        except BadParams as bad:
+            raise BadRequest([str(bad)]) from None
+        check_params(name, params)
 
 
 def _webhook_problems(text: str, limits: SubmitLimits) -> list[str]:

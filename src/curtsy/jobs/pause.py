@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from curtsy.errors import NotFound, WrongState
-from curtsy.frontier.crawls import lock_crawl
+from curtsy.frontier.crawls.leads import lock_crawl
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.job_counts import Changes, Event, count
 from curtsy.frontier.reopen import OldItem, visit_again, wake_and_lock

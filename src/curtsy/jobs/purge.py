@@ -70,6 +70,7 @@ class _Part:
 _PARTS = (
     _Part("events", {"job_id": "bigint", "n": "bigint"}),
     _Part("links", {"id": "bigint"}),
+    _Part("lists", {"id": "bigint"}),
     _Part("crawled", {"job_id": "bigint", "fingerprint": "text"}),
     _Part("sightings", {"job_id": "bigint", "key": "text"}),
 )

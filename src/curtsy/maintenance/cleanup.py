@@ -12,6 +12,7 @@ from curtsy.access import sessions
 from curtsy.clock import DAY, Clock
 from curtsy.frontier import retention
 from curtsy.frontier.cookie_jars import delete_old_jars
+from curtsy.frontier.crawls.old_entries import delete_old_entries, next_subscriptions
 from curtsy.jobs import idempotency
 from curtsy.jobs.purge import BEFORE_ALL, batches_of, old_jobs, purge_batch
 from curtsy.logs import logger
@@ -82,6 +83,7 @@ class Cleanup:
         await self._delete_sightings()
         await self._delete_records(keep)
         await self._delete_letters(before)
+        await self._delete_seen_entries(now)
         await PageWalk(self._share, self.deleted, before=before).run()
         await self._give_space_back()
 
@@ -118,6 +120,20 @@ class Cleanup:
             while after is not None:
                 number, after = await self._share.write(partial(settled, after=after))
                 self.deleted.letters += number
+
+    async def _delete_seen_entries(self, now: int) -> None:
+        """Age does not follow RESULT_DAYS here: what was seen is remembered for longer than it is
+        kept."""
+        last = 0
+        while some := await self._share.read(partial(next_subscriptions, after=last, now=now)):
+            last = some[-1].id
+            for followed in some:
+                after: str | None = ""
+                while after is not None:
+                    step = partial(delete_old_entries, followed=followed, after=after)
+                    looked = await self._share.write(step)
+                    self.deleted.entries += looked.deleted
+                    after = looked.last
 
     async def _give_space_back(self) -> None:
         """SQLite: returns free pages of the file to the disk, and empties its log."""

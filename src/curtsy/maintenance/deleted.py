@@ -20,6 +20,8 @@ class Deleted:
     letters: int = 0
     """Dead letters that were retried or resolved."""
     receipts: int = 0
+    entries: int = 0
+    """Entries of feeds and sitemaps that nobody has to remember any more."""
     hosts: int = 0
     bytes_given_back: int = 0
 

@@ -2,6 +2,7 @@
 
 import difflib
 import hashlib
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Self
 
 import orjson
@@ -17,7 +18,7 @@ from pydantic import (
 
 from curtsy.clock import SECOND
 from curtsy.errors import BadRequest
-from curtsy.frontier.crawls import Crawl
+from curtsy.frontier.crawls.leads import Crawl
 from curtsy.jobs import Claim, JobRequest, PageRequest
 from curtsy.jobs.job_request import MAX_URLS, JobSession
 from curtsy.model.crawl_rules import CrawlRules
@@ -164,7 +165,7 @@ def job_request(
         door=DOOR,
         pages=_pages(body, rules),
         scraper=body.spider,
-        scrapers=frozenset(rule.scraper for rule in params.rules if rule.scraper is not None),
+        scrapers=[*_scrapers(body, rules)],
         max_age=0 if fresh else max_age,
         user_id=user_id,
         key_id=caller.key_id,
@@ -181,6 +182,17 @@ def job_request(
         request_hash=_hash_of_all(body, fresh),
         same_as=_claim(body, user_id, cache_ttl, fresh=fresh),
     )
+
+
+def _scrapers(body: CrawlRequest, rules: CrawlRules) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The scrapers of the rules, and of the feeds and sitemaps, with their parameters."""
+    own = body.params.scraper_params()
+    for rule in rules.rules:
+        if rule.scraper is not None:
+            yield rule.scraper, arguments_for(rule.scraper, own=body.spider, arguments=own,
+                                              more=rule.params)  # fmt: skip
+    for page in body.start.pages(body.params.priority) if body.start is not None else ():
+        yield page.scraper or body.spider, {}
 
 
 def _shown(body: CrawlRequest) -> str:

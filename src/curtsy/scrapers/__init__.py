@@ -21,8 +21,9 @@ from curtsy.scrapers.raw import raw
 from curtsy.scrapers.saved_page import try_on
 
 __all__ = [
-    "INTERNAL", "LISTS", "NAMES", "PARSING", "SIMPLE", "WITH_PARAMS", "Broken", "Found", "Link",
-    "Page", "Scraper", "arguments_for", "check_params", "load", "load_links", "scraper", "try_on",
+    "INTERNAL", "LISTS", "NAMES", "PARSING", "SIMPLE", "SUMMARY", "WITH_PARAMS", "Broken", "Found",
+    "Link", "Page", "Scraper", "arguments_for", "check_params", "load", "load_links", "scraper",
+    "try_on",
 ]  # fmt: skip
 
 Scraper = Callable[[Reply], Record | Failed]
@@ -31,15 +32,19 @@ SIMPLE: dict[str, Scraper] = {"raw": raw}
 """Scrapers that run in the worker, because they read only the headers."""
 PARSING: dict[str, str] = {
     "article": "curtsy.scrapers.article",
+    "feed": "curtsy.scrapers.feeds.feed",
     "listing": "curtsy.scrapers.listing",
+    "sitemap": "curtsy.scrapers.feeds.sitemap",
 }
 """The module of each scraper that parses; its function has the scraper's name."""
 INTERNAL: dict[str, str] = {"login_page": "curtsy.scrapers.login_page"}
 """Like `PARSING`, for pages that curtsy itself reads: no job names them."""
-WITH_PARAMS = frozenset({"listing", *INTERNAL})
-"""Scrapers that take parameters besides the page."""
 LISTS = frozenset({"feed", "sitemap"})
 """Scrapers whose records are pages that a crawl may start from."""
+SUMMARY = {"summary": True}
+"""Parameters of these, for a document that counts the entries instead of listing them."""
+WITH_PARAMS = frozenset({"listing", *LISTS, *INTERNAL})
+"""Scrapers that take parameters besides the page."""
 NAMES = frozenset({*SIMPLE, *PARSING})
 """The built-in scrapers; `OwnScrapers` names the user's own."""
 
@@ -76,6 +81,8 @@ def check_params(name: str, params: Mapping[str, Any]) -> None:
     elif params and name in NAMES - WITH_PARAMS:
         sentence = f"The scraper {name!r} takes no parameters: not {_listed(sorted(params))}."
         raise BadRequest([sentence])
+    elif name in LISTS and (unknown := sorted(params.keys() - SUMMARY)):
+        raise BadRequest([f"The scraper {name!r} takes summary, but not {_listed(unknown)}."])
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -56,7 +56,7 @@ def _not_html(what: str, reply: Reply) -> Failed:
 
 def _other_content(text: str, kind: str) -> str | None:
     """Returns what the text is, if that is neither HTML nor plain text."""
-    root = _root_of(text)
+    root = root_of(text)
     if root in _ROOTS:
         return f"{_ROOTS[root]} (XML, with the root <{root}>)"
     if is_xml(kind) and root.rpartition(":")[2] != "html":
@@ -70,7 +70,7 @@ def _other_content(text: str, kind: str) -> str | None:
     return None
 
 
-def _root_of(text: str) -> str:
+def root_of(text: str) -> str:
     """Returns the name of the first element in lower case; empty: the text begins otherwise."""
     at = 0
     while at < _LONGEST_PROLOG and (skipped := _PROLOG.match(text, at)) is not None:

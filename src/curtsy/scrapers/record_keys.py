@@ -13,6 +13,8 @@ NOTHING: tuple[Any, ...] = (None, [])
 KEY = "_key"
 """The field that stores the key of a single record, when its scraper declares a key."""
 _LISTING = {"records", "next", "empty"}
+_LISTS = "more"
+"""Only in the stored form of feeds and sitemaps: others that they name."""
 _RECORD = {"key", "fields"}
 _KEY_FORM = re.compile(r"[\w-]{22}")
 
@@ -39,10 +41,13 @@ def distinct(
 
 
 def pack_listing(
-    found: Sequence[Mapping[str, Any]], *, following: str | None, is_empty: bool
-) -> bytes:
-    """Returns the stored form of a listing."""
-    whole = {"records": found, "next": following, "empty": is_empty}
+    found: Sequence[Mapping[str, Any]], *, following: str | None, is_empty: bool,
+    more: Sequence[Mapping[str, Any]] = (),
+) -> bytes:  # fmt: skip
+    """Returns the stored form of a listing. `more` are the feeds and sitemaps that it names, each
+    with `url`, `scraper`, `updated_at` and maybe `title`."""
+    whole: dict[str, Any] = {"records": found, "next": following, "empty": is_empty}
+    whole |= {_LISTS: more} if more else {}
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
 
 
@@ -51,7 +56,7 @@ def is_listing(page: Any) -> bool:
     names, so the whole form is checked; a scraper that returns exactly this form is refused."""
     return (
         isinstance(page, Mapping)
-        and page.keys() == _LISTING
+        and page.keys() - {_LISTS} == _LISTING
         and isinstance(page["records"], list)
         and all(
             isinstance(one, Mapping)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from curtsy.errors import BadRequest, NotFound
-from curtsy.frontier.crawls import Crawl
+from curtsy.frontier.crawls.leads import Crawl
 from curtsy.jobs import JobOrigin, JobRequest, PageRequest
 from curtsy.jobs.job_request import JobSession
 from curtsy.model.options import Way

@@ -569,9 +569,6 @@ links = Table(
     Column("job_id", BigInteger, nullable=False),
     Column("depth", SmallInteger, nullable=False),  # of the linked pages
     Column("urls", Text, nullable=False),
-    Column("page_id", BigInteger),  # in place of urls: the entries of this page's document
-    Column("document_version", Integer),
-    Column("reached", Integer),  # how many of those entries were admitted or passed over
     Index("links_of_job", "job_id"),
     sqlite_autoincrement=True,
 )
@@ -589,6 +586,19 @@ cookie_jars = Table(
     Index("cookie_jars_by_age", "updated_at"),
     _partial("cookie_jars_of_job", "job_id", where="job_id IS NOT NULL"),
     sqlite_with_rowid=False,
+)
+
+lists = Table(
+    "lists",
+    metadata,
+    _id(),
+    Column("job_id", BigInteger, nullable=False),
+    Column("depth", SmallInteger, nullable=False),  # below 0: a list that other lists list
+    Column("page_id", BigInteger, nullable=False),  # its document has the entries
+    Column("document_version", Integer, nullable=False),
+    Column("reached", Integer, nullable=False, server_default="0"),  # entries that are behind
+    Index("lists_of_job", "job_id"),
+    sqlite_autoincrement=True,
 )
 
 subscriptions = Table(
@@ -614,6 +624,7 @@ seen_entries = Table(
     Column("stamp", Text, nullable=False),  # when it says that it changed; empty: it does not say
     Column("job_id", BigInteger, nullable=False),  # the item that it became, which may be purged
     Column("position", Integer, nullable=False),
+    Column("found_in", _Key),  # a hash of the list that listed it; null: a start of the crawl
     _flag("whole"),  # of a sitemap within an index: all its entries were admitted
     Column("listed_at", BigInteger, nullable=False),  # the last time, to within a day
     PrimaryKeyConstraint("subscription_id", "entry"),

@@ -14,17 +14,18 @@ import zstandard
 from curtsy.clock import instant_of
 from curtsy.fetch.guard import Network, refusal_by_name
 from curtsy.frontier.admit import Wanted
-from curtsy.frontier.crawls import Lead
-from curtsy.frontier.listed_pages import ListDocument, Listed
-from curtsy.frontier.subscriptions import Entry, hash_of
+from curtsy.frontier.crawls.leads import Lead
+from curtsy.frontier.crawls.listed_pages import Listed
+from curtsy.frontier.crawls.lists import ListDocument, WaitingList
+from curtsy.frontier.crawls.subscriptions import Entry, hash_of
 from curtsy.model.crawl_rules import CrawlRule, CrawlRules
 from curtsy.model.link import Link, loaded
 from curtsy.model.options import options_for
 from curtsy.model.origins import origin_of, reach_of
-from curtsy.model.page_use import PageUse, is_followed
+from curtsy.model.page_use import ONLY_LISTS, PageUse, is_followed
 from curtsy.model.scope import Scope
 from curtsy.model.urls import BadUrl, Url, canonical, fingerprint
-from curtsy.scrapers import LISTS, arguments_for
+from curtsy.scrapers import LISTS, SUMMARY, arguments_for
 from curtsy.scrapers.record_keys import is_listing
 
 AT_ONCE = 5_000
@@ -117,8 +118,9 @@ def _permitted(link: str, scope: Scope, allow: tuple[Network, ...]) -> Url | Non
 
 
 def _page(
-    url: Url, rule: CrawlRule, lead: Lead, terms: CrawlTerms, *, scraper: str | None = None,
-    more: Mapping[str, Any], depth: int | None = None, changed_at: int | None = None,
+    url: Url, rule: CrawlRule, lead: Lead | WaitingList, terms: CrawlTerms, *,
+    scraper: str | None = None, more: Mapping[str, Any], depth: int | None = None,
+    changed_at: int | None = None,
 ) -> Wanted:  # fmt: skip
     """The page at this URL, by the rule, unless its link names a scraper itself."""
     depth = lead.depth if depth is None else depth
@@ -133,13 +135,14 @@ def _page(
     )  # fmt: skip
 
 
-def listed_pages(lead: Lead, document: ListDocument | None, terms: CrawlTerms) -> Listed:
+def listed_pages(lead: WaitingList, document: ListDocument | None, terms: CrawlTerms) -> Listed:
     """The next part of the entries of a feed or sitemap."""
-    key = _list_key(lead.page_url or "")
+    key = _list_key(lead.url)
     page = _parsed(document)
-    if page is None or lead.reached is None:
+    if page is None:
         return Listed(key)
-    records = sorted(page["records"] if terms.entries.fetched else (), key=_stamp, reverse=True)
+    found = page["records"] if terms.entries.fetched and is_listing(page) else ()
+    records = sorted(found, key=_stamp, reverse=True)
     part = records[lead.reached : lead.reached + AT_ONCE]
     entries = [*_found(lambda record: _entry(record, lead, terms), part)]
     total, next_at = len(part), lead.reached + AT_ONCE
@@ -148,8 +151,8 @@ def listed_pages(lead: Lead, document: ListDocument | None, terms: CrawlTerms) -
         lists = [one for one in page.get("more", ()) if one["scraper"] in LISTS]
         entries = [*_found(lambda one: _list(one, lead, terms, MOST_LEVELS), lists), *entries]
         total += len(lists)
-        if page.get("next") and terms.entries.fetched:
-            following = {"url": page["next"], "scraper": lead.page_scraper}
+        if page.get("next") and records:  # a part without entries says nothing of older ones
+            following = {"url": page["next"], "scraper": lead.list_scraper}
             older = _list(following, lead, terms, MOST_PARTS)
     return Listed(key, entries, next_at if next_at < len(records) else None, total,
                   terms.entries.only_new, older)  # fmt: skip
@@ -160,7 +163,7 @@ def _parsed(document: ListDocument | None) -> dict[str, Any] | None:
         return None
     content = zstandard.decompress(document.content, max_output_size=max(1, document.bytes))
     page = orjson.loads(content)
-    return page if is_listing(page) else None
+    return page if is_listing(page) or (isinstance(page, dict) and "more" in page) else None
 
 
 def _stamp(record: Mapping[str, Any]) -> str:
@@ -169,7 +172,7 @@ def _stamp(record: Mapping[str, Any]) -> str:
     return stamp if isinstance(stamp, str) else ""
 
 
-def _entry(record: Mapping[str, Any], lead: Lead, terms: CrawlTerms) -> Entry | None:
+def _entry(record: Mapping[str, Any], lead: WaitingList, terms: CrawlTerms) -> Entry | None:
     """An entry of the list: a page at depth 0, like a start page."""
     given = record["fields"].get("url")
     url = _permitted(given, terms.entries.scope, terms.allow) if isinstance(given, str) else None
@@ -181,17 +184,17 @@ def _entry(record: Mapping[str, Any], lead: Lead, terms: CrawlTerms) -> Entry | 
     return Entry(page, hash_of(f"entry\0{record['key']}"), stamp)
 
 
-def _list(one: Mapping[str, Any], lead: Lead, terms: CrawlTerms, levels: int) -> Entry | None:
+def _list(
+    one: Mapping[str, Any], lead: WaitingList, terms: CrawlTerms, levels: int
+) -> Entry | None:
     """A feed or sitemap that the document lists: a level deeper than it."""
     url = _permitted(one["url"], terms.entries.lists_scope, terms.allow)
     if url is None or lead.depth <= -levels:
         return None
-    rule = CrawlRule(uses=PageUse.LISTS if terms.entries.fetched else _ONLY_LISTS)
-    page = _page(url, rule, lead, terms, scraper=one["scraper"], more={}, depth=lead.depth - 1)
+    rule = CrawlRule(uses=PageUse.LISTS if terms.entries.fetched else ONLY_LISTS)
+    more = {} if terms.entries.fetched else SUMMARY
+    page = _page(url, rule, lead, terms, scraper=one["scraper"], more=more, depth=lead.depth - 1)
     return Entry(page, _list_key(url.text), one.get("updated_at") or "", is_list=True)
-
-
-_ONLY_LISTS = PageUse.LISTS | PageUse.KEPT
 
 
 def _list_key(url: str) -> str:

@@ -2,15 +2,15 @@
 
 import random
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 
 from curtsy.clock import Clock
 from curtsy.fetch.guard import Network
 from curtsy.frontier.admit import Wanted
-from curtsy.frontier.crawls import MOST_LEADS, Lead, admit_links, waiting_leads
-from curtsy.frontier.listed_pages import admit_listed, read_list
+from curtsy.frontier.crawls.leads import MOST_LEADS, Lead, admit_links, waiting_leads
+from curtsy.frontier.crawls.listed_pages import admit_listed
+from curtsy.frontier.crawls.lists import WaitingList, read_document, waiting_lists
 from curtsy.jobs.parsed_documents import parsed_documents
 from curtsy.offload import MANY_PAGES, offload
 from curtsy.scrapers.record_keys import records_on
@@ -31,28 +31,21 @@ class LinkFollower:
     async def step(self) -> float:
         if not await self._store.has_room():
             return POLL_SECONDS  # the links wait, and their crawl with them
-        leads = await self._store.read(waiting_leads)
+        leads, lists = await self._store.read(lambda c: (waiting_leads(c), waiting_lists(c)))
         by_job: dict[int, list[Lead]] = {}
         for lead in leads:
             by_job.setdefault(lead.job_id, []).append(lead)
         for of_job in by_job.values():
-            await self._follow(of_job)
-        if len(leads) == MOST_LEADS or any(lead.page_id is not None for lead in leads):
+            await self._follow_links(of_job)
+        for waiting in lists:
+            await self._follow_list(waiting)
+        if len(leads) == MOST_LEADS or lists:
             return 0.0
         return POLL_SECONDS * random.uniform(0.8, 1.2)
 
-    async def _follow(self, leads: Sequence[Lead]) -> None:
+    async def _follow_links(self, leads: Sequence[Lead]) -> None:
         stored = orjson.loads(leads[0].scope)
         terms = CrawlTerms.from_json(stored, self._allow)
-        if linked := [lead for lead in leads if lead.page_id is None]:
-            await self._follow_links(linked, terms, stored)
-        for lead in leads:
-            if lead.page_id is not None:
-                await self._follow_list(lead, terms, max_age=stored["max_age"])
-
-    async def _follow_links(
-        self, leads: Sequence[Lead], terms: CrawlTerms, stored: dict[str, Any]
-    ) -> None:
         job_id, found = leads[0].job_id, {}
         if await self._has_enough(job_id, stored.get("wanted")):
             found = {lead.id: list[Wanted]() for lead in leads}
@@ -65,13 +58,15 @@ class LinkFollower:
             large=sum(map(len, found.values())) > MANY_PAGES,
         )  # fmt: skip
 
-    async def _follow_list(self, lead: Lead, terms: CrawlTerms, *, max_age: int) -> None:
-        document = await self._store.read(lambda c: read_list(c, lead))
-        listed = await offload(listed_pages, lead, document, terms)
+    async def _follow_list(self, waiting: WaitingList) -> None:
+        stored = orjson.loads(waiting.scope)
+        terms = CrawlTerms.from_json(stored, self._allow)
+        document = await self._store.read(lambda c: read_document(c, waiting))
+        listed = await offload(listed_pages, waiting, document, terms)
         now = self._clock.now()
         await self._store.write(
-            lambda c: admit_listed(c, lead, listed, max_age=max_age, delay_ms=self._delay_ms,
-                                   now=now),
+            lambda c: admit_listed(c, waiting, listed, max_age=stored["max_age"],
+                                   delay_ms=self._delay_ms, now=now),
             large=len(listed.entries) > MANY_PAGES,
         )  # fmt: skip
 

@@ -20,7 +20,7 @@ from curtsy.politeness.classify import classify
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.robots import Robots
 from curtsy.references import resolved
-from curtsy.scrapers import SIMPLE
+from curtsy.scrapers import LISTS, SIMPLE
 from curtsy.scrapers.record_keys import pack_listing
 from curtsy.worker.document_packer import unpacked
 from curtsy.worker.page_sessions import PageSession
@@ -51,6 +51,9 @@ _PAST_THE_END = Record(
     lines=(("INFO", "This page does not exist: the listing ended on an earlier page."),),
 )  # fmt: skip
 
+_NO_LIST = replace(_PAST_THE_END, lines=(("INFO", "This page does not exist."),))
+_NOT_A_LIST = frozenset({Kind.EXTRACT_FAILED, Kind.NOT_SUPPORTED})
+
 
 class Pipeline:
     def __init__(
@@ -74,7 +77,7 @@ class Pipeline:
             answer = await self.fetch(visit, policy, may_start, session, policy_version)
             if isinstance(answer, Done):
                 return answer
-            done = self._to_done(answer, await self._scrape(visit, answer))
+            done = self._to_done(answer, _or_empty(visit, await self._scrape(visit, answer)))
             return done._replace(answered_ms=answer.answered_ms, wire_bytes=answer.wire_bytes)
         except TrustEnded:
             raise
@@ -163,7 +166,7 @@ class Pipeline:
             case NotModified():
                 return Done(verdict)
             case Failed() if _is_past_the_end(visit, verdict):
-                return self._to_done(reply, _PAST_THE_END)
+                return self._to_done(reply, _NO_LIST if visit.scraper in LISTS else _PAST_THE_END)
             case Failed():
                 return Done(replace(verdict, wire_bytes=reply.wire_bytes))
 
@@ -212,8 +215,18 @@ def _is_past_the_end(visit: Visit, failed: Failed) -> bool:
     return failed.kind is Kind.GONE and Way.MAY_BE_MISSING in ways_of(visit.options)
 
 
+def _or_empty(visit: Visit, record: Record | Failed) -> Record | Failed:
+    """A feed or sitemap that was only guessed may be another page."""
+    if not (isinstance(record, Failed) and record.kind in _NOT_A_LIST and visit.scraper in LISTS):
+        return record
+    if Way.MAY_BE_MISSING not in ways_of(visit.options):
+        return record
+    return replace(_NO_LIST, lines=(*record.lines, ("INFO", record.error)))
+
+
 def denial(robots: Robots, visit: Visit) -> Failed | None:
-    if robots.allows_all or robots.allows(path_of(visit.url)):
+    path = path_of(visit.url)
+    if robots.allows_all or path == "/robots.txt" or robots.allows(path):  # RFC 9309, 2.2.2
         return None
     return Failed(Kind.ROBOTS_DENIED, "The host's robots.txt does not allow this page.")
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from curtsy.frontier.crawls import admit_links, waiting_leads
+from curtsy.frontier.crawls.leads import admit_links, waiting_leads
 from support.frontier import LONG, Bench, failed, fetched
 
 SITE = "https://site.example"

@@ -11,7 +11,7 @@ import zstandard
 from curtsy.errors import BadRequest
 from curtsy.extract import ExtractLimits
 from curtsy.extract.inspection import inspect_scrapers
-from curtsy.frontier.crawls import Crawl
+from curtsy.frontier.crawls.leads import Crawl
 from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.options import params_of
 from curtsy.model.origins import origin_of

@@ -10,7 +10,7 @@ import pytest
 
 from curtsy.extract import ExtractLimits
 from curtsy.extract.inspection import inspect_scrapers
-from curtsy.frontier.crawls import Crawl
+from curtsy.frontier.crawls.leads import Crawl
 from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical

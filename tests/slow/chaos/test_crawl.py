@@ -8,7 +8,7 @@ from chaos.trouble import Trouble
 from chaos.world import World, world
 from curtsy.demo import news
 from curtsy.demo.process import PracticeProcess
-from curtsy.frontier.crawls import Crawl
+from curtsy.frontier.crawls.leads import Crawl
 from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical

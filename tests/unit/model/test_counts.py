@@ -20,6 +20,7 @@ ALWAYS_SEVERAL = {
     "scrapers/record_keys.py": "of several records",
     "cli/commands/demo.py": "a known number",
     "scrapers/custom.py": "more than a cap",
+    "scrapers/chosen_links.py": "of several links",
     "cli/commands/processes.py": "the program's name before a command",
     "demo/board.py": "the practice site's own page",
 }

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curtsy.model.link import Link
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers import Broken, Found, Page, scraper, try_on
 from curtsy.scrapers.custom import MOST_LINKS, MOST_RECORDS, declared, run
@@ -113,7 +114,7 @@ def test_what_is_found_may_come_one_by_one_too() -> None:
     assert [one["fields"] for one in stored(found())["records"]] == [{"n": 0}, {"n": 1}]
     record = outcome(found())
     assert isinstance(record, Record)
-    assert record.links == tuple(f"http://a.example/{n}" for n in range(3))
+    assert record.links == tuple(Link(f"http://a.example/{n}") for n in range(3))
     endless = Found(records=({"n": n} for n in count()))
     assert f"more than {MOST_RECORDS} records" in why_not(endless)
     assert "found nothing usable" in why_not(Found(records=iter(())))
@@ -177,7 +178,7 @@ def test_dates_become_text() -> None:
 def test_links_are_made_whole_each_once_and_not_too_many() -> None:
     record = outcome(Found(record={"a": 1}, links=["b", "/c", "b#x", "mailto:x"], next="d"))
     assert isinstance(record, Record)
-    assert record.links == (f"{URL}b", "http://a.example/c", f"{URL}d")
+    assert record.links == (Link(f"{URL}b"), Link("http://a.example/c"), Link(f"{URL}d"))
     many = outcome(Found(record={"a": 1}, links=[str(n) for n in range(MOST_LINKS + 1)]))
     assert isinstance(many, Record)
     assert len(many.links or ()) == MOST_LINKS
@@ -209,7 +210,8 @@ def test_next_none_and_no_links_are_followed_nowhere_and_only_silence_means_all_
 ) -> None:
     record = outcome(returned)
     assert isinstance(record, Record)
-    assert record.links == followed, "None: all links of the page"
+    expected = None if followed is None else tuple(map(Link, followed))
+    assert record.links == expected, "None: all links of the page"
     found = orjson.loads(record.content)
     if "records" in found:
         assert found["next"] == (f"{URL}2" if followed and f"{URL}2" in followed else None)
@@ -239,7 +241,7 @@ def test_it_is_tried_on_a_saved_page_in_one_line(tmp_path: Path) -> None:
 
     found = try_on(mine, saved, url=URL, params={"a": 1})
     assert found.records == [{"day": "2026-01-02", "a": 1}]
-    assert found.links == [f"{URL}y"]
+    assert found.links == [Link(f"{URL}y")]
     assert try_on(mine, HTML.encode(), url=URL).records
     with pytest.raises(Broken, match="nothing usable"):
         try_on(gives(None), saved, url=URL)

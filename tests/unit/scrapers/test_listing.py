@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.link import Link
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.listing import MOST_RECORDS, listing
 
@@ -86,7 +87,7 @@ def test_records_have_the_fields_of_the_recipe() -> None:
 def test_the_only_link_is_the_next_page() -> None:
     with_next = read(page(book(1), after="<li class=next><a href=2>n</a>"))
     assert isinstance(with_next, Record)
-    assert with_next.links == ("http://a.example/list/2",)
+    assert with_next.links == (Link("http://a.example/list/2"),)
     for html in (page(book(1)), page(book(1), after="<li class=next><a href=1>n</a>")):
         last = read(html)
         assert isinstance(last, Record)

@@ -334,7 +334,16 @@ CREATE TABLE "links" (
 	job_id BIGINT NOT NULL, 
 	depth SMALLINT NOT NULL, 
 	urls TEXT NOT NULL
-, page_id BIGINT, document_version INTEGER, reached INTEGER);
+);
+
+CREATE TABLE lists (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	job_id BIGINT NOT NULL, 
+	depth SMALLINT NOT NULL, 
+	page_id BIGINT NOT NULL, 
+	document_version INTEGER NOT NULL, 
+	reached INTEGER DEFAULT '0' NOT NULL
+);
 
 CREATE TABLE offers (
 	name TEXT NOT NULL, 
@@ -464,6 +473,7 @@ CREATE TABLE seen_entries (
 	stamp TEXT NOT NULL, 
 	job_id BIGINT NOT NULL, 
 	position INTEGER NOT NULL, 
+	found_in TEXT, 
 	whole BOOLEAN DEFAULT false NOT NULL, 
 	listed_at BIGINT NOT NULL, 
 	PRIMARY KEY (subscription_id, entry)
@@ -673,6 +683,8 @@ CREATE INDEX jobs_open_of_user ON jobs (user_id) WHERE finished_at IS NULL AND u
 CREATE INDEX jobs_to_gather ON jobs (finished_at) WHERE site_id IS NOT NULL AND gathered_at IS NULL AND finished_at IS NOT NULL;
 
 CREATE INDEX links_of_job ON links (job_id);
+
+CREATE INDEX lists_of_job ON lists (job_id);
 
 CREATE INDEX receipts_by_day ON receipts (day);
 

@@ -39,16 +39,25 @@ def upgrade() -> None:
         sa.Column("stamp", sa.Text(), nullable=False),
         sa.Column("job_id", sa.BigInteger(), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("found_in", _Key),
         sa.Column("whole", sa.Boolean(), nullable=False, server_default=sa.text("false")),
         sa.Column("listed_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("subscription_id", "entry"),
         sqlite_with_rowid=False,
     )
+    op.create_table(
+        "lists",
+        sa.Column("id", _Id, primary_key=True, autoincrement=True),
+        sa.Column("job_id", sa.BigInteger(), nullable=False),
+        sa.Column("depth", sa.SmallInteger(), nullable=False),
+        sa.Column("page_id", sa.BigInteger(), nullable=False),
+        sa.Column("document_version", sa.Integer(), nullable=False),
+        sa.Column("reached", sa.Integer(), nullable=False, server_default="0"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("lists_of_job", "lists", ["job_id"])
     if op.get_bind().dialect.name == "postgresql":
         given = ", ".join(f"{name} = {value}" for name, value in SETTINGS.items())
         op.execute(f"ALTER TABLE seen_entries SET ({given})")
     op.add_column("crawled", sa.Column("subscription_id", sa.BigInteger()))
-    op.add_column("links", sa.Column("page_id", sa.BigInteger()))
-    op.add_column("links", sa.Column("document_version", sa.Integer()))
-    op.add_column("links", sa.Column("reached", sa.Integer()))
     op.add_column("items", sa.Column("uses", sa.SmallInteger(), nullable=False, server_default="3"))

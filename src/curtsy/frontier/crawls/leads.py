@@ -5,8 +5,7 @@ therefore only stores the links of each page of a crawl as a lead, and another t
 the lead. Until then the job stays open, even if all its items have ended. Every transaction that
 admits links, cancels or pauses a crawl locks the row of the crawl.
 
-The lead of a feed or sitemap refers to the document that lists the entries, which may be many: they
-are admitted in several transactions (`frontier/listed_pages.py`).
+Feeds and sitemaps have a table of their own (`frontier/crawls/lists.py`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,8 +16,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from curtsy.frontier.admit import Admission, Places, Wanted, admit, bands_of, places_for
+from curtsy.frontier.crawls.subscriptions import (
+    NewSubscription,
+    insert_subscriptions,
+    subscription_of,
+)
 from curtsy.frontier.job_counts import Changes, Event, count, count_cached
-from curtsy.frontier.subscriptions import NewSubscription, insert_subscriptions, subscription_of
 from curtsy.model.job_states import OPEN_STATES
 from curtsy.model.link import Link, dumped
 from curtsy.model.page_use import lists_pages
@@ -57,21 +60,13 @@ _NOT_FULL = Statement(
     wanted={"id": "bigint"},
 )
 _INSERT_LEADS = Statement(
-    """
-    INSERT INTO links (job_id, depth, urls, page_id, document_version, reached)
-    SELECT job_id, depth, urls, page_id, document_version, reached FROM {new} WHERE true
-    """,
-    new={"job_id": "bigint", "depth": "smallint", "urls": "text", "page_id": "bigint",
-         "document_version": "int", "reached": "int"},
-)  # fmt: skip
+    "INSERT INTO links (job_id, depth, urls) SELECT job_id, depth, urls FROM {new} WHERE true",
+    new={"job_id": "bigint", "depth": "smallint", "urls": "text"},
+)
 _LEADS = Statement(
     """
-    SELECT l.id, l.job_id, l.depth, l.urls, c.depth AS deepest, c.priority, c.scope, j.scraper,
-           l.page_id, l.document_version, l.reached, p.url AS page_url, p.scraper AS page_scraper,
-           cr.subscription_id
+    SELECT l.id, l.job_id, l.depth, l.urls, c.depth AS deepest, c.priority, c.scope, j.scraper
     FROM links l JOIN jobs j ON j.id = l.job_id JOIN crawls c ON c.job_id = l.job_id
-    LEFT JOIN pages p ON p.id = l.page_id
-    LEFT JOIN crawled cr ON cr.job_id = l.job_id AND cr.fingerprint = p.fingerprint
     WHERE j.paused_at IS NULL ORDER BY l.id LIMIT :most
     """
 )
@@ -116,14 +111,6 @@ class Lead(NamedTuple):
     scope: str
     """As in `Crawl`."""
     scraper: str
-    page_id: int | None = None
-    """The feed or sitemap whose document lists the pages; None: they stand in `urls`."""
-    document_version: int | None = None
-    reached: int | None = None
-    """How many of the entries are behind."""
-    page_url: str | None = None
-    page_scraper: str | None = None
-    subscription_id: int | None = None
 
 
 class FoundLinks(NamedTuple):
@@ -131,15 +118,6 @@ class FoundLinks(NamedTuple):
     depth: int
     """Of the pages that the links lead to."""
     links: Sequence[Link]
-
-
-class FoundList(NamedTuple):
-    """A feed or sitemap that was fetched for a job."""
-
-    job_id: int
-    depth: int
-    page_id: int
-    document_version: int
 
 
 class NewCrawl(NamedTuple):
@@ -179,22 +157,19 @@ def depths(connection: Connection, jobs: Collection[int]) -> dict[int, int]:
     return {row.job_id: row.depth for row in rows}
 
 
-def store_links(
-    connection: Connection, found: Sequence[FoundLinks], lists: Sequence[FoundList],
-    changes: Changes,
-) -> None:  # fmt: skip
-    """Stores links and lists in a flush, for the crawls that go so deep and are not full."""
-    jobs = {one.job_id for one in found} | {one.job_id for one in lists}
-    if not jobs:
+def depths_of_not_full(connection: Connection, jobs: Collection[int]) -> dict[int, int]:
+    """The depth of each of the crawls that may have more pages."""
+    rows = _NOT_FULL(connection, wanted=[(job_id,) for job_id in jobs])
+    return {row.job_id: row.depth for row in rows}
+
+
+def store_links(connection: Connection, found: Sequence[FoundLinks], changes: Changes) -> None:
+    """Stores links in a flush, for the crawls that go so deep and are not full."""
+    if not found:
         return
-    not_full = {row.job_id: row.depth for row in
-              _NOT_FULL(connection, wanted=[(job_id,) for job_id in jobs])}  # fmt: skip
-    stored: list[tuple[Any, ...]] = [
-        (job_id, depth, dumped(links), None, None, None)
-        for job_id, depth, links in found if depth <= not_full.get(job_id, -1)
-    ]  # fmt: skip
-    stored += [(job_id, depth, "[]", page_id, version, 0)
-               for job_id, depth, page_id, version in lists if job_id in not_full]  # fmt: skip
+    not_full = depths_of_not_full(connection, {one.job_id for one in found})
+    stored = [(job_id, depth, dumped(links))
+              for job_id, depth, links in found if depth <= not_full.get(job_id, -1)]  # fmt: skip
     if stored:
         _INSERT_LEADS(connection, new=stored)
     for job_id, *_ in stored:

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from curtsy.clock import rfc3339
 from curtsy.frontier.admit import Wanted
 from curtsy.model.job_states import ItemState
 from curtsy.store import Connection, Statement
@@ -41,11 +42,11 @@ _SEEN = Statement(
 )
 _REMEMBER = Statement(
     """
-    INSERT INTO seen_entries (subscription_id, entry, stamp, job_id, position, listed_at)
-    SELECT :id, entry, stamp, :job_id, position, :now FROM {new} WHERE true
+    INSERT INTO seen_entries (subscription_id, entry, stamp, job_id, position, found_in, listed_at)
+    SELECT :id, entry, stamp, :job_id, position, :found_in, :now FROM {new} WHERE true
     ON CONFLICT (subscription_id, entry) DO UPDATE SET stamp = excluded.stamp,
-        job_id = excluded.job_id, position = excluded.position, whole = false,
-        listed_at = excluded.listed_at
+        job_id = excluded.job_id, position = excluded.position, found_in = excluded.found_in,
+        whole = false, listed_at = excluded.listed_at
     """,
     new={"entry": "text", "stamp": "text", "position": "int"},
 )
@@ -129,24 +130,30 @@ def unseen(
     old = [(key,) for key, one in seen.items() if one.listed_at < now - DAY]
     if old:
         _LISTED_AGAIN(connection, id=subscription_id, listed=old, now=now)
-    return [entry for entry in entries if _is_wanted(entry, seen.get(entry.key))]
+    today = rfc3339(now)
+    return [entry for entry in entries if _is_wanted(entry, seen.get(entry.key), today)]
 
 
-def _is_wanted(entry: Entry, seen: _Seen | None) -> bool:
+def _is_wanted(entry: Entry, seen: _Seen | None, now: str) -> bool:
     if seen is None or seen.state == ItemState.CANCELLED:
         return True
+    if seen.stamp > now:  # a date that had not come yet: any other one corrects it
+        return entry.stamp != seen.stamp
     if entry.is_list:  # without a date it may have changed; in part, it was cut off
         return not (entry.stamp and entry.stamp <= seen.stamp and seen.whole)
     return entry.stamp > seen.stamp
 
 
 def remember(
-    connection: Connection, subscription_id: int, entries: Sequence[Entry], *, job_id: int, now: int
-) -> None:
-    """Remembers entries that were admitted, at the positions of their pages in the job."""
+    connection: Connection, subscription_id: int, entries: Sequence[Entry], *, found_in: str,
+    job_id: int, now: int,
+) -> None:  # fmt: skip
+    """Remembers entries that were admitted, at the positions of their pages in the job. `found_in`
+    is the key of the feed or sitemap that lists them."""
     if entries:
         rows = [(entry.key, entry.stamp, entry.page.position) for entry in entries]
-        _REMEMBER(connection, id=subscription_id, new=rows, job_id=job_id, now=now)
+        _REMEMBER(connection, id=subscription_id, new=rows, found_in=found_in, job_id=job_id,
+                  now=now)  # fmt: skip
 
 
 def mark_whole(connection: Connection, subscription_id: int, key: str) -> None:

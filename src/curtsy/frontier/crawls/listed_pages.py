@@ -1,0 +1,94 @@
+"""Admits the pages that a feed or a sitemap lists, some thousand in a transaction."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from curtsy.frontier.admit import bands_of, places_for
+from curtsy.frontier.crawls.leads import (
+    Admitted,
+    OpenCrawl,
+    admit_to_crawl,
+    count_admitted,
+    lock_open_crawl,
+    not_crawled,
+)
+from curtsy.frontier.crawls.lists import WaitingList, claim
+from curtsy.frontier.crawls.subscriptions import (
+    Entry,
+    lock_subscription,
+    mark_whole,
+    remember,
+    unseen,
+)
+from curtsy.store import Connection
+
+
+class Listed(NamedTuple):
+    """The part of a document that one transaction admits."""
+
+    key: str
+    """Identifies the document itself among the entries of the list that it was found in."""
+    entries: Sequence[Entry] = ()
+    next_at: int | None = None
+    """Where the next part begins; None: this is the last."""
+    total: int = 0
+    """Entries in this part, those included that lead outside the scope."""
+    only_new: bool = True
+    """Entries that were seen before are left out."""
+    older: Entry | None = None
+    """Where the list goes on: of use if anything in this part is new."""
+
+
+def admit_listed(
+    connection: Connection, waiting: WaitingList, listed: Listed, *, max_age: int, delay_ms: int,
+    now: int,
+) -> int:  # fmt: skip
+    """Admits the entries of this part that the subscription has not seen, until the crawl is full.
+    Returns how many; none if another process was first."""
+    older = [listed.older] if listed.older is not None else []
+    bands = bands_of(entry.page for entry in (*listed.entries, *older))
+    places = places_for(connection, bands, delay_ms=delay_ms, now=now)
+    crawl = lock_open_crawl(connection, waiting.job_id)
+    if crawl is None or not claim(connection, waiting, listed.next_at):
+        return 0
+    wanted = _wanted(connection, waiting, listed, now=now)
+    by_fingerprint = {entry.page.fingerprint: entry for entry in reversed(wanted)}
+    new = not_crawled(
+        connection, waiting.job_id, (entry.page for entry in wanted), waiting.subscription_id
+    )
+    admitted = admit_to_crawl(
+        connection, crawl, new[: crawl.room], places, max_age=max_age, now=now
+    )
+    if waiting.subscription_id is not None:
+        placed = [by_fingerprint[page.fingerprint]._replace(page=page) for page in admitted.pages]
+        remember(connection, waiting.subscription_id, placed, found_in=listed.key,
+                 job_id=waiting.job_id, now=now)  # fmt: skip
+        if listed.next_at is None and len(new) < crawl.room:
+            mark_whole(connection, waiting.subscription_id, listed.key)
+    _count(connection, waiting, crawl, listed, wanted, admitted, now=now)
+    return len(admitted.pages)
+
+
+def _wanted(
+    connection: Connection, waiting: WaitingList, listed: Listed, *, now: int
+) -> Sequence[Entry]:
+    wanted = listed.entries
+    if waiting.subscription_id is not None:
+        lock_subscription(connection, waiting.subscription_id, now=now)
+        new = unseen(connection, waiting.subscription_id, listed.entries, now=now)
+        wanted = new if listed.only_new else listed.entries
+    return [*wanted, listed.older] if wanted and listed.older is not None else wanted
+
+
+def _count(
+    connection: Connection, waiting: WaitingList, crawl: OpenCrawl, listed: Listed,
+    wanted: Sequence[Entry], admitted: Admitted, *, now: int,
+) -> None:  # fmt: skip
+    read = {
+        "url": waiting.url, "entries": listed.total,
+        "outside": listed.total - len(listed.entries),
+        "seen": max(0, len(listed.entries) - len(wanted)),
+        "full": crawl.admitted + len(admitted.pages) >= crawl.max_pages,
+    }  # fmt: skip
+    leads = 1 if listed.next_at is None else 0
+    count_admitted(connection, waiting.job_id, admitted, leads=leads, now=now, read=read)
