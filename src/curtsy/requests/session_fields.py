@@ -8,13 +8,16 @@ from pydantic import AfterValidator, Field
 
 from curtsy.errors import BadRequest
 from curtsy.jobs.job_request import JobSession
+from curtsy.model.masks import MASK
 from curtsy.requests.cookie_file import BadCookies, cookies_for, parse_cookies
 
 
 def _checked(text: str) -> str:
-    """Raises ValueError with a sentence that has none of the cookies in it."""
+    """Raises ValueError with a sentence that has none of the cookies in it. The mask stands for
+    cookies that are stored, if any are."""
     try:
-        parse_cookies(text)
+        if text != MASK:
+            parse_cookies(text)
     except BadCookies as bad:
         raise ValueError(str(bad).rstrip(".")) from None
     return text
