@@ -22,6 +22,8 @@ class MembersSite:
         """No login succeeds, whatever the password."""
         self.loops = False
         """The login redirects in a circle."""
+        self.redirects_forms: tuple[int, str] | None = None
+        """The answer to each form: a status and where it leads."""
         self.loses = set[str]()
         """Pages that nobody sees, logged in or not."""
         self.statuses: dict[str, int] = {}
@@ -112,7 +114,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             given = parse_qs(body.decode())
         token = self.of.tokens.get(self._cookies().get("visitor", ""), "none")
         is_right = (given.get("user"), given.get("word")) == ([USER], [PASSWORD])
-        if self.of.loops:
+        if self.of.redirects_forms is not None:
+            status, location = self.of.redirects_forms
+            self._answer(status, "", Location=location)
+        elif self.of.loops:
             self._answer(302, "", Location="/round")
         elif not is_right or given.get("token") != [token] or self.of.refuses_logins:
             self._answer(200, FORM.format(token=token) + "<p>Wrong password.")

@@ -241,7 +241,8 @@ class Lane:
         return True
 
     def _is_scouting(self) -> bool:
-        return self._scout is not None and self._is_first(self._scout)
+        scouts = self._scout is not None and self._is_first(self._scout)
+        return scouts or self._sessions.is_sending()
 
     def _is_first(self, visit: Visit) -> bool:
         """Whether something else is requested before the page: robots.txt, or a login."""

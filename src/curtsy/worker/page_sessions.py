@@ -84,6 +84,8 @@ class PageSession:
         self.cookies = cookies.load(jar.cookies if jar is not None else None)
         self.state = LoginState.from_json(jar.login if jar is not None else "{}")
         self.run: LoginRun | None = None
+        self.is_sending = False
+        """A request of the login is open."""
         self.generation = 0
         """Grows with each login; a page of an earlier one says nothing about the present one."""
         self.has_changed = False
@@ -123,9 +125,12 @@ class PageSession:
         """Returns why no page of the session is requested now."""
         state = self.state
         over = now >= state.rests_until or version != state.version
-        if policy.login is None or state.is_in or over:
-            return None
-        sentence = f"{state.why} The next login is tried from {rfc3339(state.rests_until)} on."
+        return None if policy.login is None or state.is_in or over else self.rest()
+
+    def rest(self) -> Failed:
+        """The failure of each page while the login rests."""
+        until = rfc3339(self.state.rests_until)
+        sentence = f"{self.state.why} The next login is tried from {until} on."
         return Failed(Kind.LOGIN_FAILED, sentence)
 
     # What happens to the login.
@@ -143,9 +148,10 @@ class PageSession:
         self.state.tries += 1
         self.state.recent = [*self._recent(now), now]
         self.has_changed = True
-        if self.state.tries >= MOST_TRIES:
+        rests = self.state.tries >= MOST_TRIES
+        if rests:
             self._rest(sentence, version, now)
-        return self.state.tries >= MOST_TRIES
+        return rests
 
     def lost(self, version: int, now: int) -> None:
         """A page shows that the session is lost: the next page waits for a new login."""
@@ -216,6 +222,10 @@ class LaneSessions:
         known = self._known.get(name)
         return None if known is None else known.refusal(policy, version, self._now())
 
+    def is_sending(self) -> bool:
+        """Whether a request of a login is open: no visit starts until it has ended."""
+        return any(session.is_sending for session in self._known.values())
+
     def changed(self) -> tuple[StoredJar, ...]:
         """Returns what is to be stored, once."""
         found = [session for session in self._known.values() if session.has_changed]
@@ -225,7 +235,8 @@ class LaneSessions:
 
     def _forget_some(self) -> None:
         for name in [*self._known][:-MOST_IN_MEMORY]:
-            if not self._known[name].has_changed and self._known[name].run is None:
+            old = self._known[name]
+            if not old.has_changed and not old.is_sending and old.run is None:
                 del self._known[name]
 
 

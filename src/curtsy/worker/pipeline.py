@@ -146,6 +146,8 @@ class Pipeline:
             return Done(refused, asked_login=True)
         if policy.login is None or not session.needs_login(policy, version, self._now()):
             return None
+        if session.is_sending:  # the session was lost after this visit had started
+            return Done(None, asked_login=True)
         step = await self._logins.step(
             session, policy.login, version, partial(_with_policy, policy=policy), may_start
         )

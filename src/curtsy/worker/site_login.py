@@ -62,6 +62,16 @@ class SiteLogin:
         request = prepare(_with_cookies(request, session, self._now()))
         if run.phase == "send":
             run.before = session.values()
+        session.is_sending = True
+        try:
+            return await self._sent(session, run, login, version, request, may_start)
+        finally:
+            session.is_sending = False
+
+    async def _sent(
+        self, session: PageSession, run: LoginRun, login: Login, version: int, request: Request,
+        may_start: Callable[[], bool],
+    ) -> LoginStep:  # fmt: skip
         reply = await self._fetcher.fetch(request, may_start)
         if isinstance(reply, Failed):
             session.run = None
@@ -167,7 +177,7 @@ class SiteLogin:
         if at_once and not rests:
             rests = session.failed(sentence, version, self._now())
         log.warning("login_failed", reason=sentence)
-        return LoginStep(Failed(Kind.LOGIN_FAILED, sentence) if rests else None)
+        return LoginStep(session.rest() if rests else None)
 
 
 def _first(login: Login) -> LoginRun:

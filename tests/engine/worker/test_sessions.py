@@ -7,8 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
+from curtsy.fetch.cookies import Cookie
 from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.jobs.job_request import JobSession
+from curtsy.jobs.purge import purge_some
 from curtsy.politeness.policy import Policy
 from support.engine import QUICK, Engine, settings
 from support.members_site import PASSWORD, MembersSite
@@ -158,6 +160,54 @@ async def test_a_change_of_the_policy_ends_the_rest_of_a_login(
     assert (job.state, members.logins) == ("succeeded", 3)
 
 
+async def test_a_cookie_that_was_there_before_the_form_is_no_sign_of_success(
+    curtsy: Engine, members: MembersSite
+) -> None:
+    """The page with the form gives one to every visitor."""
+    members.refuses_logins = True
+    await declare(curtsy, members, success={"cookie": "visitor"})
+    job = await fetched(curtsy, members, "/page/1")
+    assert (job.failed, members.logins) == (1, 2)
+    assert "the cookie visitor was not set" in str(await errors(curtsy, job))
+    assert "/page/1" not in members.paths()
+
+
+@pytest.mark.parametrize("sign", [{"status": [303]}, {"url": "*/home"}, {"selector": "a"},
+                                  {"text": "Hello ann"}])  # fmt: skip
+async def test_any_sign_may_show_success(
+    curtsy: Engine, members: MembersSite, sign: dict[str, Any]
+) -> None:
+    await declare(curtsy, members, success=sign)
+    job = await fetched(curtsy, members, "/page/1")
+    assert (job.state, members.logins) == ("succeeded", 1)
+
+
+async def test_pages_that_were_open_when_the_session_was_lost_are_fetched_again(
+    curtsy: Engine, members: MembersSite
+) -> None:
+    await declare(curtsy, members)
+    for n in range(3):
+        paths = [f"/many/{n}/{m}" for m in range(12)]
+        job = await fetched(curtsy, members, *paths, min_delay=0, concurrency=6)
+        assert job.done == 12, await errors(curtsy, job)
+        members.end_sessions()
+    assert members.logins == 3, "one login for all pages that show the loss"
+
+
+async def test_the_form_goes_nowhere_but_to_its_own_url(
+    curtsy: Engine, members: MembersSite
+) -> None:
+    for status, location in ((307, "/elsewhere"), (302, "http://127.0.4.9:1/elsewhere")):
+        members.redirects_forms = status, location
+        before = members.logins
+        await declare(curtsy, members, lost={"status": [status]})
+        job = await fetched(curtsy, members, f"/page/{status}")
+        assert (job.failed, members.logins - before) == (1, 2)
+        says = "redirected with its form" if status == 307 else "redirected to another host"
+        assert says in str(await errors(curtsy, job))
+    assert "/elsewhere" not in [path for _method, path in members.requests]
+
+
 async def test_a_login_page_that_loops_ends(curtsy: Engine, members: MembersSite) -> None:
     members.loops = True
     await declare(curtsy, members)
@@ -215,8 +265,6 @@ async def test_a_login_that_cannot_be_reached_rests_the_source(
 
 
 async def test_cookies_of_a_browser_begin_the_session(curtsy: Engine, members: MembersSite) -> None:
-    from curtsy.fetch.cookies import Cookie
-
     members.open.add("known")
     cookie = Cookie("member", "known", "127.0.4.1", False, "/", False)
     job = await fetched(curtsy, members, "/page/1", session=JobSession("a", (cookie,)))
@@ -235,8 +283,6 @@ async def test_the_jar_ends_with_its_job_and_holds_no_password(
     assert PASSWORD not in str([tuple(row) for row in rows])
     [jar] = [row for row in rows if row.source_id]
     assert orjson.loads(jar.login)["is_in"] is True
-    from curtsy.jobs.purge import purge_some
-
     while not (await curtsy.store.write(lambda c: purge_some(c, job.public_id))).is_done:
         pass
     assert await curtsy.query("SELECT * FROM cookie_jars") == []
