@@ -21,6 +21,7 @@ from typing import (
     Protocol,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -92,9 +93,8 @@ def sentence_of(error: Any) -> str:
         f"{'.'.join(map(str, one['loc'])) or 'the whole'}: {one['msg']}"[:200]
         for one in problems[:_PROBLEMS_SHOWN]
     )
-    more = (
-        f"; and {len(problems) - _PROBLEMS_SHOWN} more" if len(problems) > _PROBLEMS_SHOWN else ""
-    )
+    hidden = len(problems) - _PROBLEMS_SHOWN
+    more = f"; and {hidden} more" if hidden > 0 else ""
     return f"no valid {error.title}: {shown}{more}."
 
 
@@ -337,6 +337,6 @@ def _refuse_type(wanted: Any, where: str) -> NoReturn:
 def _kind(value: Any) -> str:
     if value is None:
         return "null"
-    return (
-        f"the text {value[:50]!r}" if isinstance(value, str) else f"of type {type(value).__name__}"
-    )
+    if isinstance(value, str):
+        return f"the text {value[:50]!r}"
+    return f"of type {type(value).__name__}"
