@@ -21,7 +21,6 @@ from typing import (
     Protocol,
     TypeVar,
     Union,
-    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -77,8 +76,8 @@ def as_model(model: type[T], record: Mapping[str, Any]) -> T:
     """Returns the record of a result as an instance of its dataclass or pydantic model. Raises
     `BadRecord`, whose sentence names the field. What the class does not declare is left out."""
     if not isinstance(record, Mapping):
-        raise BadRecord(f"A {model.__name__} is made of the fields of a record, not of "
-                        f"{_kind(record)}: pass row['record'].")  # fmt: skip
+        raise BadRecord(f"A {model.__name__} is made of the fields of a record, not of a "
+                        f"{type(record).__name__}: pass row['record'].")  # fmt: skip
     if is_pydantic_model(model):
         return _pydantic_instance(model, record, "")
     if is_dataclass(model):
@@ -120,9 +119,9 @@ def _pydantic_instance(model: type[T], record: Mapping[str, Any], where: str) ->
 
 
 def _dataclass_instance(model: type[T], record: Mapping[str, Any], where: str) -> T:
-    arguments = {}
-    hints = _hints(cast("type[Any]", model))
-    for field in fields(model):  # type: ignore[arg-type]
+    known: Any = model
+    arguments, hints = {}, _hints(known)
+    for field in fields(known):
         if not field.init:
             continue
         at = f"{where}.{field.name}" if where else field.name

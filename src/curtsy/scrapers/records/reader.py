@@ -65,7 +65,7 @@ class RecordReader:
         """Names fields that were not declared, once for all records of the page."""
         if not self._undeclared:
             return
-        names = [repr(name[:100]) for name in self._undeclared]
+        names = [repr(name[:60]) for name in self._undeclared]
         more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
         self._page.log(f"Not declared, and kept after the declared fields: "
                        f"{', '.join(names[:NAMES_SHOWN])}{more}.", "WARNING")  # fmt: skip
