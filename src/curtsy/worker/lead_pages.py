@@ -116,7 +116,8 @@ def _permitted(link: str, scope: Scope, allow: tuple[Network, ...]) -> Url | Non
 
 def _page(
     url: Url, rule: CrawlRule, lead: Lead | WaitingList, terms: CrawlTerms, *,
-    scraper: str | None = None, more: Mapping[str, Any], depth: int | None = None, changed_at: int | None = None,
+    scraper: str | None = None, more: Mapping[str, Any], depth: int | None = None,
+    changed_at: int | None = None,
 ) -> Wanted:  # fmt: skip
     """The page at this URL, by the rule, unless its link names a scraper itself."""
     depth = lead.depth if depth is None else depth

@@ -129,6 +129,7 @@ def _has_worked(tried: "Tried") -> bool:
 
 
 def _facts(tried: "Tried") -> dict[str, Any]:
+    from curtsy.model.link import packed
     from curtsy.model.outcome import Failed
 
     outcome = tried.outcome
@@ -140,7 +141,7 @@ def _facts(tried: "Tried") -> dict[str, Any]:
                         "traceback": outcome.traceback}  # fmt: skip
     log = [{"level": level, "message": text} for level, text in outcome.lines]
     return facts | _content(tried.scraper, outcome, facts["url"]) | {
-        "links": list(outcome.links or ()), "log": log
+        "links": packed(outcome.links or ()), "log": log
     }  # fmt: skip
 
 
@@ -177,9 +178,17 @@ def _show(tried: "Tried") -> None:
     if links:
         note(f"It links to {counted(len(links), 'page')}:")
     for link in links[:LINKS_SHOWN]:
-        note(f"  {link}")
+        note(f"  {_shown_link(link)}")
     if len(links) > LINKS_SHOWN:
         note(f"  and {len(links) - LINKS_SHOWN} more (--json shows all)")
+
+
+def _shown_link(link: Any) -> str:
+    """A link is its URL, or a list of URL, scraper and parameters."""
+    if isinstance(link, str):
+        return link
+    url, scraper, params = link
+    return " ".join([url, scraper or "", orjson.dumps(params).decode() if params else ""]).strip()
 
 
 def _show_found(facts: dict[str, Any]) -> None:
