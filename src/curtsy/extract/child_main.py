@@ -76,7 +76,7 @@ def _frame(record: Record | Failed) -> bytes:
         return _frame(Failed(Kind.TOO_LARGE, sentence))
     links = None if record.links is None else packed(record.links)
     header = {"content_type": record.content_type, "charset": record.charset, "peak": peak,
-              "links": links, "lines": _short(record.lines)}  # fmt: skip
+              "links": links, "lines": _short(record.lines), "digest": record.digest}  # fmt: skip
     return frame(header, record.content)
 
 

@@ -90,7 +90,9 @@ _UPSERT_PAGES = Statement(
     SELECT fingerprint, url, host, scraper, options, times, :now FROM {wanted}
     WHERE true
     ON CONFLICT (fingerprint) DO UPDATE
-        SET reference_count = pages.reference_count + excluded.reference_count
+        SET reference_count = pages.reference_count + excluded.reference_count,
+            options = CASE WHEN excluded.options = pages.options THEN pages.options
+                           ELSE excluded.options END
     """,
     wanted={"fingerprint": "text", "url": "text", "host": "text", "scraper": "text",
             "options": "text", "times": "int"},

@@ -10,7 +10,7 @@ from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls.leads import Crawl
 from curtsy.model.counts import counted
 from curtsy.model.masks import MASK
-from curtsy.model.options import BadParams, Way, checked_params, options_for
+from curtsy.model.options import BadParams, Way, checked_params, identity_of, options_for
 from curtsy.model.page_use import ORDINARY, PageUse, is_followed
 from curtsy.model.urls import BadUrl, as_given, canonical, fingerprint
 from curtsy.scrapers import NAMES, check_params
@@ -227,7 +227,7 @@ def _wanted(position: int, page: PageRequest, request: JobRequest, limits: Submi
     followed = request.crawl is not None and request.crawl.depth > 0 and is_followed(page.uses)
     return Wanted(
         position,
-        fingerprint(url.text, scraper, options or ""),
+        fingerprint(url.text, scraper, identity_of(options)),
         url.text,
         url.host,
         scraper,

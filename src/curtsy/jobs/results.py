@@ -1,6 +1,10 @@
-"""Reads a job's results, which are its ended items in order, in pieces of bounded size."""
+"""Reads a job's results, which are its ended items in order, in pieces of bounded size.
 
-from typing import NamedTuple
+A page may have thousands of records, each a result. A place among the results is a page and how
+many of its records were read.
+"""
+
+from typing import NamedTuple, Self
 
 from curtsy.jobs.job import StoredDocument
 from curtsy.model.job_states import ItemState
@@ -10,11 +14,14 @@ AT_ONCE = 200
 BYTES_AT_ONCE = 16 * 2**20
 """A piece has at most so many items, and no item after contents of so many bytes."""
 LIGHT_BYTES = 64 * 2**10
+PAGES_OF_MANY = 10
+"""Pages are read at once where pages have so many records that one response had to be cut."""
 
 _ITEMS = Statement(
     """
     SELECT found.*, c.content FROM (
-        SELECT i.position, i.page_id, i.state, coalesce(i.url, p.url) AS url, i.source_label,
+        SELECT i.position, i.page_id, i.state, coalesce(i.url, p.url) AS url,
+               p.url AS page_url, i.source_label,
                i.category, i.cached, i.kind, i.error, i.fetched_at, i.ended_at, p.scraper,
                d.version, d.content_type, d.charset, d.bytes, d.url AS found_at,
                sum(coalesce(d.bytes, 0)) OVER (ORDER BY i.position) - coalesce(d.bytes, 0)
@@ -46,11 +53,41 @@ class EndedItem(NamedTuple):
     scraper: str
     found_at: str | None
     """The URL of the document, after redirects."""
+    page_url: str
+    """In canonical form; `url` is as the client spelled it."""
     document: StoredDocument | None
 
     @property
     def is_success(self) -> bool:
         return self.state == ItemState.DONE
+
+
+class ResultPlace(NamedTuple):
+    """Where the next result is: behind this page, or within it behind some of its records."""
+
+    position: int = -1
+    read: int | None = None
+    """Records of the page that were read; None: all."""
+
+    @classmethod
+    def parse(cls, cursor: str | None) -> Self:
+        """Parses a cursor, whose form was checked."""
+        if cursor is None:
+            return cls()
+        position, _dash, read = cursor.partition("-")
+        return cls(int(position), int(read) if read else None)
+
+    def __str__(self) -> str:
+        return str(self.position) if self.read is None else f"{self.position}-{self.read}"
+
+    @property
+    def after(self) -> int:
+        """The last position of which everything was read."""
+        return self.position if self.read is None else self.position - 1
+
+    def read_of(self, position: int) -> int:
+        """How many records of the page at this position were read."""
+        return self.read or 0 if position == self.position else 0
 
 
 class Piece(NamedTuple):
@@ -71,14 +108,16 @@ class Piece(NamedTuple):
         return self.items[-1].position
 
 
-def ended_items(connection: Connection, job_id: int, *, after: int, most: int) -> Piece:
-    found = _ITEMS(connection, job_id=job_id, after=after, most=most + 1,
+def ended_items(connection: Connection, job_id: int, *, place: ResultPlace, most: int) -> Piece:
+    if place.read is not None:
+        most = min(most, PAGES_OF_MANY)
+    found = _ITEMS(connection, job_id=job_id, after=place.after, most=most + 1,
                    most_bytes=BYTES_AT_ONCE).all()  # fmt: skip
     items = [
         EndedItem(
             row.position, row.page_id, row.state, row.url, row.source_label, row.category,
             bool(row.cached), row.kind, row.error, row.fetched_at, row.ended_at, row.scraper,
-            row.found_at, StoredDocument.of(row),
+            row.found_at, row.page_url, StoredDocument.of(row),
         )
         for row in found[:most] if row.bytes_before < BYTES_AT_ONCE
     ]  # fmt: skip

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -63,7 +64,8 @@ def options_for(
     host: str, *, headers: Iterable[tuple[str, str]] = (), params: Mapping[str, Any] | None = None,
     ways: Iterable[str] = (),
 ) -> str | None:  # fmt: skip
-    """The options as canonical JSON, for storage; None: there are none."""
+    """The options as JSON, for storage; None: there are none. Parameters keep their order, which
+    is that of a recipe's fields."""
     options: dict[str, Any] = {}
     if sent := list(headers):
         options |= {"headers": sent, "host": host}
@@ -71,7 +73,13 @@ def options_for(
         options["params"] = params
     if flags := sorted(ways):
         options["ways"] = flags
-    return _canonical(options).decode() if options else None
+    return orjson.dumps(options).decode() if options else None
+
+
+@lru_cache(maxsize=32)
+def identity_of(options: str | None) -> str:
+    """What the options add to the identity of a page: the same whatever their order."""
+    return _canonical(orjson.loads(options)).decode() if options else ""
 
 
 def headers_for(

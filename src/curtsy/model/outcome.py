@@ -23,7 +23,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a scraper extracted from a page; `content` is stored and compared."""
+    """What a scraper extracted from a page; `content` is stored."""
 
     content: bytes
     content_type: str
@@ -34,6 +34,8 @@ class Record:
     """The links of the page; None: links were not extracted."""
     lines: tuple[tuple[str, str], ...] = ()
     """The scraper's lines for the job's log: level and message."""
+    digest: str | None = None
+    """What is compared to see whether the page changed; None: the digest of the content."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,25 @@ class ScrapedArticle(BaseModel):
     cached: bool
 
 
+class FoundRecord(BaseModel):
+    """One of the records that the scraper of a page found on it."""
+
+    article_id: str
+    """Of the page."""
+    url: str
+    found_at: str | None = None
+    """The URL of the page after redirects, where it is another one."""
+    source: str | None
+    category: str | None
+    scraped_at: str
+    cached: bool
+    scraper: str
+    record_key: str
+    """Identifies the record in later results of the same scraper."""
+    record: dict[str, Any]
+    """The fields, in the order that the scraper declares."""
+
+
 class FailedArticle(BaseModel):
     article_id: str
     url: str
@@ -61,8 +80,11 @@ class ArticleResults(BaseModel):
     total_articles: int
     successful: int
     failed: int
-    results: list[ScrapedArticle]
+    results: list[FoundRecord | ScrapedArticle]
+    """A row for each page; where the scraper finds records, a row for each record."""
     failed_articles: list[FailedArticle]
+    pages_without_records: int = 0
+    """Pages of this part that were scraped and had no record, so that they have no row."""
     next_cursor: str | None = None
     """Send this as `cursor` to get the next page; null: there are no more results."""
 
