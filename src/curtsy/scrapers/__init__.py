@@ -21,8 +21,8 @@ from curtsy.scrapers.raw import raw
 from curtsy.scrapers.saved_page import try_on
 
 __all__ = [
-    "LISTS", "NAMES", "PARSING", "SIMPLE", "SUMMARY", "WITH_PARAMS", "Broken", "Found", "Link", "Page",
-    "Scraper", "arguments_for", "check_params", "load", "load_links", "scraper", "try_on",
+    "LISTS", "NAMES", "PARSING", "SIMPLE", "SUMMARY", "WITH_PARAMS", "Broken", "Found", "Link",
+    "Page", "Scraper", "arguments_for", "check_params", "load", "load_links", "scraper", "try_on",
 ]  # fmt: skip
 
 Scraper = Callable[[Reply], Record | Failed]

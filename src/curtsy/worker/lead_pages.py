@@ -190,7 +190,5 @@ def _list(one: Mapping[str, Any], lead: Lead, terms: CrawlTerms, levels: int) ->
     return Entry(page, _list_key(url.text), one.get("updated_at") or "", is_list=True)
 
 
-
-
 def _list_key(url: str) -> str:
     return hash_of(f"list\0{url}")

@@ -36,7 +36,9 @@ def sitemap(server: PageServer, entries: Given) -> bytes:
 
 
 def index(server: PageServer, entries: Given) -> bytes:
-    return INDEX.format("".join(_entry("sitemap", server, *one) for one in entries.items())).encode()
+    return INDEX.format(
+        "".join(_entry("sitemap", server, *one) for one in entries.items())
+    ).encode()
 
 
 def _entry(name: str, server: PageServer, path: str, lastmod: str | None) -> str:
@@ -55,7 +57,12 @@ async def crawled(curtsy: Engine, server: PageServer, **start: Any) -> tuple[Any
     server.asked.clear()
     body = CrawlRequest.model_validate({"spider": "raw", "start": start})
     request = job_request(
-        body, key=None, caller=Caller(None, Role.SUBMIT), fresh=False, cache_ttl=0, now=curtsy.clock.now()
+        body,
+        key=None,
+        caller=Caller(None, Role.SUBMIT),
+        fresh=False,
+        cache_ttl=0,
+        now=curtsy.clock.now(),
     )
     extract = ExtractLimits(processes=1, seconds=20)
     async with curtsy.worker(settings(FAST, extract=extract)):

@@ -60,14 +60,16 @@ class _Element:
         return next((stamp for stamp in found if stamp), None)
 
     def link(self, rel: str) -> str | None:
-        of_rel = sorted((one for one in self.links if one.rel == rel), key=lambda one: not one.is_html)
-        return of_rel[0].url if of_rel else None
+        """The first link of this kind, HTML before other content."""
+        of_rel = [one for one in self.links if one.rel == rel]
+        return min(of_rel, key=lambda one: not one.is_html).url if of_rel else None
 
 
 class FeedListener:
     def __init__(self, found: ReadList, reader: Reader) -> None:
         self._found, self._reader = found, reader
-        self._feed, self._entry = _Element(), None
+        self._feed = _Element()
+        self._entry: _Element | None = None
         self._other_at = 0
         """The depth of the element that is about something else; 0: there is none."""
 
@@ -86,15 +88,11 @@ class FeedListener:
         self._read_attributes(name, attributes, element)
         return name in _TEXTS or name in _TAGS or (name in _PERSONS and not self._is_atom)
 
-    _entry: _Element | None
-
     @property
     def _is_atom(self) -> bool:
         return self._found.kind == "atom"
 
-    def _read_attributes(
-        self, name: str, attributes: Mapping[str, str], element: _Element
-    ) -> None:
+    def _read_attributes(self, name: str, attributes: Mapping[str, str], element: _Element) -> None:
         if name == "link":
             element.base = self._reader.base
             if "href" in attributes:
@@ -170,9 +168,7 @@ class FeedListener:
             return
         feed, found = self._feed, self._found
         found.title = found.title or plain(feed.first(("title", "dc:title")))
-        found.language = found.language or plain(
-            feed.language or feed.first(_LANGUAGES), 35
-        )
+        found.language = found.language or plain(feed.language or feed.first(_LANGUAGES), 35)
         found.next = found.next or feed.link("next") or feed.link("prev-archive")
 
 

@@ -90,7 +90,8 @@ def _read_page(
     lines: list[tuple[str, str]],
 ) -> None:  # fmt: skip
     """Reads an HTML page: it may name feeds, but is none itself."""
-    what = "an HTML page" if root in ("html", "head", "body", "") or "html" in text[:2_000].lower() else f"XML with the root <{root}>"
+    is_xml = type_by_looks(text[:200].encode(errors="replace")) == "text/xml" and root != "html"
+    what = f"XML with the root <{root}>" if is_xml else "an HTML page"
     if scraper == SITEMAP:
         raise _Other(f"The page is {what}, not a sitemap.")
     found.kind = "page"
