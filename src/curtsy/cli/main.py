@@ -10,7 +10,7 @@ from curtsy import __version__
 COMMANDS = {
     "Start here": ("demo.demo", "scrape.scrape", "try_page.try_", "demo.examples", "processes.up",
                    "processes.stop"),
-    "Jobs": ("discover.discover", "plan.plan", "jobs.submit", "crawl.crawl", "jobs.status",
+    "Jobs": ("crawl.discover", "plan.plan", "jobs.submit", "crawl.crawl", "jobs.status",
              "why.why", "streams.logs", "streams.watch", "jobs.results", "jobs.jobs",
              "jobs.retry", "jobs.pause", "jobs.resume", "jobs.cancel"),
     "Schedules": ("schedule.schedule",),

@@ -33,7 +33,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body or b"")
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *_: object) -> None:
         """Nothing is logged."""
 
 
@@ -52,7 +52,8 @@ def news(site: Offering) -> Offering:
     """A site with a feed, an index of two sitemaps, and pages that discovery does not fetch."""
     entries = "".join(ENTRY.format(site.url, n, n) for n in range(1, 4))
     site.pages |= {
-        "/": b"<title>News</title><link rel=alternate type=application/rss+xml href=/rss title=All>",
+        "/": b"<title>News</title>"
+             b"<link rel=alternate type=application/rss+xml href=/rss title=All>",
         "/rss": b"<rss><channel><title>The news</title><item><link>/1</link>"
                 b"<pubDate>Thu, 19 Nov 2026 10:00:00 GMT</pubDate></item></channel></rss>",
         "/robots.txt": f"User-agent: *\nDisallow: /rss-not\nSitemap: {site.url}/index.xml".encode(),

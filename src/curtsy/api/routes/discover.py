@@ -15,7 +15,9 @@ router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter
 
 
 @router.post("/discover", response_model=CrawlCreated, responses=problems(413, 429, 507))
-async def discover_lists(body: DiscoverRequest, backend: TheBackend, caller: TheCaller) -> Response:
+async def submit_discovery(
+    body: DiscoverRequest, backend: TheBackend, caller: TheCaller
+) -> Response:
     """Read which feeds and sitemaps a site offers: those that the page links to, those of its
     robots.txt, and `/sitemap.xml`. A crawl of its own reads them by the rules of every source, and
     fetches nothing else. Each result has, as JSON in `content`, `kind`, `title`, `language`, the
