@@ -41,6 +41,13 @@ _REFERENCE = re.compile(
     r"#(?:x(?P<hex>[0-9A-Fa-f]{1,7})|(?P<number>[0-9]{1,8}));)?",
     re.DOTALL,
 )
+_HTML = re.compile(
+    r"(?P<kept><!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z))|"
+    r"</?(?:p|br|b|i|u|s|em|strong|a|img|div|span|ul|ol|li|hr|h[1-6]|blockquote|font|center|table|"
+    r"tbody|thead|tr|td|th|small|big|sup|sub|pre|code|iframe|script|style)(?=[\s/>])[^<>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Elements that no feed has: HTML that was not escaped, and often not closed."""
 _ESCAPED = {"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;", "'": "&apos;"}
 _BREAKS = frozenset({"p", "div", "br", "li", "h1", "h2", "h3", "tr", "td"})
 _ENDS_EARLY = frozenset({3, 5, 6, 20})
@@ -248,6 +255,7 @@ def _refuse(*_declaration: Any) -> None:
 
 def _recovered(text: str, reader: Reader, warn: Warn) -> None:
     """Reads malformed XML with a parser that goes on after errors."""
+    text = _HTML.sub(lambda found: found["kept"] or " ", text)
     parser = etree.XMLParser(
         target=_Target(reader), recover=True, resolve_entities=False, no_network=True,
         load_dtd=False, huge_tree=False, encoding="utf-8",
