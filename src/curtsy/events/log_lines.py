@@ -69,6 +69,16 @@ def _retried(event: StoredEvent) -> str:
     return f"Retry {when} {wait} s: {_failure(event.data)}"
 
 
+def _list_read(read: dict[str, Any], pages: int) -> str:
+    """What a feed or sitemap listed, and what the job did with it."""
+    facts = [f"{pages} to fetch"]
+    facts += [f"{read['seen']} seen before"] if read["seen"] else []
+    facts += [f"{read['outside']} outside the scope"] if read["outside"] else []
+    facts += ["max_pages is reached"] if read["full"] else []
+    entries = f"{read['entries']} {'entry' if read['entries'] == 1 else 'entries'}"
+    return f"Read {read['url']}, {entries} ({', '.join(facts)})"
+
+
 def _job_line(event: StoredEvent) -> str:
     state, done, failed, cancelled, total = event.job_progress
     pages = event.data.get("pages", 0)
@@ -90,6 +100,8 @@ def _job_line(event: StoredEvent) -> str:
         case "job_cancelled":
             text = f"Cancelled: {counted(event.data['removed'], 'page')} will not be fetched"
             return f"{text}. {event.data['reason']}" if "reason" in event.data else text
+        case "job_grew" if "read" in event.data:
+            return f"{_list_read(event.data['read'], pages)}: {counted(total, 'page')} now"
         case "job_grew":
             return f"Followed {counted(pages, 'link')}: {counted(total, 'page')} now"
         case "job_finished":

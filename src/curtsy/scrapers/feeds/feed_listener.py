@@ -12,6 +12,7 @@ from curtsy.scrapers.feeds.xml_reader import Reader
 MOST_TAGS = 50
 MOST_LINKS = 100
 """Of one entry."""
+LONGEST_PERSON = 500
 _ENTRIES = frozenset({"item", "entry"})
 _OTHERS = frozenset({"image", "textinput", "source", "contributor", "media:group"})
 """Elements whose children are about something else than the entry or the feed."""
@@ -115,6 +116,7 @@ class FeedListener:
             kind = attributes.get("type", "text/html")
             for one in (rel.lower().split() or [""])[:5]:
                 element.links.append(_Link(one.rpartition("/")[2], url, "html" in kind))
+            self._read_feed()
 
     def _add_tag(self, element: _Element, text: str) -> None:
         if len(element.tags) < MOST_TAGS and (tag := plain(text, 100)) is not None:
@@ -129,12 +131,12 @@ class FeedListener:
             element = self._entry or self._feed
             if name in _TAGS:
                 self._add_tag(element, text)
-            elif text.strip():
-                element.texts.setdefault(name, text)
+            elif name not in element.texts and text.strip():
+                element.texts[name] = text
+                self._read_feed()
         elif name in _ENTRIES and self._entry is not None:
             entry, self._entry = self._entry, None
             self._found.add(_id_of(entry), self._fields(entry))
-        self._read_feed()
 
     def _fields(self, entry: _Element) -> dict[str, Any]:
         fields = {
@@ -169,7 +171,7 @@ class FeedListener:
         feed, found = self._feed, self._found
         found.title = found.title or plain(feed.first(("title", "dc:title")))
         found.language = found.language or plain(feed.language or feed.first(_LANGUAGES), 35)
-        found.next = found.next or feed.link("next") or feed.link("prev-archive")
+        found.next = feed.link("next") or feed.link("prev-archive")
 
 
 def _id_of(entry: _Element) -> str:
@@ -178,5 +180,6 @@ def _id_of(entry: _Element) -> str:
 
 def _author(text: str | None) -> str | None:
     """`jane@a.example (Jane Doe)` is how RSS names Jane Doe."""
-    named = _PERSON.fullmatch(text.strip()) if text else None
+    text = (text or "").strip()[:LONGEST_PERSON]
+    named = _PERSON.fullmatch(text)
     return plain(named[1] if named is not None else text, 200)
