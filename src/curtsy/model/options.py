@@ -27,8 +27,8 @@ class Way(StrEnum):
     CHOSEN_LINKS = "chosen_links"
     """The crawl follows only the links that the page's scraper returns."""
     MAY_BE_MISSING = "may_be_missing"
-    """A numbered page of a listing: if it does not exist, the listing has ended before it. A feed or
-    sitemap that was guessed: if it does not exist, or is something else, it is empty."""
+    """A numbered page of a listing: if it does not exist, the listing has ended before it. A
+    feed or sitemap that was guessed: if it does not exist, or is something else, it is empty."""
 
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")

@@ -140,10 +140,7 @@ async def scraped_under_fire(
 
 async def records(made: World) -> list[dict[str, Any]]:
     """The records of the job, as its results show them."""
-    from curtsy.api.schemas.results import as_lines
-    from curtsy.jobs.results import ended_items
-
     job = await made.count("SELECT id FROM jobs")
-    piece = await made.store.read(lambda c: ended_items(c, job, after=-1, most=1_000))
-    lines = [orjson.loads(line) for line in as_lines(piece).splitlines()]
+    piece = await made.store.read(lambda c: ended_items(c, job, START, most=1_000))
+    lines = [orjson.loads(line) for line in b"".join(lines_of(piece, START)).splitlines()]
     return [line["record"] for line in lines]
