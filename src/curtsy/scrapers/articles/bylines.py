@@ -22,7 +22,9 @@ _PREFIX = re.compile(
     r"door|av|af|autor|author|auteur|autore|reporter|writer|tekst|text|textes?|texto|testo)"
     r"\b\s*:?\s*", re.I)  # fmt: skip
 _AFTER = re.compile(
-    r"\s*(?:[|•·–—/]|\s-\s|,?\s+(?:on|at|for|in)\s|\d|@|\(|updated|published|posted|follow).*$",
+    r"\s*(?:[|•·–—/]|\s-\s|,?\s+(?:on|at|for|in)\s|@|\(|updated|published|posted|follow|"
+    r"(?:,?\s(?:mon|tues|wednes|thurs|fri|satur|sun)day)?"
+    r"(?:,?\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?)?\s*\d).*$",
     re.I | re.S,
 )
 _AND = r"(?:and|und|et|y|og|och|oraz|и|та|ve|ja)\s"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import orjson
 from selectolax.lexbor import LexborHTMLParser
@@ -37,14 +37,15 @@ def data_in(tree: LexborHTMLParser) -> Data:
             rank = _rank(kind)
             if rank < len(_ARTICLES):
                 articles.append((rank, thing))
-                trails += [one for one in (thing.get("breadcrumb"),) if _is_trail(one)]
+                if _is_trail(trail := thing.get("breadcrumb")):
+                    trails.append(trail)
             elif _is_trail(thing):
                 trails.append(thing)
     ranked = sorted(articles, key=lambda pair: pair[0])
     return Data(tuple(thing for _, thing in ranked), tuple(trails))
 
 
-def _is_trail(thing: Any) -> bool:
+def _is_trail(thing: Any) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(thing, dict) and thing.get("@type") == "BreadcrumbList"
 
 

@@ -10,12 +10,12 @@ from curtsy.model.urls import BadUrl, canonical
 MOST_NODES, MOST_TEXT, DEEPEST = 20, 20_000, 60
 MOST_BESIDE, MOST_BESIDE_NAMED = 200, 700
 """Characters of text beside the form, without menus; more where the page calls itself a login."""
-MOST_AFTER_REDIRECT = 1_500
+MOST_AFTER_REDIRECT = 700
 """Characters of text on a page whose address says that it is a login."""
 LONGEST_SHOWN = 200
 _WORDS = (
     r"(?:wp-)?(?:log|sign)[-_]?(?:in|on)|auth(?:enticate|entication|orize)?|sso|saml2?|connexion|"
-    r"se-connecter|identification|anmeld(?:en|ung)|einloggen|iniciar-?sesion|identificarse|entrar|"
+    r"se-connecter|anmeld(?:en|ung)|einloggen|iniciar-?sesion|identificarse|entrar|"
     r"accedi|inloggen|aanmelden|logg(?:a-)?inn?|log-ind|kirjaudu|zaloguj|logowanie|prihlaseni|"
     r"prihlasit|bejelentkezes|autentificare|giris(?:-yap)?|вход|войти|dang-nhap|masuk"
 )

@@ -8,12 +8,11 @@ from typing import Any
 from curtsy.scrapers.articles import json_ld
 from curtsy.scrapers.articles.outline import Outline
 
-TEASER = 2_500
+TEASER = 1_500
 """Characters of writing with spaces. A longer text is no teaser, whatever stands around it."""
 MOST_TEXT = 30_000
 """Characters of the page in which a prompt to pay is looked for."""
 MOST_NAMED = 5_000
-ENOUGH_SIGNS = 2
 _TIERS = frozenset({"locked", "metered", "paid", "premium", "subscriber"})
 _NAMES = re.compile(
     r"pay-?wall|reg-?wall|metered|subscri(?:ber|ption)s?-?(?:only|wall|required|prompt|offer|gate)"
@@ -44,8 +43,9 @@ _PROMPTS = (
     "dla subskrybentów", "aby czytać dalej", "pro předplatitele", "jen pro předplatitele",
     "csak előfizetők", "doar pentru abonați", "только для подписчиков", "чтобы читать дальше",
     "оформите подписку", "лише для передплатників", "abonelere özel", "okumaya devam etmek için",
-    "μόνο για συνδρομητές", "للمشتركين فقط", "למנויים בלבד", "会員限定", "有料会員", "続きを読むには",
-    "この記事は有料", "付费内容", "订阅后", "仅限订阅", "구독자 전용", "구독하고", "유료 회원",
+    "μόνο για συνδρομητές", "للمشتركين فقط", "למנויים בלבד", "会員限定", "有料会員",
+    "続きを読むには", "この記事は有料", "付费内容", "订阅后",
+    "仅限订阅", "구독자 전용", "구독하고", "유료 회원",
     "chỉ dành cho", "khusus pelanggan",
 )  # fmt: skip
 """What pages say where the teaser ends, in lower case."""
@@ -69,12 +69,13 @@ def _own(described: Sequence[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
 
 
 def is_teaser(outline: Outline, text: str, scale: float) -> bool:
-    """Whether a short text is the beginning of an article that has to be paid for. One sign is
-    none: free pages have empty boxes for paywalls, and summaries that end in dots."""
+    """Whether a short text is the beginning of an article that has to be paid for: two of being cut
+    off, a prompt to pay, and an element with such a name. Free pages have empty boxes for
+    paywalls, and summaries that end in dots."""
     if len(text) > TEASER * scale:
         return False
-    signs = (_CUT_OFF.search(text[-40:]) is not None) + _has_named(outline)
-    return signs + _has_prompt(outline) >= ENOUGH_SIGNS if signs else False
+    is_cut_off, is_asked = _CUT_OFF.search(text[-40:]) is not None, _has_prompt(outline)
+    return (is_cut_off or is_asked) and ((is_cut_off and is_asked) or _has_named(outline))
 
 
 def _has_named(outline: Outline) -> bool:

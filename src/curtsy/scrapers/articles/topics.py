@@ -18,6 +18,8 @@ _HOME = frozenset({
     "forside", "hem", "etusivu", "strona główna", "главная", "головна", "anasayfa", "ana sayfa",
     "ホーム", "首页", "홈", "trang chủ", "beranda", "domů", "kezdőlap", "acasă", "αρχική",
 })  # fmt: skip
+_OF_THE_SYSTEM = frozenset("@/_&")
+"""First characters of what sites write among the tags for their own programs."""
 _SEPARATOR = re.compile(r"[,;|、，]")
 
 
@@ -68,7 +70,7 @@ def _each_once(words: Iterable[str]) -> list[str]:
     found: dict[str, str] = {}
     for word in islice(words, MOST_LOOKED_AT):
         word = json_ld.one_line(word, LONGEST_TAG).strip(" #\"'")
-        if any(map(str.isalnum, word)):
+        if word[:1] not in _OF_THE_SYSTEM and any(map(str.isalnum, word)):
             found.setdefault(word.casefold(), word)
     return list(found.values())[:MOST_TAGS]
 
