@@ -9,8 +9,8 @@ GONE, NOTHING = "gone", "extract_failed"
 URL = "http://paper.example/2025/03/04/harbour"
 
 EN = (
-    "The town council met on Tuesday evening and agreed on a plan for the old harbour. The new bridge "
-    "will be built next year, if the money is found, and the ferry will run until then. "
+    "The town council met on Tuesday evening and agreed on a plan for the old harbour. The new "
+    "bridge will be built next year, if the money is found, and the ferry will run until then. "
 )
 DE = (
     "Der Stadtrat hat am Dienstagabend einen Plan für den alten Hafen beschlossen. Die neue Brücke "
@@ -21,10 +21,13 @@ FR = (
     "construit l'année prochaine, et le bac continuera de passer jusque-là. "
 )
 ES = (
-    "El ayuntamiento aprobó el martes un plan para el puerto viejo. El puente nuevo se construirá el "
-    "año que viene, y hasta entonces seguirá pasando la barca de siempre. "
+    "El ayuntamiento aprobó el martes un plan para el puerto viejo. El puente nuevo se construirá "
+    "el año que viene, y hasta entonces seguirá pasando la barca de siempre. "
 )
-JA = "市議会は火曜日の夜に開かれ、古い港の計画を承認した。新しい橋は来年つくられ、それまでは渡し船が運航を続ける。"
+JA = (
+    "市議会は火曜日の夜に開かれ、古い港の計画を承認した。"
+    "新しい橋は来年つくられ、それまでは渡し船が運航を続ける。"
+)
 LONG = "".join(
     f"<p>{EN} It was point {n} of the meeting, and nobody left early.</p>" for n in range(9)
 )
@@ -145,16 +148,16 @@ NEGATIVES = (
     WallPage("a short article with a bundle", page(f"<article><p>{EN}</p></article>{BUNDLE}"),
              ARTICLE),
     WallPage("rendered by the server in a root", page(
-        f"<noscript>Please enable JavaScript.</noscript><div id=root><article>{LONG}</article></div>"
-        f"{BUNDLE}"), ARTICLE),
+        "<noscript>Please enable JavaScript.</noscript><div id=root>"
+        f"<article>{LONG}</article></div>{BUNDLE}"), ARTICLE),
     WallPage("short, rendered in a root", page(
         f"<noscript>Enable JavaScript for comments.</noscript><div id=__next><article><p>{EN}</p>"
         f"</article></div>{BUNDLE}"), ARTICLE),
     WallPage("an empty root for comments", page(
         f"<article>{LONG}</article><div id=app></div>{BUNDLE}"), ARTICLE),
     WallPage("about JavaScript", page(
-        f"<article><h1>How to enable JavaScript</h1><p>To enable JavaScript, open the settings. {EN}"
-        f"</p>{LONG}</article>{BUNDLE}"), ARTICLE),
+        f"<article><h1>How to enable JavaScript</h1><p>To enable JavaScript, open the settings. "
+        f"{EN}</p>{LONG}</article>{BUNDLE}"), ARTICLE),
     WallPage("a body in the data", page(
         f"<div id=root></div>{BUNDLE}", data(articleBody=f'"{EN * 3}"')), ARTICLE),
     WallPage("a small login in the header", page(f"{SMALL_LOGIN}<article>{LONG}</article>"),
@@ -177,7 +180,7 @@ NEGATIVES = (
         data(isAccessibleForFree="true")), ARTICLE),
     WallPage("a summary that ends in dots", page(f"<article><p>{EN}…</p></article>"), ARTICLE),
     WallPage("asks for subscribers below", page(
-        f"<article>{LONG}</article><div class=subscriber-only>Subscribe to continue reading.</div>"),
+        f"<article>{LONG}</article><div class=subscriber-only>Subscribe to continue reading</div>"),
         ARTICLE),
     WallPage("another article costs something", page(
         f"<article>{LONG}</article>", data(headline='"Harbour"')

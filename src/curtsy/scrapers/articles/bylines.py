@@ -27,7 +27,7 @@ _AFTER = re.compile(
     r"(?:,?\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?)?\s*\d).*$",
     re.I | re.S,
 )
-_AND = r"(?:and|und|et|y|og|och|oraz|и|та|ve|ja)\s"
+_AND = r"(?:and|und|et|og|och|oraz|и|та|ve|ja)\s"
 _JOINED = re.compile(rf"\s*(?:[;,&、，]|\s(?={_AND}))\s*(?:{_AND}\s*)?")
 _SHORT_AND = re.compile(r"\s(?:e|i|en|y)\s")
 """Words for "and" that stand within names, too: such names are split only between whole names."""

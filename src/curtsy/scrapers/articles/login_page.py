@@ -10,8 +10,6 @@ from curtsy.model.urls import BadUrl, canonical
 MOST_NODES, MOST_TEXT, DEEPEST = 20, 20_000, 60
 MOST_BESIDE, MOST_BESIDE_NAMED = 200, 700
 """Characters of text beside the form, without menus; more where the page calls itself a login."""
-MOST_AFTER_REDIRECT = 700
-"""Characters of text on a page whose address says that it is a login."""
 LONGEST_SHOWN = 200
 _WORDS = (
     r"(?:wp-)?(?:log|sign)[-_]?(?:in|on)|auth(?:enticate|entication|orize)?|sso|saml2?|connexion|"
@@ -35,10 +33,10 @@ _UNSEEN = ["script", "style", "noscript", "template", "svg", "nav", "header", "f
            "dialog"]  # fmt: skip
 
 
-def led_to_login(url: str, asked_url: str, text: str) -> str | None:
+def led_to_login(url: str, asked_url: str) -> str | None:
     """Returns the address of the login to which a page redirected; None: it did not. A page that
     was asked for under such an address has its own reasons for the name."""
-    if not asked_url or asked_url == url or len(text) > MOST_AFTER_REDIRECT:
+    if not asked_url or asked_url == url:
         return None
     asked, found = _place(asked_url), _place(url)
     is_login = _PATH.search(found) or (_HOST.search(found) and not _HOST.search(asked))

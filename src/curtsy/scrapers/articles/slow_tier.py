@@ -28,18 +28,12 @@ def slow_blocks(page: str, url: str, absolute: Absolute, *, thorough: bool) -> l
 
 
 def slow_article(page: str, url: str, absolute: Absolute) -> tuple[dict[str, Any], list[Block]]:
-    """Returns the metadata that trafilatura finds and the blocks of the article, for pages that
+    """Returns a few metadata that trafilatura finds and the blocks of the article, for pages that
     the first tier's parser does not read."""
     found = _document(page, url, fast=True, with_metadata=True)
     if found is None:
         return {}, []
-    parts = {
-        "title": found.title,
-        "byline": found.author,
-        "date": found.date,
-        "site": found.sitename,
-        "description": found.description,
-    }
+    parts = {"title": found.title, "date": found.date, "description": found.description}
     return parts, tidied(_blocks(found.body, absolute), found.title, 1.0)
 
 
