@@ -26,6 +26,9 @@ class Kind(StrEnum):
     RATE_LIMITED = "rate_limited"
     SERVER_ERROR = "server_error"
     NOT_SUPPORTED = "not_supported"
+    LOGIN_REQUIRED = "login_required"
+    PAYWALL = "paywall"
+    NEEDS_JAVASCRIPT = "needs_javascript"
     EXTRACT_FAILED = "extract_failed"
     EXTRACT_TIMEOUT = "extract_timeout"
     EXTRACT_MEMORY = "extract_memory"
@@ -73,6 +76,9 @@ RULES: dict[Kind, Rule] = {
     Kind.RATE_LIMITED: Rule(_L, True, True, "the host asked us to slow down"),
     Kind.SERVER_ERROR: Rule(_N, True, False, "the host failed to answer"),
     Kind.NOT_SUPPORTED: Rule(_P, False, False, "the scraper cannot read this kind of content"),
+    Kind.LOGIN_REQUIRED: Rule(_P, False, False, "the site shows a login in place of the page"),
+    Kind.PAYWALL: Rule(_P, False, False, "the page must be paid for and shows no text of it"),
+    Kind.NEEDS_JAVASCRIPT: Rule(_P, False, False, "the page is empty until its scripts have run"),
     Kind.EXTRACT_FAILED: Rule(_P, False, False, "the scraper found nothing usable on the page"),
     Kind.EXTRACT_TIMEOUT: Rule(_R, False, False, "the scraper took too long over the page"),
     Kind.EXTRACT_MEMORY: Rule(_R, False, False, "the scraper needed too much memory"),

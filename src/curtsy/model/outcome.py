@@ -19,6 +19,8 @@ class Reply:
     wire_bytes: int
     answered_ms: int = 0
     """Milliseconds from sending the request to receiving the response headers."""
+    asked_url: str = ""
+    """The URL that the visit began with, before redirects; empty: not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ class Pipeline:
         conditional = bool(request.etag or request.last_modified)
         verdict = classify(reply, self._now(), conditional=conditional)
         if verdict is None:
-            return reply
+            return replace(reply, asked_url=visit.page_url or visit.url)
         done = self._done_without_page(visit, reply, verdict)
         return done._replace(answered_ms=reply.answered_ms, wire_bytes=reply.wire_bytes)
 
