@@ -22,7 +22,8 @@ _SECRET_URL = re.compile(
 )
 _NO_SECRETS = ("recipe",)
 """Tables whose names and texts only look like secrets: selectors."""
-_SECRET_TABLES = ("headers",)
+_SECRET_TABLES = ("headers", "form")
+"""Of requests, and of logins."""
 _SECRET_FIELDS = ("webhook_url",)
 _SECRETS_OF_CHANNELS = ("url", "token", "password")
 

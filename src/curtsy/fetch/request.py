@@ -28,7 +28,7 @@ class Request:
     headers: tuple[tuple[str, str], ...] = ()
     etag: str | None = None
     last_modified: str | None = None
-    body: bytes | None = None
+    body: bytes | None = field(default=None, repr=False)
     """The body of a POST; None: a GET."""
     user_agent: str | None = None
     """Overrides the fetcher's User-Agent; `headers` overrides both."""

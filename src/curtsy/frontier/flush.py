@@ -74,7 +74,7 @@ def flush(
     results = [r for r in batch.results if r.visit.source_id in owned]
     _wake_moved_to(connection, results, source_of, now=now)
     counted, calls = _record(connection, results, source_of, worker=worker, now=now)
-    calls += pace_calls(reports, good={r.visit.source_id for r, _version in counted})
+    calls += pace_calls(reports, good={r.visit.source_id for r, _version in counted}, now=now)
     changes = _changes(connection, counted, batch.started, calls, now=now)
     count(connection, changes, now=now)
     release(connection, reports, now=now)

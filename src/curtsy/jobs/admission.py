@@ -15,7 +15,9 @@ from curtsy.events.stored_events import (
     insert_events,
 )
 from curtsy.events.webhooks import insert_deliveries
+from curtsy.fetch import cookies
 from curtsy.frontier.admit import Admission, Places, Wanted, admit, bands_of, places_for
+from curtsy.frontier.cookie_jars import GIVEN, StoredJar, store_jars
 from curtsy.frontier.crawls.leads import NewCrawl, insert_crawls
 from curtsy.frontier.sources import known_hosts, standing_call
 from curtsy.jobs.idempotency import (
@@ -141,6 +143,7 @@ def _admit_new(
     insert_tags(connection, [(tag, ids[s.job]) for s in new for tag in s.request.tags])
     admissions = [Admission(ids[s.job], s.wanted, s.request.max_age) for s in new]
     insert_crawls(connection, list(_crawls(new, ids)), now=now)
+    store_jars(connection, list(_jars(new, ids)), now=now)
     places = places_for(connection, bands, delay_ms=delay_ms, now=now, standing=standing)
     numbers = {row.id: row.last_event for row in rows.values()}
     cached = _admit_with_events(connection, admissions, places, numbers, now)
@@ -149,6 +152,13 @@ def _admit_new(
         if s.request.webhook_url and cached.get(ids[s.job]) == len(s.wanted)
     ], now=now)  # fmt: skip
     return {s.job: Submitted(s.job, len(s.wanted), cached.get(ids[s.job], 0)) for s in new}
+
+
+def _jars(new: Sequence[Submission], ids: Mapping[str, int]) -> Iterator[StoredJar]:
+    for submission in new:
+        if (session := submission.request.session) is not None:
+            job_id = ids[submission.job] if session.ends_with_job else None
+            yield StoredJar(session.name, GIVEN, cookies.dump(session.cookies), job_id=job_id)
 
 
 def _crawls(new: Sequence[Submission], ids: Mapping[str, int]) -> Iterator[NewCrawl]:

@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import orjson
+
 from curtsy.errors import BadRequest
+from curtsy.fetch.cookies import Cookie
 from curtsy.fetch.guard import Network, blocked_port, refusal_by_name
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls.leads import Crawl
@@ -61,6 +64,18 @@ MANUAL = JobOrigin()
 
 
 @dataclass(frozen=True, slots=True)
+class JobSession:
+    """The session in which the pages of a job are fetched. Its name is part of their options, so
+    that they are nobody else's."""
+
+    name: str
+    cookies: tuple[Cookie, ...] = field(default=(), repr=False)
+    """Of a browser: what the session begins with."""
+    ends_with_job: bool = True
+    """False: the jobs of a schedule or a site share it."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobRequest:
     door: str
     pages: Sequence[PageRequest]
@@ -93,12 +108,25 @@ class JobRequest:
     """Identifies a repeated request by its content, without a key of the client."""
     origin: "JobOrigin | None" = None
     """None: a client requested the job directly."""
+    session: JobSession | None = None
 
     def at_priority(self, priority: int) -> "JobRequest":
         """The same request, with this priority for all its pages."""
         pages = [replace(page, priority=priority) for page in self.pages]
         crawl = replace(self.crawl, priority=priority) if self.crawl is not None else None
         return replace(self, pages=pages, crawl=crawl)
+
+    def in_session_of(self, name: str) -> "JobRequest":
+        """The same request, in a session that outlives the job. A job without a session gets
+        none."""
+        if self.session is None or not self.session.ends_with_job:
+            return self
+        session = JobSession(name, self.session.cookies, ends_with_job=False)
+        crawl = self.crawl
+        if crawl is not None:
+            terms = orjson.loads(crawl.scope) | {"session": name}
+            crawl = replace(crawl, scope=orjson.dumps(terms).decode())
+        return replace(self, session=session, crawl=crawl)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +251,10 @@ def _wanted(position: int, page: PageRequest, request: JobRequest, limits: Submi
         raise _Guarded(f"leads to {url.host}, which is {means}: ALLOW_ADDRESSES does not name it")
     scraper = page.scraper or request.scraper
     params = request.scraper_params if page.params is None else page.params
-    options = options_for(url.host, headers=request.headers, params=params, ways=page.ways)
+    session = request.session.name if request.session is not None else None
+    options = options_for(
+        url.host, headers=request.headers, params=params, ways=page.ways, session=session
+    )
     followed = request.crawl is not None and request.crawl.depth > 0 and is_followed(page.uses)
     return Wanted(
         position,

@@ -20,6 +20,7 @@ class Kind(StrEnum):
     ROBOTS_DENIED = "robots_denied"
     ADDRESS_REFUSED = "address_refused"
     UNAUTHORIZED = "unauthorized"
+    LOGIN_FAILED = "login_failed"
     FORBIDDEN = "forbidden"
     GONE = "gone"
     CLIENT_ERROR = "client_error"
@@ -70,6 +71,7 @@ RULES: dict[Kind, Rule] = {
     Kind.ROBOTS_DENIED: Rule(_L, False, False, "robots.txt does not allow this page"),
     Kind.ADDRESS_REFUSED: Rule(_N, False, False, "the address is not one we may connect to"),
     Kind.UNAUTHORIZED: Rule(_N, False, False, "the page wants a login"),
+    Kind.LOGIN_FAILED: Rule(_N, False, False, "the login of its source failed, or did not last"),
     Kind.FORBIDDEN: Rule(_N, False, False, "the host forbids this page"),
     Kind.GONE: Rule(_N, False, False, "the page does not exist"),
     Kind.CLIENT_ERROR: Rule(_N, False, False, "the host refused the request"),

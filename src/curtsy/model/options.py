@@ -62,7 +62,7 @@ def checked_params(given: Mapping[str, Any], most: int = MOST_PARAMS_BYTES) -> M
 
 def options_for(
     host: str, *, headers: Iterable[tuple[str, str]] = (), params: Mapping[str, Any] | None = None,
-    ways: Iterable[str] = (),
+    ways: Iterable[str] = (), session: str | None = None,
 ) -> str | None:  # fmt: skip
     """The options as JSON, for storage; None: there are none. Parameters keep their order, which
     is that of a recipe's fields."""
@@ -73,6 +73,8 @@ def options_for(
         options["params"] = params
     if flags := sorted(ways):
         options["ways"] = flags
+    if session is not None:  # what a session fetches is nobody else's
+        options["session"] = session
     return orjson.dumps(options).decode() if options else None
 
 
@@ -100,6 +102,14 @@ def params_of(options: str | None) -> dict[str, Any]:
 
 def ways_of(options: str | None) -> frozenset[str]:
     return frozenset(orjson.loads(options).get("ways", ())) if options is not None else frozenset()
+
+
+def session_of(options: str | None) -> str | None:
+    """The name of the session that the page is fetched in; None: it has none."""
+    if options is None or '"session"' not in options:
+        return None
+    name: str | None = orjson.loads(options).get("session")
+    return name
 
 
 def _canonical(options: Mapping[str, Any]) -> bytes:

@@ -6,6 +6,7 @@ from typing import Any
 
 from curtsy.clock import HOUR
 from curtsy.politeness.hours import Hours
+from curtsy.politeness.login import Login
 from curtsy.references import Secret, from_stored
 
 
@@ -36,6 +37,8 @@ class Policy:
     headers: tuple[tuple[str, Secret], ...] = ()
     user_agent: str | None = None
     proxy: Secret | None = None
+    login: Login | None = None
+    """Before the first page of a session."""
 
     @property
     def spread(self) -> float:
@@ -51,6 +54,8 @@ class Policy:
             given["headers"] = tuple((n, from_stored(v)) for n, v in given["headers"].items())
         if given.get("proxy") is not None:
             given["proxy"] = from_stored(given["proxy"])
+        if given.get("login") is not None:
+            given["login"] = Login.from_stored(given["login"])
         return replace(self, **given)
 
     def with_crawl_delay(self, crawl_delay: int) -> "Policy":

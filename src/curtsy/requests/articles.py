@@ -22,6 +22,7 @@ from curtsy.model.options import checked_headers
 from curtsy.model.roles import Caller
 from curtsy.requests import examples
 from curtsy.requests.instants import Moment, future_instant
+from curtsy.requests.session_fields import Cookies, job_session
 
 DOOR = "articles"
 LONGEST_MAX_AGE_SECONDS = 10**9
@@ -82,6 +83,10 @@ class ArticlesRequest(BaseModel):
     )
     """Sent with every request to a page's own origin (scheme, host and port). A redirect from http
     to https keeps them, any other redirect to another origin does not."""
+    session: bool = False
+    """Fetch in a session: with a jar for cookies, after the login that the source declares."""
+    cookies: Cookies | None = Field(None, repr=False)
+    """A browser's cookies.txt, with which the session begins."""
 
 
 def job_request(
@@ -101,6 +106,9 @@ def job_request(
         finish_by=future_instant(body.finish_by, "finish_by", now),
         tags=tuple(dict.fromkeys(body.tags)),
         headers=tuple(sorted(body.headers.items())),
+        session=job_session(
+            (article.url for article in body.articles), session=body.session, cookies=body.cookies
+        ),
         idempotency_key=key,
         request_hash=hashlib.blake2b(packed, digest_size=16).hexdigest(),
     )

@@ -9,6 +9,7 @@ from curtsy.clock import SECOND
 from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.roles import Caller
 from curtsy.requests import examples
+from curtsy.requests.session_fields import Cookies, job_session
 
 DOOR = "fetch"
 LONGEST_MAX_AGE_SECONDS = 10**9
@@ -24,6 +25,10 @@ class FetchRequest(BaseModel):
     """Accept a stored copy that is at most this many seconds old."""
     priority: int = Field(5, ge=1, le=10)
     """1 is the highest."""
+    session: bool = False
+    """Fetch in a session: with a jar for cookies, after the login that the source declares."""
+    cookies: Cookies | None = Field(None, repr=False)
+    """A browser's cookies.txt, with which the session begins."""
     webhook_url: str | None = Field(None, max_length=8_000)
     """Receives a signed request when the job ends."""
 
@@ -38,6 +43,7 @@ def job_request(body: FetchRequest, key: str | None, caller: Caller) -> JobReque
         user_id=caller.user_id,
         key_id=caller.key_id,
         webhook_url=body.webhook_url,
+        session=job_session([body.url], session=body.session, cookies=body.cookies),
         idempotency_key=key,
         request_hash=hashlib.blake2b(packed, digest_size=16).hexdigest(),
     )

@@ -30,14 +30,17 @@ from curtsy.references import (
     from_stored,
     reference_in,
 )
+from curtsy.sources import login_fields
+from curtsy.sources.login_fields import OWN_FILE, LoginFields
+
+__all__ = ["OWN_FILE", "PolicyChanges", "PolicyFields", "fields_in_force", "fields_of", "host_key",
+           "with_references"]  # fmt: skip
 
 MOST_HOSTS = 1_000
 SHORTEST_TIMEOUT = 0.1
 DAY_MINUTES = 24 * 60
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-5][0-9])")
 _LINE = re.compile(r"[ -~]{1,500}")
-OWN_FILE = object()
-"""The context in which a section of the sources file is validated: it may refer to secrets."""
 _CREDENTIALS = re.compile(r"//([^/@]*)@")
 
 
@@ -181,6 +184,8 @@ class PolicyFields(BaseModel):
     user_agent: Annotated[str, AfterValidator(_one_line)] | None = None
     """Should name a contact: site owners are less likely to block a client that they can reach."""
     proxy: Annotated[str, AfterValidator(_checked_proxy)] | None = None
+    login: LoginFields | None = None
+    """For jobs with a session: sent before their first page, and again when the session is lost."""
     enabled: bool | None = None
 
     @model_validator(mode="after")
@@ -209,6 +214,7 @@ class PolicyFields(BaseModel):
             "headers": self.headers,
             "user_agent": self.user_agent,
             "proxy": self.proxy,
+            "login": None if self.login is None else self.login.stored(),
         }
         return {name: value for name, value in stored.items() if value is not None}
 
@@ -221,6 +227,8 @@ def with_references(overrides: Mapping[str, Any]) -> dict[str, Any]:
         stored["headers"] = {name: as_stored(value) for name, value in stored["headers"].items()}
     if "proxy" in stored:
         stored["proxy"] = as_stored(stored["proxy"])
+    if "login" in stored:
+        stored["login"] = login_fields.with_references(stored["login"])
     return stored
 
 
@@ -251,6 +259,7 @@ def fields_of(overrides: Mapping[str, Any]) -> PolicyFields:
         headers=masked_headers(headers) if headers is not None else None,
         user_agent=overrides.get("user_agent"),
         proxy=_masked_proxy(from_stored(proxy)) if proxy is not None else None,
+        login=login_fields.masked_login(overrides.get("login")),
     )
 
 
@@ -265,6 +274,7 @@ def fields_in_force(policy: Policy) -> PolicyFields:
         "timeout": policy.timeout, "robots": policy.robots, "headers": dict(policy.headers),
         "crawl_delay_cap": policy.crawl_delay_cap, "user_agent": policy.user_agent,
         "proxy": policy.proxy,
+        "login": None if policy.login is None else policy.login.stored(),
         "hours": None if hours is None else {
             "start": hours.start, "end": hours.end, "timezone": hours.timezone,
             "slowdown": hours.slowdown, "closed": hours.closed,

@@ -573,6 +573,21 @@ links = Table(
     sqlite_autoincrement=True,
 )
 
+cookie_jars = Table(
+    "cookie_jars",
+    metadata,
+    Column("session", _Key, nullable=False),
+    Column("source_id", BigInteger, nullable=False),  # 0: what came with the job
+    Column("cookies", Text, nullable=False),  # JSON
+    Column("login", Text, nullable=False, server_default="{}"),  # JSON: what is known of the login
+    Column("job_id", BigInteger),  # the session ends with this job
+    Column("updated_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("session", "source_id"),
+    Index("cookie_jars_by_age", "updated_at"),
+    _partial("cookie_jars_of_job", "job_id", where="job_id IS NOT NULL"),
+    sqlite_with_rowid=False,
+)
+
 lists = Table(
     "lists",
     metadata,

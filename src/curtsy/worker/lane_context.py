@@ -8,6 +8,7 @@ from curtsy.clock import Clock
 from curtsy.politeness.policy import Policy
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.lookahead import VisitTaker
+from curtsy.worker.page_sessions import ReadJar
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.worker_slots import WorkerSlots
 
@@ -24,5 +25,6 @@ class LaneContext:
     trust: int
     """Milliseconds that an owner may continue without reaching the store."""
     rng: random.Random
+    read_jar: ReadJar
     keeps: Callable[[], bool]
     """Whether a lane whose budget ends may keep its source: no other worker needs it more."""

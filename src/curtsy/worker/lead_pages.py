@@ -51,6 +51,7 @@ class CrawlTerms:
     ways: Sequence[str]
     entries: "EntryTerms"
     allow: tuple[Network, ...]
+    session: str | None = None
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any], allow: tuple[Network, ...]) -> Self:
@@ -60,12 +61,14 @@ class CrawlTerms:
         return cls(
             Scope.from_json(stored["scope"]), CrawlRules.from_json(stored.get("rules")), headers,
             frozenset(origins), stored.get("params", {}), stored.get("ways", ()),
-            EntryTerms.from_json(stored.get("start")), allow,
+            EntryTerms.from_json(stored.get("start")), allow, stored.get("session"),
         )  # fmt: skip
 
     def options(self, url: Url, params: Mapping[str, Any]) -> str | None:
         headers = self.headers if origin_of(url.text) in self.origins else ()
-        return options_for(url.host, headers=headers, params=params, ways=self.ways)
+        return options_for(
+            url.host, headers=headers, params=params, ways=self.ways, session=self.session
+        )
 
 
 class EntryTerms(NamedTuple):

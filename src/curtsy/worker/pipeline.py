@@ -4,6 +4,7 @@ results to the store."""
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from curtsy.extract import Pool
@@ -12,7 +13,7 @@ from curtsy.frontier.batch import Document
 from curtsy.frontier.take import Visit
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.link import Link
-from curtsy.model.options import Way, headers_for, params_of, ways_of
+from curtsy.model.options import Way, headers_for, params_of, session_of, ways_of
 from curtsy.model.origins import is_downgrade
 from curtsy.model.outcome import Failed, Fetched, Moved, NotModified, Outcome, Record, Reply
 from curtsy.politeness.classify import classify
@@ -22,18 +23,22 @@ from curtsy.references import resolved
 from curtsy.scrapers import LISTS, SIMPLE
 from curtsy.scrapers.record_keys import pack_listing
 from curtsy.worker.document_packer import unpacked
+from curtsy.worker.page_sessions import PageSession
 from curtsy.worker.policy_secrets import with_secrets
 from curtsy.worker.robots_cache import RobotsCache, path_of
+from curtsy.worker.site_login import SiteLogin
 
 
 class Done(NamedTuple):
     outcome: Outcome | None
-    """None: robots.txt was requested first, and the page is next."""
+    """None: robots.txt was requested first, or a login, and the page is next."""
     document: Document | None = None
     links: tuple[Link, ...] | None = None
     lines: tuple[tuple[str, str], ...] = ()
     asked_robots: bool = False
     """The request was for robots.txt."""
+    asked_login: bool = False
+    """The request, if there was one, was for the login."""
     answered_ms: int = 0
     """From the request to the headers of its answer; 0: there was no answer."""
     wire_bytes: int = 0
@@ -57,15 +62,19 @@ class Pipeline:
     ) -> None:  # fmt: skip
         self._robots, self._fetcher, self._pool = robots, fetcher, pool
         self._now, self._max_redirects = now, max_redirects
+        self._logins = SiteLogin(fetcher=fetcher, pool=pool, now=now)
 
     def robots(self, visit: Visit, policy: Policy) -> Robots | None:
         """Returns the rules for this visit from memory; None: not in memory."""
         return self._robots.known(visit.url, policy.user_agent) if policy.robots else _ALLOW_ALL
 
-    async def run(self, visit: Visit, policy: Policy, may_start: Callable[[], bool]) -> Done:
+    async def run(
+        self, visit: Visit, policy: Policy, may_start: Callable[[], bool],
+        session: PageSession | None = None, policy_version: int = 0,
+    ) -> Done:  # fmt: skip
         """Returns the result of the visit. Raises only `TrustEnded`: then nothing was sent."""
         try:
-            answer = await self.fetch(visit, policy, may_start)
+            answer = await self.fetch(visit, policy, may_start, session, policy_version)
             if isinstance(answer, Done):
                 return answer
             done = self._to_done(answer, _or_empty(visit, await self._scrape(visit, answer)))
@@ -77,10 +86,11 @@ class Pipeline:
             return Done(Failed(Kind.INTERNAL, sentence, traceback=traceback.format_exc()))
 
     async def fetch(
-        self, visit: Visit, policy: Policy, may_start: Callable[[], bool]
-    ) -> Reply | Done:
+        self, visit: Visit, policy: Policy, may_start: Callable[[], bool],
+        session: PageSession | None = None, policy_version: int = 0,
+    ) -> Reply | Done:  # fmt: skip
         """Returns the page, or the result of the visit without one. Sends at most one request, for
-        the page or for the robots.txt of its host."""
+        the page, for the robots.txt of its host or for the login of its session."""
         try:
             policy = with_secrets(policy)
         except ValueError as missing:  # the source rests until the operator has mended it
@@ -89,10 +99,23 @@ class Pipeline:
             self._pool.start(visit.scraper)  # it loads while the host answers
         if (denied := await self._robots_first(visit, policy, may_start)) is not None:
             return denied
-        request = _with_policy(_request(visit), policy, from_url=visit.page_url)
+        if session is not None:
+            first = await self._login_first(session, policy, policy_version, may_start)
+            if first is not None:
+                return first
+        generation = session.generation if session is not None else 0
+        request = _with_policy(self._request(visit, session), policy, from_url=visit.page_url)
         reply = await self._fetcher.fetch(request, may_start)
         if isinstance(reply, Failed):
             return Done(reply)
+        if session is not None:
+            session.received(reply, self._now())
+            if policy.login is not None:
+                lost = await self._logins.lost(
+                    session, policy.login, policy_version, visit, reply, generation
+                )
+                if lost is not None:
+                    return Done(lost, wire_bytes=reply.wire_bytes)
         conditional = bool(request.etag or request.last_modified)
         verdict = classify(reply, self._now(), conditional=conditional)
         if verdict is None:
@@ -113,6 +136,28 @@ class Pipeline:
             return Done(failed, asked_robots=True, wire_bytes=wire_bytes)
         denied = denial(robots, visit)
         return Done(denied) if denied is not None else None
+
+    async def _login_first(
+        self, session: PageSession, policy: Policy, version: int, may_start: Callable[[], bool]
+    ) -> Done | None:
+        """Returns why the page is not requested now. Sends the next request of the login if the
+        session needs one."""
+        if (refused := session.refusal(policy, version, self._now())) is not None:
+            return Done(refused, asked_login=True)
+        if policy.login is None or not session.needs_login(policy, version, self._now()):
+            return None
+        if session.is_sending:  # the session was lost after this visit had started
+            return Done(None, asked_login=True)
+        step = await self._logins.step(
+            session, policy.login, version, partial(_with_policy, policy=policy), may_start
+        )
+        return Done(step.failed, asked_login=True, wire_bytes=step.wire_bytes)
+
+    def _request(self, visit: Visit, session: PageSession | None) -> Request:
+        if session is None:
+            return _request(visit, visit.progress)
+        request = _request(visit, None)
+        return replace(request, headers=request.headers + session.header(visit.url, self._now()))
 
     def _done_without_page(
         self, visit: Visit, reply: Reply, verdict: Moved | NotModified | Failed
@@ -146,6 +191,8 @@ class Pipeline:
             sentence = f"More than {self._max_redirects} redirects."
             return Failed(Kind.REDIRECT_LOOP, sentence, moved.status)
         if visit.progress is None and "set-cookie" not in reply.headers:
+            return moved
+        if session_of(visit.options) is not None:  # its cookies are in the jar
             return moved
         jar = cookies.updated(cookies.load(visit.progress), reply, self._now())
         return replace(moved, progress=cookies.dump(jar))
@@ -201,8 +248,9 @@ def _with_policy(request: Request, policy: Policy, *, from_url: str | None = Non
                    timeout_ms=policy.timeout, proxy=proxy)  # fmt: skip
 
 
-def _request(visit: Visit) -> Request:
-    shown = cookies.header(cookies.load(visit.progress), visit.url) if visit.progress else None
+def _request(visit: Visit, chain: str | None) -> Request:
+    """`chain`: the cookies of the chain of redirects."""
+    shown = cookies.header(cookies.load(chain), visit.url) if chain else None
     headers = headers_for(visit.options, visit.url, page_url=visit.page_url)
     headers += (("Cookie", shown),) if shown else ()
     if not _is_conditional(visit):

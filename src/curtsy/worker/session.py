@@ -39,6 +39,7 @@ from curtsy.worker.lane_context import LaneContext
 from curtsy.worker.link_follower import LinkFollower
 from curtsy.worker.lookahead import VisitTaker
 from curtsy.worker.observer import Observer
+from curtsy.worker.page_sessions import JarReader
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.settings import WorkerSettings
 from curtsy.worker.webhook_sender import WebhookSender
@@ -103,7 +104,7 @@ class Session:
             taker=VisitTaker(store=store, clock=clock),
             flusher=self._flusher, pipeline=pipeline, trusted=self._heartbeat.trusted,
             defaults=settings.policy, trust=settings.lease_ttl,
-            rng=random.Random(), keeps=self._keeps,
+            rng=random.Random(), read_jar=JarReader(store), keeps=self._keeps,
         )  # fmt: skip
 
     async def run(self) -> None:

@@ -12,6 +12,7 @@ from curtsy.cli.console.job_wait import wait_with_progress, warn_without_worker,
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.runner import run, settings_for
+from curtsy.cli.console.session_options import CookieFile, Session, session_fields
 from curtsy.cli.console.start_options import AllEntries, Feeds, Sitemaps, start_field
 from curtsy.cli.console.text import one_line
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
@@ -65,6 +66,8 @@ def crawl(
         bool, typer.Option("--ignore-cache", help="Create a new job and fetch every page again.")
     ] = False,
     webhook: Webhook = None,
+    session: Session = False,
+    cookies: CookieFile = None,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
@@ -79,7 +82,7 @@ def crawl(
     start = start_field(feed, sitemap, all_entries=all_entries)
     pages = read_urls(urls, file) if urls or file or not start else []
     params = {"scope": scope.value, "include": include or [], "exclude": exclude or [],
-              "max_pages": max_pages}  # fmt: skip
+              "max_pages": max_pages} | session_fields(session, cookies)  # fmt: skip
     body = {"spider": spider, "start_urls": pages, "ignore_cache": ignore_cache, "params": params,
             "depth": int(bool(pages)) if depth is None else depth} | start  # fmt: skip
     run(_crawl(url, body | webhook_field(webhook), wait=wait, as_json=as_json))

@@ -13,6 +13,7 @@ from curtsy.cli.console.job_wait import note_failures, warn_without_worker, watc
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.runner import run
+from curtsy.cli.console.session_options import CookieFile, Session, session_fields
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8, to_minute, to_second
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
@@ -67,6 +68,8 @@ def submit(
         bool, typer.Option("--ignore-cache", help="Also fetch pages that are in the store already.")
     ] = False,
     webhook: Webhook = None,
+    session: Session = False,
+    cookies: CookieFile = None,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
@@ -80,6 +83,7 @@ def submit(
     body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache,
                             "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
     named = {"name": in_utf8(name)} if name else {}
+    body |= session_fields(session, cookies)
     run(_submit(url, body | named | webhook_field(webhook), wait=wait, as_json=as_json))
 
 

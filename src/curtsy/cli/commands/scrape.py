@@ -14,6 +14,7 @@ from curtsy.cli.console.job_wait import Waited, wait_with_progress, warn_without
 from curtsy.cli.console.output import note
 from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.runner import run, settings_for
+from curtsy.cli.console.session_options import CookieFile, Session, session_fields
 from curtsy.cli.console.text import counted, seconds_or_never, span
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
 from curtsy.cli.console.webhook_option import Webhook, webhook_field
@@ -61,6 +62,8 @@ def scrape(
     ] = False,
     scrapers: Scrapers = None,
     webhook: Webhook = None,
+    session: Session = False,
+    cookies: CookieFile = None,
     as_lines: AsLines = False,
     url: Url = None,
 ) -> None:  # fmt: skip
@@ -75,7 +78,7 @@ def scrape(
         seconds_or_never(give_up, "--give-up"),
     )
     body: dict[str, Any] = {"articles": [{"url": one} for one in read_urls(urls, file)]}
-    body |= webhook_field(webhook)
+    body |= webhook_field(webhook) | session_fields(session, cookies)
     if max_age is not None:
         body["max_age"] = max_age
     with open_output(out) as to:
