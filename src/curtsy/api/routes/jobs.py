@@ -43,11 +43,13 @@ from curtsy.api.schemas.jobs import (
 from curtsy.api.schemas.results import as_document, as_lines
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.jobs.asked import read_asked
+from curtsy.jobs.job import Job as JobRow
 from curtsy.jobs.job import read_job_and_result
 from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, JobPage, Place
 from curtsy.jobs.listing import list_jobs as read_list
 from curtsy.jobs.page_filters import PAGE_WORDS, find_source
-from curtsy.jobs.results import AT_ONCE, ended_items
+from curtsy.jobs.results import AT_ONCE, Piece, ended_items
+from curtsy.jobs.results_since import ended_since
 from curtsy.model.counts import are, counted
 from curtsy.model.job_states import JobState
 from curtsy.model.status_words import DOORS, EVERY_STATE, FILTERS, StatusFilter, word
@@ -172,16 +174,32 @@ async def get_job_results(
     backend: TheBackend,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}$")] = None,
+    after_event: Annotated[int | None, Query(ge=0, lt=10**15)] = None,
 ) -> Response:
-    """The results so far. With `Accept: application/x-ndjson` all of them, one line per page."""
+    """The results so far. With `Accept: application/x-ndjson` all of them, one line per page. With
+    `after_event` (at first 0) those of pages that ended since, in the order in which they ended:
+    the next request sends the answer's `last_event`. Pages from the store have no event; read them
+    without `after_event`."""
     row = await backend.job(job)
     after = int(cursor) if cursor is not None else -1
+    if after_event is not None:
+        return await _results_since(backend, row, after_event, limit)
     if NDJSON in request.headers.get("accept", ""):
         return StreamingResponse(_stream(backend, row.id, after), media_type=NDJSON)
     piece = await backend.read(lambda c: ended_items(c, row.id, after=after, most=limit))
+    return await _document(row, piece)
+
+
+async def _results_since(backend: Backend, row: JobRow, event: int, limit: int) -> Response:
+    found = await backend.read(lambda c: ended_since(c, row.id, event=event, most=limit))
+    return await _document(row, found.piece, found.last_event)
+
+
+async def _document(row: JobRow, piece: Piece, last_event: int | None = None) -> Response:
     if piece.is_light:
-        return Response(as_document(row, piece), media_type="application/json")
-    body = await asyncio.to_thread(as_document, row, piece)
+        body = as_document(row, piece, last_event)
+    else:
+        body = await asyncio.to_thread(as_document, row, piece, last_event)
     return Response(body, media_type="application/json")
 
 

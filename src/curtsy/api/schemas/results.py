@@ -58,11 +58,14 @@ def as_lines(piece: Piece) -> bytes:
     return b"".join(_line(row) for row in piece.items)
 
 
-def as_document(job: Job, piece: Piece) -> bytes:
-    """Returns the results document: the job's figures, its results and its failures."""
+def as_document(job: Job, piece: Piece, last_event: int | None = None) -> bytes:
+    """Returns the results document: the job's figures, its results and its failures. Results after
+    an event go on after `last_event`, others after a position."""
     done = [article_of(row) for row in piece.items if row.is_success]
     failed = [failure_of(row) for row in piece.items if not row.is_success]
     body = _head(job) | {"results": done, "failed_articles": failed}
+    if last_event is not None:
+        return orjson.dumps(body | {"last_event": last_event})
     return orjson.dumps(body | {"next_cursor": str(piece.last)} if piece.more else body)
 
 

@@ -86,20 +86,25 @@ CANCELLED = 5
 async def write_all(job: AsyncJob, writer: Writer, update: ProgressUpdate) -> Written:
     written = Written()
     async for found in job.results():
-        if not is_record(found) and found.get("kind") == "cancelled":
-            written.cancelled += 1
-            if written.cancelled <= CANCELLED:
-                written.first_cancelled.append(one_line(found["url"]))
-            continue
-        writer.write(found)
-        if is_record(found) or "error" not in found:
-            written.done += 1
-        else:
-            written.failed += 1
-            if writer.form is not Form.JSON:
-                written.failures.append(f"{one_line(found['url'])}: {found['error']}")
+        write_one(found, writer, written)
         update(written.done, written.failed)
     return written
+
+
+def write_one(found: dict[str, Any], writer: Writer, written: Written) -> None:
+    """Writes a result unless its page was cancelled, and counts it."""
+    if not is_record(found) and found.get("kind") == "cancelled":
+        written.cancelled += 1
+        if written.cancelled <= CANCELLED:
+            written.first_cancelled.append(one_line(found["url"]))
+        return
+    writer.write(found)
+    if is_record(found) or "error" not in found:
+        written.done += 1
+        return
+    written.failed += 1
+    if writer.form is not Form.JSON:
+        written.failures.append(f"{one_line(found['url'])}: {found['error']}")
 
 
 RULE = "\n\n" + "-" * 72 + "\n\n"
