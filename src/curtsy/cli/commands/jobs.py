@@ -13,7 +13,7 @@ from curtsy.cli.console.job_wait import note_failures, warn_without_worker, watc
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.runner import run
-from curtsy.cli.console.scrape_request import NewOnly
+from curtsy.cli.console.scrape_options import NewOnly
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8, to_minute, to_second
 from curtsy.cli.console.url_arguments import Column, File, SkipInvalid, Urls, read_articles

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Protocol
 
 import typer
 
@@ -19,17 +19,18 @@ from curtsy.cli.console.live_results import LiveResults
 from curtsy.cli.console.output import CannotWrite, note
 from curtsy.cli.console.progress import progress
 from curtsy.cli.console.runner import run, settings_for
-from curtsy.cli.console.scrape_request import (
+from curtsy.cli.console.scrape_options import (
     Feed,
+    GiveUp,
+    InOrder,
+    MaxAge,
     MaxPages,
     NewOnly,
-    ScrapeRequest,
+    Quiet,
     SeenToo,
     Sitemap,
-    Sources,
-    Submitted,
-    scrape_request,
 )
+from curtsy.cli.console.scrape_request import ScrapeRequest, Sources, Submitted, scrape_request
 from curtsy.cli.console.text import counted, seconds_or_never, span
 from curtsy.cli.console.url_arguments import Column, File, Refusal, SkipInvalid, Urls
 from curtsy.cli.console.webhook_option import Webhook, webhook_field
@@ -76,28 +77,10 @@ def scrape(
     skip_invalid: SkipInvalid = False,
     out: Out = None,
     form: Format = None,
-    max_age: Annotated[
-        int | None,
-        typer.Option(
-            min=0, metavar="SECONDS",
-            help="Use stored articles up to this age; 0 fetches all pages again.",
-        ),
-    ] = None,
-    give_up: Annotated[
-        str,
-        typer.Option(
-            metavar="SPAN",
-            help="Give up what is left once no page has ended for so long and none of its hosts "
-            "answers, such as 5m. With `never`, wait for minutes until curtsy gives up the hosts.",
-        ),
-    ] = "60s",
-    in_order: Annotated[
-        bool,
-        typer.Option("--in-order", help="Write results at the end, in the order of the URLs."),
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")
-    ] = False,
+    max_age: MaxAge = None,
+    give_up: GiveUp = "60s",
+    in_order: InOrder = False,
+    quiet: Quiet = False,
     scrapers: Scrapers = None,
     webhook: Webhook = None,
     as_lines: AsLines = False,
@@ -132,10 +115,16 @@ def _refusal(url: str | None) -> Refusal:
     from, only that API knows."""
     from curtsy.fetch.guard import blocked_port, parse_networks, refusal_by_name
 
-    if url:
-        return lambda host: f"on port {port}" if (port := blocked_port(host)) else None
-    allow = parse_networks(settings_for(log_level="WARNING").allow_addresses)
-    return lambda host: refusal_by_name(host, allow)
+    text = "" if url else settings_for(log_level="WARNING").allow_addresses
+    allow = parse_networks(text)
+
+    def why(host: str) -> str | None:
+        if (port := blocked_port(host)) is not None:
+            return f"on port {port}, which browsers block too"
+        means = None if url else refusal_by_name(host, allow)
+        return f"{means}: ALLOW_ADDRESSES does not name it" if means else None
+
+    return why
 
 
 async def _scrape(request: ScrapeRequest, writer: Writer, manner: Manner) -> int:

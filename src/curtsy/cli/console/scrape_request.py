@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.progress import spinner
@@ -14,36 +12,6 @@ from curtsy.cli.views.results import Written
 from curtsy.client import ApiConnection
 
 Lists = list[str] | None
-
-Feed = Annotated[
-    Lists,
-    typer.Option(
-        "--feed", metavar="URL", show_default=False,
-        help="Scrape what this RSS, Atom or JSON feed lists and you have not seen yet; may be "
-        "repeated.",
-    ),
-]  # fmt: skip
-Sitemap = Annotated[
-    Lists,
-    typer.Option(
-        "--sitemap", metavar="URL", show_default=False,
-        help="The same for a sitemap, or a robots.txt that names sitemaps.",
-    ),
-]  # fmt: skip
-SeenToo = Annotated[
-    bool, typer.Option("--all", help="Of feeds and sitemaps, scrape entries seen before, too.")
-]
-MaxPages = Annotated[
-    int | None,
-    typer.Option(
-        "--max-pages", min=1, max=1_000_000, metavar="N",
-        help="The most pages of feeds and sitemaps, these included (10000).",
-    ),
-]  # fmt: skip
-NewOnly = Annotated[
-    bool,
-    typer.Option("--new-only", help="Leave out URLs that were scraped before, whenever it was."),
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,9 +139,9 @@ class _Problems:
         for sentence in self._first:
             note(f"{sentence}.")
         if self._more:
-            note(f"and {self._more} more that are no URLs.")
+            note(f"and {self._more} more.")
         if self._number == given:
-            raise WrongUsage(f"None of {counted(given, 'URL')} is valid.")
+            raise WrongUsage(f"No valid URL is left of the {given} given.")
         parts = [f"{self._number} of {given} left out as invalid"] if self._number else []
         parts += [f"{counted(merged, 'duplicate')} merged"] if merged else []
         if parts:
