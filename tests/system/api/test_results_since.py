@@ -1,5 +1,7 @@
 """Results in the order in which their pages ended, and jobs for pages that are new."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +9,9 @@ import pytest
 from api.conftest import Site
 from api.front import Answer, Front, assert_problem
 from api.test_articles import ended, reading, story, submit
+from curtsy.cli.console.live_results import LiveResults
+from curtsy.cli.views.results import Form, Writer
+from curtsy.client import ApiConnection, AsyncJob, open_http
 
 __all__ = ["reading"]
 HTML = "text/html"
@@ -121,3 +126,54 @@ async def test_new_only_and_the_age_of_copies_exclude_each_other(reading: Front)
         refused = await submit(reading, "http://a.invalid/", new_only=True, **field)
         assert_problem(refused, 422, "bad_request")
         assert "new_only takes nothing from the store" in str(refused.json)
+
+
+async def _written(door: Front, job: str, file: Path, *, passes: int) -> list[dict[str, Any]]:
+    """What `scrape` writes of a job: `passes` times what is new, then the rest."""
+    with file.open("w", encoding="utf-8") as to:
+        live = LiveResults(job, Writer(Form.JSON, to, file))
+        async with open_http(door.url, key=None, timeout=30) as http:
+            api = ApiConnection(http)
+            for _ in range(passes):
+                await live.write_new(api)
+            written = await live.finish(api, await AsyncJob(api, job).status(), names=True)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert written.done + written.failed == len(lines)
+    return lines
+
+
+async def test_what_has_no_event_is_written_at_the_end_and_the_rest_not_again(
+    reading: Front, site: Site, tmp_path: Path
+) -> None:
+    """As after an upgrade in the middle: an older program wrote events without positions."""
+    urls = [site.has(f"/{n}", story(f"Story {n}"), HTML) for n in range(6)]
+    urls.append(site.fails("/missing", 404))
+    job = (await submit(reading, *urls)).json["job_id"]
+    await ended(reading, job)
+    lost = "UPDATE events SET data = replace(data, '\"position\"', '\"at\"') WHERE n > 5"
+    await reading.engine.execute(lost)
+    assert len((await _all_since(reading, job, 200))[0]) < len(urls)
+    for passes in (0, 1, 2):
+        lines = await _written(reading, job, tmp_path / "out", passes=passes)
+        assert sorted(line["url"] for line in lines) == sorted(urls), "each once"
+
+
+async def test_a_failure_that_is_retried_meanwhile_is_followed_by_its_result(
+    reading: Front, site: Site, tmp_path: Path
+) -> None:
+    url = site.fails("/flaky", 404)
+    job = (await submit(reading, url)).json["job_id"]
+    await ended(reading, job)
+    with (tmp_path / "out").open("w", encoding="utf-8") as to:
+        live = LiveResults(job, Writer(Form.JSON, to, tmp_path / "out"))
+        async with open_http(reading.url, key=None, timeout=30) as http:
+            api = ApiConnection(http)
+            await live.write_new(api)
+            site.has("/flaky", story("Better"), HTML)
+            await reading.ask("POST", f"/jobs/{job}/retry")
+            await ended(reading, job)
+            await live.write_new(api)
+            await live.write_new(api)
+    lines = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert ["error" in line for line in lines] == [True, False]
+    assert (live.written.done, live.written.failed) == (1, 0), "the last counts"
