@@ -84,6 +84,8 @@ class JobRequest:
     """Others that pages of the job may have, as the rules of a crawl name them, with parameters."""
     max_age: int = 0
     """A stored document no older than this is fresh enough (milliseconds)."""
+    new_only: bool = False
+    """Pages that have a stored document, however old, are left out of the job."""
     user_id: str | None = None
     key_id: int | None = None
     """The API key whose quotas count."""

@@ -1,7 +1,7 @@
 """The request body of the articles door, and the job request that it becomes."""
 
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import orjson
 from pydantic import (
@@ -14,6 +14,7 @@ from pydantic import (
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    model_validator,
 )
 
 from curtsy.clock import SECOND
@@ -69,6 +70,8 @@ class ArticlesRequest(BaseModel):
     max_age: int | None = Field(None, ge=0, le=LONGEST_MAX_AGE_SECONDS)
     """Accept a stored article that is at most this many seconds old (default: `PAGE_MAX_AGE`)."""
     ignore_cache: bool = False
+    new_only: bool = False
+    """Leave out articles that the store has, whichever job got them and however old they are."""
     webhook_url: str | None = Field(None, max_length=8_000)
     """Receives a signed request when the job ends."""
     finish_by: Moment | None = None
@@ -88,6 +91,13 @@ class ArticlesRequest(BaseModel):
     cookies: Cookies | None = Field(None, repr=False)
     """A browser's cookies.txt, with which the session begins."""
 
+    @model_validator(mode="after")
+    def _check_ages(self) -> Self:
+        if self.new_only and (self.ignore_cache or self.max_age is not None):
+            raise ValueError("new_only takes nothing from the store: leave out max_age and "
+                             "ignore_cache")  # fmt: skip
+        return self
+
 
 def job_request(
     body: ArticlesRequest, *, key: str | None, page_max_age: int, caller: Caller, now: int
@@ -99,6 +109,7 @@ def job_request(
         pages=[PageRequest(a.url, a.priority, a.source, a.category) for a in body.articles],
         scraper="article",
         max_age=0 if body.ignore_cache else max_age,
+        new_only=body.new_only,
         user_id=caller.user_id,
         key_id=caller.key_id,
         name=body.name,

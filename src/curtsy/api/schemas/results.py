@@ -1,6 +1,7 @@
 """A job's results as JSON: one document, or one line per result. A result is a page, or one of the
 records that its scraper found on it."""
 
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from curtsy.clock import rfc3339
 from curtsy.jobs.job import Job
 from curtsy.jobs.parsed_documents import parsed
 from curtsy.jobs.results import EndedItem, Piece, ResultPlace
+from curtsy.jobs.results_since import EndedSince
 from curtsy.model.job_states import ItemState, JobState, page_name
 from curtsy.model.status_words import word
 from curtsy.scrapers import PAGES
@@ -135,6 +137,13 @@ def as_document(job: Job, piece: Piece, place: ResultPlace, most: int) -> bytes:
     if rows.onward is not None:
         body["next_cursor"] = str(rows.onward)
     return orjson.dumps(body)
+
+
+def as_document_since(job: Job, found: EndedSince) -> bytes:
+    """Returns the same of pages that ended since an event. The records of a page come together."""
+    rows = rows_of(found.piece, ResultPlace(), sys.maxsize)
+    body = _head(job) | {"results": rows.done, "failed_articles": rows.failed}
+    return orjson.dumps(body | {"last_event": found.last_event})
 
 
 def _lines(row: EndedItem, read: int) -> Iterator[bytes]:
