@@ -3,18 +3,26 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from curtsy.fetch.connection import Connection
 from curtsy.fetch.connection_pool import ConnectionPool
 from curtsy.fetch.connector import Connector
 from curtsy.fetch.encodings import ACCEPT_ENCODING, Allowance, TooCostly, decode, identity
 from curtsy.fetch.failures import failure
-from curtsy.fetch.fetch_errors import DecodedTooLate, FetchError, PortRefused, ProxyFailed, TooLarge
+from curtsy.fetch.fetch_errors import (
+    DecodedTooLate,
+    FetchError,
+    NoConnection,
+    PortRefused,
+    ProxyFailed,
+    TooLarge,
+)
 from curtsy.fetch.guard import BLOCKED_PORTS, Network
 from curtsy.fetch.proxy import AllowedProxies
 from curtsy.fetch.request import Origin, Request, encode
@@ -92,14 +100,19 @@ class Fetcher:
         self._connector.close()
         self._decoders.shutdown(wait=False, cancel_futures=True)
 
-    async def fetch(self, request: Request, may_start: Callable[[], bool]) -> Reply | Failed:
+    async def fetch(
+        self, request: Request, may_start: Callable[[], bool],
+        mark: Callable[[], Awaitable[bool]] | None = None,
+    ) -> Reply | Failed:  # fmt: skip
         """Returns network errors as values. Raises only `TrustEnded`.
 
         `may_start` is called when the connection is ready and the request is about to be written.
+        So is `mark` before it, for a request that must not be sent twice; its connection is new,
+        since nobody knows whether a request is read that crosses the end of an old one.
         """
         parser = ResponseParser(self._caps)
         try:
-            until = await self._send(request, may_start, parser)
+            until = await self._send(request, may_start, parser, mark)
             wire = parser.body
             return Reply(
                 parser.status,
@@ -119,8 +132,9 @@ class Fetcher:
             return failure(error, host=request.url.partition("://")[2].partition("/")[0])
 
     async def _send(
-        self, request: Request, may_start: Callable[[], bool], parser: ResponseParser
-    ) -> float:
+        self, request: Request, may_start: Callable[[], bool], parser: ResponseParser,
+        mark: Callable[[], Awaitable[bool]] | None,
+    ) -> float:  # fmt: skip
         """Returns the end of the attempt's time, by the loop's clock."""
         origin, wire = encode(request, self._default_headers)
         if origin.port in BLOCKED_PORTS:
@@ -131,9 +145,11 @@ class Fetcher:
         connected_by = began + min(seconds, self._limits.connect_seconds)
         if origin.proxy is not None and not origin.secure:
             await self._connector.check(origin, connected_by)
-        connection = self._pool.acquire(origin)
+        connection = self._pool.acquire(origin) if mark is None else None
         if connection is None:
             connection = await self._connector.connect(origin, connected_by)
+        if mark is not None:
+            await _mark(mark, connection, until=began + seconds)
         if not may_start():
             connection.close()
             raise TrustEnded
@@ -167,6 +183,23 @@ class Fetcher:
         """Runs in a thread."""
         allowance = Allowance(self._limits.decode_seconds, until=ends_at)
         return decode(encoding, wire, self._limits.body_bytes, allowance)
+
+
+async def _mark(
+    mark: Callable[[], Awaitable[bool]], connection: Connection, *, until: float
+) -> None:
+    """Awaits the mark, and raises unless the request may be sent now."""
+    ready = False
+    try:
+        ready = await mark()
+    finally:
+        if not ready:
+            connection.close()
+    if not ready:
+        raise TrustEnded
+    if not connection.usable or asyncio.get_running_loop().time() >= until:
+        connection.close()
+        raise NoConnection("it ended before the request was sent")
 
 
 def _error_in(parser: ResponseParser, origin: Origin) -> FetchError | None:

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from curtsy.model.origins import may_follow
+from curtsy.model.page_body import PageBody
 
 OUR_OWN_HEADERS = frozenset({
     "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade",
@@ -60,7 +61,7 @@ def checked_params(given: Mapping[str, Any], most: int = MOST_PARAMS_BYTES) -> M
 
 def options_for(
     host: str, *, headers: Iterable[tuple[str, str]] = (), params: Mapping[str, Any] | None = None,
-    ways: Iterable[str] = (),
+    ways: Iterable[str] = (), body: PageBody | None = None,
 ) -> str | None:  # fmt: skip
     """The options as canonical JSON, for storage; None: there are none."""
     options: dict[str, Any] = {}
@@ -70,6 +71,8 @@ def options_for(
         options["params"] = params
     if flags := sorted(ways):
         options["ways"] = flags
+    if body is not None:
+        options |= body.stored()
     return _canonical(options).decode() if options else None
 
 

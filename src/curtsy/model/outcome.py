@@ -59,6 +59,8 @@ class Moved:
     status: int
     progress: str | None = None
     """State for the next request of the visit."""
+    repeats: bool = False
+    """The next request has the method and the body of the page; otherwise it is a GET."""
 
 
 @dataclass(frozen=True, slots=True)

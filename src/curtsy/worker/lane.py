@@ -21,6 +21,7 @@ from curtsy.worker.budget import Budget
 from curtsy.worker.lane_context import LaneContext
 from curtsy.worker.lookahead import Lookahead
 from curtsy.worker.pipeline import denial
+from curtsy.worker.sent_posts import already_sent, not_repeated
 from curtsy.worker.source_state import SourceState
 from curtsy.worker.visit_buffer import VisitBuffer
 
@@ -245,7 +246,8 @@ class Lane:
         robots = self._robots(visit)
         if robots is not None:
             self._source_state.apply_crawl_delay(robots.crawl_delay)
-        return self._source_state.refusal(visit) or (denial(robots, visit) if robots else None)
+        known = self._source_state.refusal(visit) or already_sent(visit)
+        return known or (denial(robots, visit) if robots else None)
 
     async def _visit(self, visit: Visit, waited: Waited) -> None:
         started_at, began = self._context.clock.now(), self._monotonic()
@@ -253,8 +255,9 @@ class Lane:
             return
         try:
             done = await self._context.pipeline.run(
-                visit, self._pace.policy, partial(self._may_start, visit)
-            )
+                visit, self._pace.policy, partial(self._may_start, visit),
+                partial(self._context.sent_marks.mark, visit),
+            )  # fmt: skip
         except TrustEnded:
             return
         self._source_state.received(done.wire_bytes, robots=done.asked_robots)
@@ -270,7 +273,9 @@ class Lane:
             links=done.links, lines=done.lines, no_request=no_request, waited=waited,
             robots_allowed=self._pace.policy.robots, of_robots=done.asked_robots,
         )  # fmt: skip
-        self._report_result(result if no_request else self._source_state.judge(result, began))
+        judged = result if no_request else self._source_state.judge(result, began)
+        was_sent = visit.page_id in self._sent and not done.asked_robots
+        self._report_result(not_repeated(judged) if was_sent else judged)
 
     def _report_result(self, result: Result) -> None:
         if isinstance(result.outcome, Failed) and result.outcome.kind is Kind.ROBOTS_DENIED:

@@ -9,6 +9,7 @@ from curtsy.politeness.policy import Policy
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.lookahead import VisitTaker
 from curtsy.worker.pipeline import Pipeline
+from curtsy.worker.sent_posts import SentMarks
 from curtsy.worker.worker_slots import WorkerSlots
 
 
@@ -19,6 +20,7 @@ class LaneContext:
     taker: VisitTaker
     flusher: Flusher
     pipeline: Pipeline
+    sent_marks: SentMarks
     trusted: Callable[[], bool]
     defaults: Policy
     trust: int

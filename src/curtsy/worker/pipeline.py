@@ -2,7 +2,7 @@
 results to the store."""
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,8 +13,9 @@ from curtsy.frontier.take import Visit
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.link import Link
 from curtsy.model.options import Way, headers_for, params_of, ways_of
-from curtsy.model.origins import is_downgrade
+from curtsy.model.origins import is_downgrade, may_follow, origin_of
 from curtsy.model.outcome import Failed, Fetched, Moved, NotModified, Outcome, Record, Reply
+from curtsy.model.page_body import PageBody, body_of
 from curtsy.politeness.classify import classify
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.robots import Robots
@@ -24,6 +25,8 @@ from curtsy.scrapers.record_keys import pack_listing
 from curtsy.worker.document_packer import unpacked
 from curtsy.worker.policy_secrets import with_secrets
 from curtsy.worker.robots_cache import RobotsCache, path_of
+
+Mark = Callable[[], Awaitable[bool]]
 
 
 class Done(NamedTuple):
@@ -59,10 +62,13 @@ class Pipeline:
         """Returns the rules for this visit from memory; None: not in memory."""
         return self._robots.known(visit.url, policy.user_agent) if policy.robots else _ALLOW_ALL
 
-    async def run(self, visit: Visit, policy: Policy, may_start: Callable[[], bool]) -> Done:
-        """Returns the result of the visit. Raises only `TrustEnded`: then nothing was sent."""
+    async def run(
+        self, visit: Visit, policy: Policy, may_start: Callable[[], bool], mark: Mark | None = None
+    ) -> Done:
+        """Returns the result of the visit. Raises only `TrustEnded`: then nothing was sent. A POST
+        needs a `mark`, which is awaited before it is sent."""
         try:
-            answer = await self.fetch(visit, policy, may_start)
+            answer = await self.fetch(visit, policy, may_start, mark)
             if isinstance(answer, Done):
                 return answer
             done = self._to_done(answer, await self._scrape(visit, answer))
@@ -74,7 +80,7 @@ class Pipeline:
             return Done(Failed(Kind.INTERNAL, sentence, traceback=traceback.format_exc()))
 
     async def fetch(
-        self, visit: Visit, policy: Policy, may_start: Callable[[], bool]
+        self, visit: Visit, policy: Policy, may_start: Callable[[], bool], mark: Mark | None = None
     ) -> Reply | Done:
         """Returns the page, or the result of the visit without one. Sends at most one request, for
         the page or for the robots.txt of its host."""
@@ -87,7 +93,9 @@ class Pipeline:
         if (denied := await self._robots_first(visit, policy, may_start)) is not None:
             return denied
         request = _with_policy(_request(visit), policy, from_url=visit.page_url)
-        reply = await self._fetcher.fetch(request, may_start)
+        body = visit.body
+        once = mark if body is not None and body.is_sent_once else None
+        reply = await self._fetcher.fetch(request, may_start, once)
         if isinstance(reply, Failed):
             return Done(reply)
         conditional = bool(request.etag or request.last_modified)
@@ -142,6 +150,10 @@ class Pipeline:
         if visit.hops >= self._max_redirects:
             sentence = f"More than {self._max_redirects} redirects."
             return Failed(Kind.REDIRECT_LOOP, sentence, moved.status)
+        if (body := visit.body) is not None and body.repeats_after(moved.status):
+            if not may_follow(moved.url, from_url=visit.page_url or visit.url):
+                return _leaves_origin(body, moved)
+            moved = replace(moved, repeats=True)
         if visit.progress is None and "set-cookie" not in reply.headers:
             return moved
         jar = cookies.updated(cookies.load(visit.progress), reply, self._now())
@@ -157,6 +169,12 @@ class Pipeline:
                 scraper, reply, links=visit.links, params=params_of(visit.options), chosen=chosen
             )
         return Failed(Kind.NOT_SUPPORTED, f"This worker has no scraper named {scraper}.")
+
+
+def _leaves_origin(body: PageBody, moved: Moved) -> Failed:
+    to = f"The host answered {moved.status} to {origin_of(moved.url)[:200]}"
+    why = f"the {body.method} is not repeated there: its body is meant for the page's own origin."
+    return Failed(Kind.CLIENT_ERROR, f"{to}; {why}", moved.status)
 
 
 def _parses(visit: Visit) -> bool:
@@ -192,11 +210,16 @@ def _request(visit: Visit) -> Request:
     shown = cookies.header(cookies.load(visit.progress), visit.url) if visit.progress else None
     headers = headers_for(visit.options, visit.url, page_url=visit.page_url)
     headers += (("Cookie", shown),) if shown else ()
+    if (body := visit.body) is not None:
+        return Request(visit.url, headers, method=body.method, body=body.text.encode(),
+                       content_type=body.content_type)  # fmt: skip
     if not _is_conditional(visit):
         return Request(visit.url, headers)
     return Request(visit.url, headers, visit.etag, visit.last_modified)
 
 
 def _is_conditional(visit: Visit) -> bool:
-    """Links need the whole page, so no conditional request."""
-    return not visit.links and bool(visit.etag or visit.last_modified)
+    """Links need the whole page, so no conditional request; nor is there one after a body."""
+    if not (visit.etag or visit.last_modified):
+        return False
+    return not visit.links and body_of(visit.options) is None

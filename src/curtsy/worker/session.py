@@ -40,6 +40,7 @@ from curtsy.worker.link_follower import LinkFollower
 from curtsy.worker.lookahead import VisitTaker
 from curtsy.worker.observer import Observer
 from curtsy.worker.pipeline import Pipeline
+from curtsy.worker.sent_posts import SentMarks
 from curtsy.worker.settings import WorkerSettings
 from curtsy.worker.webhook_sender import WebhookSender
 from curtsy.worker.worker_slots import SHARES, WorkerSlots
@@ -102,6 +103,7 @@ class Session:
             clock=clock, slots=WorkerSlots(settings.slots),
             taker=VisitTaker(store=store, clock=clock),
             flusher=self._flusher, pipeline=pipeline, trusted=self._heartbeat.trusted,
+            sent_marks=SentMarks(store=store, worker=row.id),
             defaults=settings.policy, trust=settings.lease_ttl,
             rng=random.Random(), keeps=self._keeps,
         )  # fmt: skip
