@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
@@ -16,18 +16,22 @@ from curtsy.fetch.connector import Connector
 from curtsy.fetch.encodings import ACCEPT_ENCODING, Allowance, TooCostly, decode, identity
 from curtsy.fetch.failures import failure
 from curtsy.fetch.fetch_errors import (
+    PROXY_AUTH_REQUIRED,
     DecodedTooLate,
     FetchError,
     NoConnection,
     PortRefused,
+    ProxiesFailed,
     ProxyFailed,
     TooLarge,
+    may_be_the_host,
 )
 from curtsy.fetch.guard import BLOCKED_PORTS, Network
 from curtsy.fetch.proxy import AllowedProxies
-from curtsy.fetch.request import Origin, Request, encode
+from curtsy.fetch.proxy_rotation import ProxyRotation
+from curtsy.fetch.request import Origin, Request, encode, host_of
 from curtsy.fetch.response_parser import Caps, ResponseParser
-from curtsy.fetch.tunnel import PROXY_AUTH_REQUIRED, proxy_refusal
+from curtsy.fetch.tunnel import proxy_refusal
 from curtsy.model.outcome import Failed, Reply
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -86,6 +90,7 @@ class Fetcher:
 
     async def __aenter__(self) -> Self:
         self._pool = ConnectionPool()
+        self._rotation = ProxyRotation(now=asyncio.get_running_loop().time)
         self._connector = Connector(allow=self._allow, allow_proxies=self._allow_proxies)
         self._decoders = ThreadPoolExecutor(DECODERS, thread_name_prefix="decode")
         return self
@@ -112,7 +117,8 @@ class Fetcher:
         """
         parser = ResponseParser(self._caps)
         try:
-            until = await self._send(request, may_start, parser, mark)
+            send = self._send_through_one if request.proxies else self._send
+            until = await send(request, may_start, parser, mark)
             wire = parser.body
             return Reply(
                 parser.status,
@@ -129,7 +135,35 @@ class Fetcher:
             if status_suffices and not isinstance(error, ProxyFailed):
                 head = parser.status, request.url, parser.headers
                 return Reply(*head, b"", 0, parser.answered_ms)
-            return failure(error, host=request.url.partition("://")[2].partition("/")[0])
+            return failure(error, host=host_of(request.url))
+
+    async def _send_through_one(
+        self, request: Request, may_start: Callable[[], bool], parser: ResponseParser,
+        mark: Callable[[], Awaitable[bool]] | None,
+    ) -> float:  # fmt: skip
+        """Sends the request through the next proxy that does not rest. A proxy that cannot be
+        reached, or opens no connection, rests, and the one after it is tried: nothing has been
+        sent by then."""
+        loop, host = asyncio.get_running_loop(), host_of(request.url)
+        ends_at = loop.time() + self._limits.connect_seconds
+        failures: list[FetchError] = []
+        for text in self._rotation.ready(request.proxies, host):
+            try:
+                until = await self._send(replace(request, proxy=text), may_start, parser, mark)
+            except (ProxyFailed, NoConnection) as failed:
+                if failed.through is None:
+                    raise
+                self._rotation.failed(text, host if may_be_the_host(failed) else None)
+                failures.append(failed)
+                if parser.sent_at or loop.time() >= ends_at:
+                    break
+            else:
+                self._rotation.worked(text)
+                return until
+        back_in = self._rotation.back_in(request.proxies, host)
+        if back_in and failures and all(map(may_be_the_host, failures)):
+            raise failures[-1]  # no proxy can connect to the host: it is the host
+        raise ProxiesFailed.after(failures, back_in=back_in)
 
     async def _send(
         self, request: Request, may_start: Callable[[], bool], parser: ResponseParser,
@@ -143,7 +177,7 @@ class Fetcher:
         if request.timeout_ms is not None:
             seconds = request.timeout_ms / 1000
         connected_by = began + min(seconds, self._limits.connect_seconds)
-        if origin.proxy is not None and not origin.secure:
+        if origin.forwarded:
             await self._connector.check(origin, connected_by)
         connection = self._pool.acquire(origin) if mark is None else None
         if connection is None:
@@ -205,6 +239,6 @@ async def _mark(
 def _error_in(parser: ResponseParser, origin: Origin) -> FetchError | None:
     """Returns the response's error. A 407 comes from the proxy, except in a tunnel, where only the
     host answers."""
-    if origin.proxy is not None and not origin.secure and parser.status == PROXY_AUTH_REQUIRED:
+    if origin.forwarded and parser.status == PROXY_AUTH_REQUIRED:
         return proxy_refusal(parser.status)
     return parser.error

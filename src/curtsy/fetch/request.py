@@ -40,6 +40,8 @@ class Request:
     """For the whole attempt; overrides the fetcher's limit."""
     proxy: str | None = field(default=None, repr=False)
     """In the form of `parse_proxy`. The guard checks its address with an allowance of its own."""
+    proxies: tuple[str, ...] = field(default=(), repr=False)
+    """Several, in place of one: each request goes through the next that does not rest."""
     only_status: bool = False
     """The body does not matter: an error in it must not hide the status."""
 
@@ -53,6 +55,16 @@ class Origin:
     port: int
     proxy: Proxy | None = None
     """Connect through this proxy."""
+
+    @property
+    def forwarded(self) -> bool:
+        """The proxy itself sends the request on; else it only opens a connection to the host."""
+        return self.proxy is not None and not self.secure and self.proxy.kind != "socks5"
+
+
+def host_of(url: str) -> str:
+    """The host of a canonical URL, with its port."""
+    return url.partition("://")[2].partition("/")[0]
 
 
 def encode(request: Request, default_headers: str) -> tuple[Origin, bytes]:
@@ -74,7 +86,7 @@ def encode(request: Request, default_headers: str) -> tuple[Origin, bytes]:
     if not _NAME.fullmatch(method):
         raise ValueError(f"not a method: {method!r}")
     lines = _header_lines(request, default_headers)
-    if origin.proxy is not None and not origin.secure:
+    if origin.proxy is not None and origin.forwarded:
         target = request.url
         if origin.proxy.authorization is not None:
             lines += f"Proxy-Authorization: {origin.proxy.authorization}\r\n"

@@ -194,16 +194,18 @@ def denial(robots: Robots, visit: Visit) -> Failed | None:
 def _with_policy(request: Request, policy: Policy, *, from_url: str | None = None) -> Request:
     """Applies the source's policy to the request; the job's own headers take precedence. The
     source's headers do not go in clear where a page with https moved from."""
-    if not (policy.headers or policy.user_agent or policy.timeout or policy.proxy):
+    if not (policy.headers or policy.user_agent or policy.timeout or policy.all_proxies):
         return request
     own = {name.lower() for name, _value in request.headers}
     headers = policy.headers
     if from_url is not None and is_downgrade(request.url, from_url=from_url):
         headers = ()
     added = tuple((n, resolved(v)) for n, v in headers if n.lower() not in own)
-    proxy = None if policy.proxy is None else resolved(policy.proxy)
+    proxies = tuple(resolved(proxy) for proxy in policy.all_proxies)
+    several = proxies if len(proxies) > 1 else ()
     return replace(request, headers=request.headers + added, user_agent=policy.user_agent,
-                   timeout_ms=policy.timeout, proxy=proxy)  # fmt: skip
+                   timeout_ms=policy.timeout, proxies=several,
+                   proxy=proxies[0] if len(proxies) == 1 else None)  # fmt: skip
 
 
 def _request(visit: Visit) -> Request:
