@@ -14,6 +14,7 @@ class Kind(StrEnum):
     TIMEOUT = "timeout"
     RESET = "reset"
     TRUNCATED = "truncated"
+    UNKNOWN_OUTCOME = "unknown_outcome"
     TOO_LARGE = "too_large"
     BAD_ENCODING = "bad_encoding"
     REDIRECT_LOOP = "redirect_loop"
@@ -65,6 +66,9 @@ RULES: dict[Kind, Rule] = {
     Kind.TIMEOUT: Rule(_N, True, False, "no complete answer in time"),
     Kind.RESET: Rule(_N, True, False, "the host broke the connection off"),
     Kind.TRUNCATED: Rule(_N, True, False, "the answer ended before it was complete"),
+    Kind.UNKNOWN_OUTCOME: Rule(
+        _N, False, False, "a POST was sent, and no whole answer came; it was not sent again"
+    ),
     Kind.TOO_LARGE: Rule(_R, False, False, "the answer is larger than the limit"),
     Kind.BAD_ENCODING: Rule(_P, False, False, "the answer could not be decompressed or decoded"),
     Kind.REDIRECT_LOOP: Rule(_N, False, False, "the page redirects too often or in a circle"),

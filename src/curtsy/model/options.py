@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from curtsy.model.origins import may_follow
+from curtsy.model.page_body import PageBody
 
 OUR_OWN_HEADERS = frozenset({
     "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade",
@@ -62,7 +63,7 @@ def checked_params(given: Mapping[str, Any], most: int = MOST_PARAMS_BYTES) -> M
 
 def options_for(
     host: str, *, headers: Iterable[tuple[str, str]] = (), params: Mapping[str, Any] | None = None,
-    ways: Iterable[str] = (), session: str | None = None,
+    ways: Iterable[str] = (), session: str | None = None, body: PageBody | None = None,
 ) -> str | None:  # fmt: skip
     """The options as JSON, for storage; None: there are none. Parameters keep their order, which
     is that of a recipe's fields."""
@@ -75,6 +76,8 @@ def options_for(
         options["ways"] = flags
     if session is not None:  # what a session fetches is nobody else's
         options["session"] = session
+    if body is not None:
+        options |= body.stored()
     return orjson.dumps(options).decode() if options else None
 
 

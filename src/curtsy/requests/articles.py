@@ -1,9 +1,7 @@
 """The request body of the articles door, and the job request that it becomes."""
 
-import hashlib
 from typing import Annotated, Any, Self
 
-import orjson
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -22,6 +20,7 @@ from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.options import checked_headers
 from curtsy.model.roles import Caller
 from curtsy.requests import examples
+from curtsy.requests.body_fields import BODY_FIELDS, BodyFields, request_hash
 from curtsy.requests.instants import Moment, future_instant
 from curtsy.requests.session_fields import Cookies, job_session
 
@@ -33,7 +32,7 @@ Label = Annotated[str, Field(max_length=300)]
 Tag = Annotated[str, Field(min_length=1, max_length=100)]
 
 
-class Article(BaseModel):
+class Article(BodyFields):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     url: str
@@ -102,11 +101,15 @@ class ArticlesRequest(BaseModel):
 def job_request(
     body: ArticlesRequest, *, key: str | None, page_max_age: int, caller: Caller, now: int
 ) -> JobRequest:
-    packed = orjson.dumps(body.model_dump(), option=orjson.OPT_SORT_KEYS)
+    without = body.model_dump(exclude={"articles": {"__all__": set(BODY_FIELDS)}})
+    bodies = [article.page_body() for article in body.articles]
     max_age = page_max_age if body.max_age is None else body.max_age * SECOND
     return JobRequest(
         door=DOOR,
-        pages=[PageRequest(a.url, a.priority, a.source, a.category) for a in body.articles],
+        pages=[
+            PageRequest(a.url, a.priority, a.source, a.category, body=page_body)
+            for a, page_body in zip(body.articles, bodies, strict=True)
+        ],
         scraper="article",
         max_age=0 if body.ignore_cache else max_age,
         new_only=body.new_only,
@@ -121,5 +124,5 @@ def job_request(
             (article.url for article in body.articles), session=body.session, cookies=body.cookies
         ),
         idempotency_key=key,
-        request_hash=hashlib.blake2b(packed, digest_size=16).hexdigest(),
+        request_hash=request_hash(without, bodies),
     )
