@@ -4,9 +4,10 @@ from curtsy.client.address import open_http
 from curtsy.client.async_client import AsyncClient
 from curtsy.client.event_stream import poll_pages
 from curtsy.client.http import ApiConnection, Declined, Unanswered
-from curtsy.client.job_handle import AsyncJob, Status
+from curtsy.client.job_handle import AsyncJob, Job
 from curtsy.client.retries import NotInTime, Patience
-from curtsy.client.sync_client import Client, Job
+from curtsy.client.statuses import Status
+from curtsy.client.sync_client import Client
 
 __all__ = [
     "ApiConnection",
