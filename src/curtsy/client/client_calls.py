@@ -45,7 +45,9 @@ from curtsy.client.resources import (
     Schedules,
     Sources,
 )
+from curtsy.client.results import PageResult
 from curtsy.client.retries import Patience
+from curtsy.client.scrape_job import scraped, start_scrape
 from curtsy.client.statuses import ListedJob, listed_job
 from curtsy.model.priorities import from_celery
 from curtsy.model.scope import Reach
@@ -172,6 +174,22 @@ class ClientCalls(Resource[Face], Generic[Face, J]):
         """
         path = f"/sources/{quote(source, safe='')}"
         return await self._ask(Source, "PATCH", path, body=as_json(limits))
+
+    @each
+    async def scrape(
+        self, pages: PageBody | Iterable[PageBody], *, scraper: str = "article",
+        max_age: int | None = None, params: Mapping[str, object] | None = None,
+        timeout: float | None = None,
+    ) -> AsyncGenerator[PageResult]:  # fmt: skip
+        """Fetches pages and yields what each became, soon after it has ended.
+
+        `scraper`: `article`, `raw`, or one of your own, which gets `params`. The job ends with
+        the call: whoever stops reading, or runs out of `timeout`, cancels what is left of it.
+        """
+        job = await start_scrape(self._api, pages, scraper, max_age, params)
+        async with aclosing(scraped(job, timeout)) as found:
+            async for result in found:
+                yield result
 
     def job(self, job_id: str) -> J:
         return self._handle(job_id)

@@ -95,7 +95,7 @@ class call(Generic[R, P, T]):  # noqa: N801 - a decorator
             return functools.update_wrapper(work, self.work)
 
         def run(*given: P.args, **named: P.kwargs) -> T:
-            return loop.run(work(*given, **named))  # type: ignore[no-any-return]
+            return loop.run(work(*given, **named))
 
         return functools.update_wrapper(run, self.work)
 
@@ -123,7 +123,7 @@ class each(Generic[R, P, T]):  # noqa: N801 - a decorator
             return functools.update_wrapper(work, self.work)
 
         def run(*given: P.args, **named: P.kwargs) -> Generator[T]:
-            return loop.iterate(work(*given, **named))  # type: ignore[no-any-return]
+            return loop.iterate(work(*given, **named))
 
         return functools.update_wrapper(run, self.work)
 

@@ -84,7 +84,7 @@ class JobHandle(Resource[Face]):
     @each
     async def as_they_come(self, timeout: float | None = None) -> AsyncGenerator[PageResult]:
         """Yields each result once, soon after its page has ended, until the job has ended."""
-        stream = ResultStream(self._api, self.id, Patience(self._api, timeout=timeout))
+        stream = self.result_stream(timeout)
         async with aclosing(stream.during(self._poll(timeout))) as found:
             async for one in found:
                 yield one
@@ -185,6 +185,9 @@ class JobHandle(Resource[Face]):
     async def replay_webhook(self, delivery: int) -> Replayed:
         """Delivers a webhook again."""
         return await self._ask(Replayed, "POST", f"/jobs/{self.id}/webhooks/{delivery}/replay")
+
+    def result_stream(self, timeout: float | None) -> ResultStream:
+        return ResultStream(self._api, self.id, Patience(self._api, timeout=timeout))
 
     async def _status(self) -> Status:
         return status_of(await self._api.request("GET", f"/jobs/{self.id}/status"))
