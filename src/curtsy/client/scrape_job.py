@@ -25,11 +25,9 @@ async def start_scrape(
         created = read(ArticlesCreated, await api.request("POST", "/jobs/submit", body=body))
         return AsyncJob(api, created.job_id)
     urls = [page["url"] for page in articles(pages, {})["articles"]]
-    more: dict[str, object] = {
-        "max_age": max_age,
-        "args": dict(params or {}),
-        "ignore_cache": max_age == 0,
-    }
+    more: dict[str, object] = {"args": dict(params or {}), "ignore_cache": max_age == 0}
+    if max_age is not None:
+        more["max_age"] = max_age
     started = await _crawl(api, urls, scraper, more)
     if max_age is not None and _is_older(started, max_age):
         started = await _crawl(api, urls, scraper, more | {"ignore_cache": True})
@@ -39,8 +37,7 @@ async def start_scrape(
 async def _crawl(
     api: ApiConnection, urls: list[str], scraper: str, more: Mapping[str, object]
 ) -> CrawlCreated:
-    given = {name: value for name, value in more.items() if value is not None}
-    body = crawl(urls, spider=scraper, depth=0, more=given)
+    body = crawl(urls, spider=scraper, depth=0, more=more)
     return read(CrawlCreated, await api.request("POST", "/crawl", body=body))
 
 
