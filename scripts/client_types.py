@@ -163,7 +163,7 @@ class Writer:
         name = _name(model)
         assert name not in self.names, f"two classes are named {name}: give one another in NAMES"
         self.names.add(name)
-        head = ["@dataclass(frozen=True, slots=True, eq=False, kw_only=True)",
+        head = ["@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)",
                 f"class {name}(Answer):"]  # fmt: skip
         if not self.is_answer:
             head = [f"class {name}(TypedDict, total=False):"]

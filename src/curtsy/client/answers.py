@@ -11,7 +11,7 @@ from typing import Literal
 from curtsy.client.answer import Answer
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ArticlesCreated(Answer):
     job_id: str
     status: str
@@ -21,7 +21,7 @@ class ArticlesCreated(Answer):
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ScrapedPage(Answer):
     """A scraped page. The scraper may add fields: byline, date, language, markdown, site,
     description."""
@@ -36,7 +36,7 @@ class ScrapedPage(Answer):
     cached: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class FailedArticle(Answer):
     article_id: str
     url: str
@@ -47,7 +47,7 @@ class FailedArticle(Answer):
     attempted_at: datetime
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ArticleResults(Answer):
     job_id: str
     status: str
@@ -62,7 +62,7 @@ class ArticleResults(Answer):
     """Send this as `cursor` to get the next page; null: there are no more results."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class CrawlCreated(Answer):
     job_id: str
     scheduled: bool
@@ -73,7 +73,7 @@ class CrawlCreated(Answer):
     status_url: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class CrawlScheduled(Answer):
     job_id: str
     """The job of the first slot; each later slot gets a job of its own."""
@@ -87,14 +87,14 @@ class CrawlScheduled(Answer):
     status_url: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class FetchCreated(Answer):
     id: str
     url: str
     status: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class FetchSummary(Answer):
     door: str
     state: Literal["scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled"]
@@ -118,7 +118,7 @@ class FetchSummary(Answer):
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ArticlesJob(Answer):
     """A job of the articles door. `completed` includes articles from the cache."""
 
@@ -151,7 +151,7 @@ class ArticlesJob(Answer):
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class CrawlJob(Answer):
     door: str
     state: Literal["scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled"]
@@ -187,7 +187,7 @@ class CrawlJob(Answer):
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class RunJob(Answer):
     """A run of a site; `GET /jobs/scrape/{run_id}` returns its results."""
 
@@ -219,7 +219,7 @@ class RunJob(Answer):
     finished_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class FetchJob(Answer):
     door: str
     state: Literal["scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled"]
@@ -248,7 +248,7 @@ class FetchJob(Answer):
     fetched_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class WholeArticlesJob(Answer):
     """A job of the articles door, with its articles."""
 
@@ -291,7 +291,7 @@ class WholeArticlesJob(Answer):
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class WholeCrawlJob(Answer):
     """A crawl, with what was asked for."""
 
@@ -339,7 +339,7 @@ class WholeCrawlJob(Answer):
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class WholeRunJob(Answer):
     """A run of a site, with what was asked for."""
 
@@ -381,7 +381,7 @@ class WholeRunJob(Answer):
     finished_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ListedFetchJob(Answer):
     door: str
     state: Literal["scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled"]
@@ -413,7 +413,7 @@ class ListedFetchJob(Answer):
     finished_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ListedArticlesJob(Answer):
     door: str
     state: Literal["scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled"]
@@ -451,7 +451,7 @@ class ListedArticlesJob(Answer):
     """The job's first page."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ListedCrawlJob(Answer):
     door: str
     state: Literal["scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled"]
@@ -493,7 +493,7 @@ class ListedCrawlJob(Answer):
     """The job's first page."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ListedRunJob(Answer):
     door: str
     state: Literal["scheduled", "queued", "running", "succeeded", "partial", "failed", "cancelled"]
@@ -532,7 +532,7 @@ class ListedRunJob(Answer):
     """The job's first page."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class JobList(Answer):
     jobs: tuple[ListedFetchJob | ListedArticlesJob | ListedCrawlJob | ListedRunJob, ...]
     total: int
@@ -543,14 +543,14 @@ class JobList(Answer):
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Cancelled(Answer):
     job_id: str
     status: str
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Changed(Answer):
     job_id: str
     status: str
@@ -558,7 +558,7 @@ class Changed(Answer):
     pages: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class PlannedAtSource(Answer):
     """The part of a planned job at one source."""
 
@@ -571,7 +571,7 @@ class PlannedAtSource(Answer):
     """Both null: the source is paused."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Reason(Answer):
     """One reason why something waits."""
 
@@ -586,7 +586,7 @@ class Reason(Answer):
     data: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Suggestion(Answer):
     """The job would end too late. Each of these changes alone would let it end in time, at the
     source that ends last; changes that would not suffice are left out."""
@@ -603,7 +603,7 @@ class Suggestion(Answer):
     """When the job would end if the source had no `respectful_hours`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Plan(Answer):
     """The plan of a `dry_run`; nothing was submitted."""
 
@@ -633,7 +633,7 @@ class Plan(Answer):
     suggestion: Suggestion | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SourceOfJob(Answer):
     """What a job waits for at one source."""
 
@@ -647,7 +647,7 @@ class SourceOfJob(Answer):
     """Both null: the source waits for a person, so no prediction is possible."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Ledger(Answer):
     """Where the time of the job's pages went: hours, summed over the pages."""
 
@@ -662,7 +662,7 @@ class Ledger(Answer):
     fetching: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class JobWaiting(Answer):
     """Why a job waits."""
 
@@ -682,7 +682,7 @@ class JobWaiting(Answer):
     as_of: datetime
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Waiting(Answer):
     """Why a page or a source waits."""
 
@@ -696,7 +696,7 @@ class Waiting(Answer):
     as_of: datetime
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Failure(Answer):
     """An attempt at a page of the job that failed."""
 
@@ -714,7 +714,7 @@ class Failure(Answer):
     ended_at: datetime
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Performance(Answer):
     job_id: str
     duration_seconds: float | None
@@ -732,7 +732,7 @@ class Performance(Answer):
     """The newest first, at most 5."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Attempt(Answer):
     """One attempt to fetch a page. `turn` counts all attempts at the page, `attempt` those of
     one visit."""
@@ -756,7 +756,7 @@ class Attempt(Answer):
     ended_at: datetime
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Page(Answer):
     id: str
     url: str
@@ -788,7 +788,7 @@ class Page(Answer):
     their first request for the page."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class RunStarted(Answer):
     task_id: str
     run_id: str
@@ -796,7 +796,7 @@ class RunStarted(Answer):
     execution_mode: Literal["async", "sync"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Changes(Answer):
     """How the records changed since the last run of the same search."""
 
@@ -806,7 +806,7 @@ class Changes(Answer):
     removed: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Run(Answer):
     """A run of a site, with its results."""
 
@@ -830,7 +830,7 @@ class Run(Answer):
     identifies the record across runs."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Site(Answer):
     """A site that can be scraped by name."""
 
@@ -849,12 +849,12 @@ class Site(Answer):
     """The search fields that a run accepts."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Sites(Answer):
     sites: tuple[Site, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Queued(Answer):
     """A slot that was due, and its outcome."""
 
@@ -866,13 +866,13 @@ class Queued(Answer):
     message: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SchedulerTick(Answer):
     queued: tuple[Queued, ...]
     """The slots that were due, with their outcomes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SchedulerStatus(Answer):
     schedulers: int
     """Live scheduler processes."""
@@ -887,7 +887,7 @@ class SchedulerStatus(Answer):
     """The largest delay in the last hour."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class BandStatus(Answer):
     """The waiting pages of one priority band; pages in flight do not count."""
 
@@ -904,7 +904,7 @@ class BandStatus(Answer):
     """The same for the retries."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Bands(Answer):
     high: BandStatus
     """Priorities 1 to 3."""
@@ -914,7 +914,7 @@ class Bands(Answer):
     """8 to 10."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Latency(Answer):
     """Milliseconds from the start of an attempt to its result."""
 
@@ -923,7 +923,7 @@ class Latency(Answer):
     p99: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class QueueStatus(Answer):
     bands: Bands
     in_flight: int
@@ -938,7 +938,7 @@ class QueueStatus(Answer):
     """How many attempts the latency was measured on."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class QueueHealth(Answer):
     """The health of the service and its queue."""
 
@@ -955,7 +955,7 @@ class QueueHealth(Answer):
     """Share of the newest finished pages that succeeded, from 0 to 1; null: there are none."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ForetoldSlot(Answer):
     """The predicted outcome of one slot of a schedule."""
 
@@ -972,7 +972,7 @@ class ForetoldSlot(Answer):
     ends_at_most: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class BusyHour(Answer):
     """The predicted load of a source in one hour."""
 
@@ -982,7 +982,7 @@ class BusyHour(Answer):
     pages_at_most: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ForetoldClash(Answer):
     """Two schedules that compete for one source."""
 
@@ -995,7 +995,7 @@ class ForetoldClash(Answer):
     """False: only if a crawl finds as many pages as it may fetch."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ForetoldOverrun(Answer):
     """A schedule whose run is predicted to end after its next slot."""
 
@@ -1011,7 +1011,7 @@ class ForetoldOverrun(Answer):
     certain: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SchedulerPlan(Answer):
     since: datetime
     until: datetime
@@ -1031,7 +1031,7 @@ class SchedulerPlan(Answer):
     overruns: tuple[ForetoldOverrun, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Next(Answer):
     """A slot to come, in UTC and in the zone of its schedule."""
 
@@ -1041,7 +1041,7 @@ class Next(Answer):
     """Whether the zone's clocks change on this day."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Schedule(Answer):
     id: str
     name: str
@@ -1076,20 +1076,20 @@ class Schedule(Answer):
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ScheduleList(Answer):
     schedules: tuple[Schedule, ...]
     limit: int
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ScheduleRemoved(Answer):
     id: str
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Slot(Answer):
     """A slot that has passed, and its outcome."""
 
@@ -1103,14 +1103,14 @@ class Slot(Answer):
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SlotList(Answer):
     runs: tuple[Slot, ...]
     limit: int
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class RespectfulHours(Answer):
     """Hours of the day with fewer requests (`slowdown`) or none (`closed`). A pair of hours,
     `[9, 17]`, is short for those hours in UTC with a slowdown of 2."""
@@ -1124,7 +1124,7 @@ class RespectfulHours(Answer):
     closed: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class PolicyInForce(Answer):
     """The policy in force, with all defaults. Null: there is no such limit."""
 
@@ -1152,7 +1152,7 @@ class PolicyInForce(Answer):
     enabled: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Resting(Answer):
     """A rest after failures of the host: no request for a while, then a single page as a
     probe."""
@@ -1169,7 +1169,7 @@ class Resting(Answer):
     """Null: the rest is over, and one page is tried."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ReceiptDay(Answer):
     day: str | None = None
     """In UTC; null in the total of all days."""
@@ -1189,7 +1189,7 @@ class ReceiptDay(Answer):
     """Bytes not transferred again, since the page was unchanged."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Source(Answer):
     name: str
     hosts: tuple[str, ...]
@@ -1224,7 +1224,7 @@ class Source(Answer):
     """The requests to the source since midnight, UTC."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SourceList(Answer):
     sources: tuple[Source, ...]
     """Sorted by name."""
@@ -1232,13 +1232,13 @@ class SourceList(Answer):
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Forgotten(Answer):
     name: str
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Receipt(Answer):
     """The requests that curtsy sent to a source, and the limits that it promises to keep."""
 
@@ -1258,7 +1258,7 @@ class Receipt(Answer):
     as_of: datetime
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class DeadLetter(Answer):
     """A page that failed for good."""
 
@@ -1286,7 +1286,7 @@ class DeadLetter(Answer):
     """When the page was given up last; kind, error, attempts and traceback are of that time."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class DeadLetterGroup(Answer):
     """Open dead letters with the same cause."""
 
@@ -1303,7 +1303,7 @@ class DeadLetterGroup(Answer):
     newest: DeadLetter
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class DeadLetterList(Answer):
     groups: tuple[DeadLetterGroup, ...]
     letters: tuple[DeadLetter, ...]
@@ -1311,7 +1311,7 @@ class DeadLetterList(Answer):
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class DeadLetterStory(Answer):
     """A dead letter with the history of its page."""
 
@@ -1342,7 +1342,7 @@ class DeadLetterStory(Answer):
     """All attempts at the page, the newest first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SettledLetters(Answer):
     """What a retry or resolve changed, or with `preview` would change."""
 
@@ -1361,7 +1361,7 @@ class SettledLetters(Answer):
     groups: tuple[DeadLetterGroup, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Alert(Answer):
     """An alert of a rule: about one source, site, schedule or worker, or about the system."""
 
@@ -1385,7 +1385,7 @@ class Alert(Answer):
     muted_until: datetime | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class AlertList(Answer):
     alerts: tuple[Alert, ...]
     firing: int
@@ -1394,7 +1394,7 @@ class AlertList(Answer):
     """When the rules were last evaluated; a scheduler does it about every 15 seconds."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class AlertRule(Answer):
     """A rule, with its defaults. Spans are seconds."""
 
@@ -1423,18 +1423,18 @@ class AlertRule(Answer):
     """All alerts of the rule are muted until then."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class RuleList(Answer):
     rules: tuple[AlertRule, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class RuleDeleted(Answer):
     name: str
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Mute(Answer):
     """A mute, as it is now."""
 
@@ -1444,7 +1444,7 @@ class Mute(Answer):
     """null: not muted."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class AlertDelivery(Answer):
     """A message to a channel."""
 
@@ -1459,7 +1459,7 @@ class AlertDelivery(Answer):
     ended_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Channel(Answer):
     """A channel of `alerts.toml`, without its secrets."""
 
@@ -1474,12 +1474,12 @@ class Channel(Answer):
     """The newest message to it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ChannelList(Answer):
     channels: tuple[Channel, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Quantiles(Answer):
     """Milliseconds, from counts in fixed buckets: exact to about a quarter of the figure."""
 
@@ -1491,7 +1491,7 @@ class Quantiles(Answer):
     """How many attempts were measured."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Figures(Answer):
     """What happened in a period."""
 
@@ -1524,7 +1524,7 @@ class Figures(Answer):
     pace), closed (its hours), backoff (its rests and the waits for another try)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SourceFigures(Answer):
     requests: int
     """For pages; those for robots.txt do not count."""
@@ -1557,7 +1557,7 @@ class SourceFigures(Answer):
     """null: it was deleted."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SourcePeriod(Answer):
     """Figures by source. They are known by the hour for two days, later by the day."""
 
@@ -1569,7 +1569,7 @@ class SourcePeriod(Answer):
     """Those with most failed requests."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SiteFigures(Answer):
     """The runs of a declared site that were created in the period."""
 
@@ -1591,7 +1591,7 @@ class SiteFigures(Answer):
     longest_seconds: float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class QueueOfSource(Answer):
     source: str
     ready: int
@@ -1601,7 +1601,7 @@ class QueueOfSource(Answer):
     """True: a number stopped at 1000."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Queue(Answer):
     """What waits now."""
 
@@ -1612,7 +1612,7 @@ class Queue(Answer):
     `sources`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class LettersOfKind(Answer):
     kind: str
     open: int
@@ -1620,7 +1620,7 @@ class LettersOfKind(Answer):
     """True: counting stopped at 10,000."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class LimitUse(Answer):
     """An hourly limit of a described source."""
 
@@ -1631,7 +1631,7 @@ class LimitUse(Answer):
     utilisation: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class WorkerMemory(Answer):
     """A live worker, as of its last heartbeat."""
 
@@ -1642,7 +1642,7 @@ class WorkerMemory(Answer):
     in_flight: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ScheduleLag(Answer):
     """From a slot to its firing."""
 
@@ -1654,7 +1654,7 @@ class ScheduleLag(Answer):
     worst_seconds: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SeriesPoint(Answer):
     at: datetime
     """The beginning of its span."""
@@ -1668,7 +1668,7 @@ class SeriesPoint(Answer):
     wait_p95_ms: int | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Series(Answer):
     """The same period in spans of equal length; the last may not be over."""
 
@@ -1676,7 +1676,7 @@ class Series(Answer):
     points: tuple[SeriesPoint, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Stats(Answer):
     """What happened in the last hours, and how things stand now."""
 
@@ -1729,7 +1729,7 @@ class Stats(Answer):
     series: Series
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ListedReport(Answer):
     id: str
     trigger: Literal["schedule", "manual"]
@@ -1744,14 +1744,14 @@ class ListedReport(Answer):
     """Null: no page ended."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ReportList(Answer):
     reports: tuple[ListedReport, ...]
     limit: int
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ReportFigures(Answer):
     """The headline figures of a span of time."""
 
@@ -1771,7 +1771,7 @@ class ReportFigures(Answer):
     fetch_p99_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Finding(Answer):
     """Something that an operator should know first."""
 
@@ -1779,7 +1779,7 @@ class Finding(Answer):
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Point(Answer):
     """One bucket of the charts."""
 
@@ -1791,7 +1791,7 @@ class Point(Answer):
     fetch_p95_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SourceLine(Answer):
     source: str
     succeeded: int
@@ -1805,7 +1805,7 @@ class SourceLine(Answer):
     """The failure kind that most of its failed pages had."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class FailureLine(Answer):
     kind: str
     number: int
@@ -1814,7 +1814,7 @@ class FailureLine(Answer):
     remedy: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class LetterLine(Answer):
     kind: str
     open: int
@@ -1825,7 +1825,7 @@ class LetterLine(Answer):
     means: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Waits(Answer):
     """For how long pages waited before their requests, summed, by reason."""
 
@@ -1836,7 +1836,7 @@ class Waits(Answer):
     backoff_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class GapLine(Answer):
     source: str
     smallest_gap_ms: int
@@ -1844,7 +1844,7 @@ class GapLine(Answer):
     """By the policy of the source at the time of the report."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Courtesy(Answer):
     """How sites were treated on the days (UTC) that the period touches, from the receipts."""
 
@@ -1865,7 +1865,7 @@ class Courtesy(Answer):
     """Sources whose smallest gap is nearest to the allowed one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SiteLine(Answer):
     site: str
     runs: int
@@ -1875,7 +1875,7 @@ class SiteLine(Answer):
     removed: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ReportSites(Answer):
     runs: int = 0
     failed_runs: int = 0
@@ -1887,7 +1887,7 @@ class ReportSites(Answer):
     lines: tuple[SiteLine, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ScheduleLine(Answer):
     schedule: str
     fired: int
@@ -1896,7 +1896,7 @@ class ScheduleLine(Answer):
     refused: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ReportSchedules(Answer):
     fired: int = 0
     late: int = 0
@@ -1909,7 +1909,7 @@ class ReportSchedules(Answer):
     """Schedules with a slot that was late, missed or refused."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class WorkerLine(Answer):
     worker: str
     machine: str
@@ -1921,7 +1921,7 @@ class WorkerLine(Answer):
     memory_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Report(Answer):
     id: str
     at: datetime
@@ -1952,7 +1952,7 @@ class Report(Answer):
     waiting_is_capped: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class DeclaredSite(Answer):
     """A declared site."""
 
@@ -1963,7 +1963,7 @@ class DeclaredSite(Answer):
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SiteGone(Answer):
     """The confirmation that a site was deleted."""
 
@@ -1971,7 +1971,7 @@ class SiteGone(Answer):
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SiteRecord(Answer):
     """A record that runs of a site found."""
 
@@ -1982,14 +1982,14 @@ class SiteRecord(Answer):
     changed_at: datetime
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class RecordList(Answer):
     records: tuple[SiteRecord, ...]
     limit: int
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class WhoYouAre(Answer):
     """The caller, with the role and quotas of the key."""
 
@@ -2005,7 +2005,7 @@ class WhoYouAre(Answer):
     """When the cookie expires."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class WebhookDelivery(Answer):
     """A webhook request about the end of a job."""
 
@@ -2025,18 +2025,18 @@ class WebhookDelivery(Answer):
     ended_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Deliveries(Answer):
     deliveries: tuple[WebhookDelivery, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Replayed(Answer):
     delivery: int
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class WebhookSecret(Answer):
     """The secret that signs the webhooks of a user's jobs."""
 
@@ -2047,7 +2047,7 @@ class WebhookSecret(Answer):
     """Until then deliveries have a second signature, with the secret before the last rotation."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Cleanup(Answer):
     state: Literal["idle", "running", "done", "failed"]
     """`idle`: this process has not run one."""
@@ -2059,7 +2059,7 @@ class Cleanup(Answer):
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Worker(Answer):
     """A process that fetches pages, as of its last heartbeat."""
 
@@ -2086,14 +2086,14 @@ class Worker(Answer):
     does not tell."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class WorkerList(Answer):
     workers: tuple[Worker, ...]
     """Ordered by start, the oldest first."""
     alive: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Version(Answer):
     name: str = "curtsy"
     version: str = "0.1.0"
@@ -2101,7 +2101,7 @@ class Version(Answer):
     """The newest schema of a database that this server knows."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class HealthFacts(Answer):
     store: Literal["ok", "away", "full"]
     """`full`: the database answers, but its disk has no room to store anything."""
@@ -2110,7 +2110,7 @@ class HealthFacts(Answer):
     version: str = "0.1.0"
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Health(Answer):
     store: Literal["ok", "away", "full"]
     """`full`: the database answers, but its disk has no room to store anything."""

@@ -9,7 +9,7 @@ from typing import Any
 from curtsy.client.answer import Answer, read
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Article(Answer):
     """A page that the article scraper read."""
 
@@ -33,7 +33,7 @@ class Article(Answer):
     description: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class RecordRow(Answer):
     """A record that a scraper found on a page."""
 
@@ -48,7 +48,7 @@ class RecordRow(Answer):
     record: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class RawPage(Answer):
     """A page as its host sent it, or a text that a scraper of your own made of it."""
 
@@ -72,7 +72,7 @@ class RawPage(Answer):
         return base64.b64decode(content) if self.content_encoding else content.encode()
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class PageFailure(Answer):
     """A page that was given up, or cancelled."""
 
