@@ -36,6 +36,7 @@ from curtsy.client.bodies import (
 from curtsy.client.event_stream import Message, follow
 from curtsy.client.faces import Face, Resource, call, each
 from curtsy.client.http import ApiConnection
+from curtsy.client.job_handle import AsyncJob
 from curtsy.client.request_bodies import PageBody, articles, as_json, crawl
 from curtsy.client.resources import (
     Alerts,
@@ -187,7 +188,7 @@ class ClientCalls(Resource[Face], Generic[Face, J]):
         the call: whoever stops reading, or runs out of `timeout`, cancels what is left of it.
         """
         job = await start_scrape(self._api, pages, scraper, max_age, params)
-        async with aclosing(scraped(job, timeout)) as found:
+        async with aclosing(scraped(job, timeout, self._leave)) as found:
             async for result in found:
                 yield result
 
@@ -293,6 +294,10 @@ class ClientCalls(Resource[Face], Generic[Face, J]):
     async def ask(self, /, method: str, path: str, *, body: object = None, **query: object) -> Any:
         """Sends any other request to the API and returns the JSON of its response."""
         return await self._api.request(method, path, body=body, query=query)
+
+    async def _leave(self, job: AsyncJob) -> None:
+        """Ends a job whose results nobody reads any more."""
+        await job.cancel()
 
     async def _create(
         self, answer: type[Any], path: str, body: Mapping[str, Any], idempotency_key: str | None

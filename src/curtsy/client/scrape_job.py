@@ -1,6 +1,6 @@
 """The job behind `client.scrape`: it belongs to the call, and ends with it."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime, timedelta
 
@@ -47,8 +47,10 @@ def _is_older(crawl: CrawlCreated, max_age: int) -> bool:
     return crawl.cached_at is not None and crawl.cached_at < limit
 
 
-async def scraped(job: AsyncJob, timeout: float | None) -> AsyncGenerator[PageResult]:
-    """Yields the results of the job; cancels it if the caller leaves before its end."""
+async def scraped(
+    job: AsyncJob, timeout: float | None, leave: Callable[[AsyncJob], Awaitable[None]]
+) -> AsyncGenerator[PageResult]:
+    """Yields the results of the job; calls `leave` if the caller leaves before its end."""
     state: list[Status] = []
 
     async def statuses() -> AsyncGenerator[Status]:
@@ -65,4 +67,4 @@ async def scraped(job: AsyncJob, timeout: float | None) -> AsyncGenerator[PageRe
     finally:
         if not (state and state[-1].is_over):
             with suppress(Declined, Unanswered):  # it has ended in the meantime
-                await job.cancel()
+                await leave(job)

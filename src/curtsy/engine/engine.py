@@ -26,6 +26,9 @@ class OpenEngine(ClientCalls[Blocking, Job]):
         self._background, self._run = loop, run
         atexit.register(self.close)
 
+    async def _leave(self, job: AsyncJob) -> None:
+        await self._run.leave(job)
+
     @property
     def client(self) -> "OpenEngine":
         """The engine itself, which is a client."""
@@ -60,6 +63,9 @@ class AsyncOpenEngine(AsyncClient):
         super().__init__(api=api)
         self._run = run
 
+    async def _leave(self, job: AsyncJob) -> None:
+        await self._run.leave(job)
+
     @property
     def client(self) -> "AsyncOpenEngine":
         """The engine itself, which is a client."""
@@ -78,6 +84,8 @@ class Engine:
     again and again, several engines may work on one database, and with a service its methods are
     those of a `Client`.
     """
+
+    is_for_one_call = False
 
     def __init__(
         self, database: Path | None = None, *, scrapers: Iterable[Path] = (),
@@ -130,7 +138,8 @@ class Engine:
 
     def _new_run(self) -> RunningEngine:
         settings = program_settings(self._database, self._scrapers, self._settings)
-        return RunningEngine(settings, fires_schedules=self._fires_schedules)
+        return RunningEngine(settings, fires_schedules=self._fires_schedules,
+                             is_for_one_call=self.is_for_one_call)  # fmt: skip
 
     if not TYPE_CHECKING:
 

@@ -12,6 +12,12 @@ OnResult = Callable[[PageResult], None]
 """Called with each result as it comes, in the caller's thread."""
 
 
+class OneCallEngine(Engine):
+    """Is closed after its first job."""
+
+    is_for_one_call = True
+
+
 def scrape(
     urls: str | Iterable[str], *, scraper: str = "article", max_age: int | None = None,
     timeout: float | None = None, on_result: OnResult | None = None, database: Path | None = None,
@@ -26,7 +32,7 @@ def scrape(
     result as it comes. `settings`: as for `Engine`.
     """
     wanted = [urls] if isinstance(urls, str) else list(urls)
-    engine = Engine(database, scrapers=scrapers, fires_schedules=False, **settings)
+    engine = OneCallEngine(database, scrapers=scrapers, fires_schedules=False, **settings)
     found: list[PageResult] = []
     with engine as opened:
         try:
@@ -46,7 +52,7 @@ async def scrape_async(
 ) -> Results:  # fmt: skip
     """The same for programs with an event loop, on which the engine runs."""
     wanted = [urls] if isinstance(urls, str) else list(urls)
-    engine = Engine(database, scrapers=scrapers, fires_schedules=False, **settings)
+    engine = OneCallEngine(database, scrapers=scrapers, fires_schedules=False, **settings)
     found: list[PageResult] = []
     async with engine as opened:
         try:

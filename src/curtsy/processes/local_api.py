@@ -48,6 +48,10 @@ class LocalHttp(httpx.AsyncClient):
         self.app = app
 
 
+async def no_more_to_do() -> None:
+    """For callers that do nothing when the worker has ended."""
+
+
 @asynccontextmanager
 async def local_api(settings: Settings) -> AsyncIterator[LocalHttp]:
     """Yields a client of the API. Submitted jobs wake the workers of other processes at once."""
@@ -66,10 +70,11 @@ async def local_api(settings: Settings) -> AsyncIterator[LocalHttp]:
 
 @asynccontextmanager
 async def whole_engine(
-    settings: Settings, *, owns_process: bool = True, fires_schedules: bool = False
-) -> AsyncIterator[LocalHttp]:
+    settings: Settings, *, owns_process: bool = True, fires_schedules: bool = False,
+    on_drained: Callable[[], Awaitable[None]] = no_more_to_do,
+) -> AsyncIterator[LocalHttp]:  # fmt: skip
     """Like `local_api`, with a worker that runs until the context ends, and with `fires_schedules`
-    what a scheduler does."""
+    what a scheduler does. `on_drained` is called when the last result of the worker is stored."""
     described, own = read_sources(settings), own_scrapers(settings)
     async with ready(settings, upgrades_sqlite=True, owns_process=owns_process) as (store, clock):
         await apply_sources(settings, described, store, clock)
@@ -90,6 +95,7 @@ async def whole_engine(
                     if part is not None:
                         await part.stop()
                 await asyncio.gather(*running)
+                await on_drained()
                 for step in steps_of:
                     step.cancel()
                 await periodic.once("fold_history", history.fold_all)
