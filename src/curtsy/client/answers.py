@@ -18,7 +18,29 @@ class ArticlesCreated(Answer):
     total_articles: int
     new_articles: int
     cached_articles: int
+    skipped_articles: int | None = None
+    """With `new_only`: articles that the store has, and that the job leaves out."""
     message: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class FoundRecord(Answer):
+    """One of the records that the scraper of a page found on it."""
+
+    article_id: str
+    """Of the page."""
+    url: str
+    found_at: datetime | None = None
+    """The URL of the page after redirects, where it is another one."""
+    source: str | None
+    category: str | None
+    scraped_at: datetime
+    cached: bool
+    scraper: str
+    record_key: str
+    """Identifies the record in later results of the same scraper."""
+    record: Mapping[str, object]
+    """The fields, in the order that the scraper declares."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -56,10 +78,15 @@ class ArticleResults(Answer):
     total_articles: int
     successful: int
     failed: int
-    results: tuple[ScrapedPage, ...]
+    results: tuple[FoundRecord | ScrapedPage, ...]
+    """A row for each page; where the scraper finds records, a row for each record."""
     failed_articles: tuple[FailedArticle, ...]
+    pages_without_records: int = 0
+    """Pages of this part that were scraped and had no record, so that they have no row."""
     next_cursor: str | None = None
     """Send this as `cursor` to get the next page; null: there are no more results."""
+    last_event: int | None = None
+    """With `after_event`: send this as the next `after_event`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -1125,6 +1152,55 @@ class RespectfulHours(Answer):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class SuccessFields(Answer):
+    """What shows that a login succeeded: all of the given signs."""
+
+    status: tuple[int, ...] | None = ()
+    url: str | None = None
+    """The whole URL of the response, or of where it redirects to; `*` stands for any
+    characters."""
+    text: str | None = None
+    """Occurs in the body, exactly so."""
+    selector: str | None = None
+    """A CSS selector that matches an element."""
+    cookie: str | None = None
+    """The name of a cookie that gets a new value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class SignFields(Answer):
+    """What a response is recognised by."""
+
+    status: tuple[int, ...] | None = ()
+    url: str | None = None
+    """The whole URL of the response, or of where it redirects to; `*` stands for any
+    characters."""
+    text: str | None = None
+    """Occurs in the body, exactly so."""
+    selector: str | None = None
+    """A CSS selector that matches an element."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class LoginFields(Answer):
+    """A login: the request that a session begins with, and how its success shows."""
+
+    url: str
+    """Where the form is sent: on one of the hosts of the source."""
+    method: Literal["POST", "GET"] = "POST"
+    form: Mapping[str, str]
+    """The fields of the form. Their values are shown as ***."""
+    send_as: Literal["form", "json"] = "form"
+    form_from: str | None = None
+    """A page that is fetched first: the hidden fields of its form are sent along."""
+    success: SuccessFields
+    """What shows that it succeeded: all of these."""
+    lost: SignFields | None = None
+    """What shows that a page was fetched without the session: any of these. Default: status
+    401, or a redirect to `url` or `form_from`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class PolicyInForce(Answer):
     """The policy in force, with all defaults. Null: there is no such limit."""
 
@@ -1149,6 +1225,13 @@ class PolicyInForce(Answer):
     """Should name a contact: site owners are less likely to block a client that they can
     reach."""
     proxy: str | None = None
+    """http://, https:// or socks5://, then user:password@ if it has them, then host:port."""
+    proxies: tuple[str, ...] | None = ()
+    """Several: each request goes through the next one, and a proxy that fails rests for a
+    while. `proxy` is one of them, too."""
+    login: LoginFields | None = None
+    """For jobs with a session: sent before their first page, and again when the session is
+    lost."""
     enabled: bool | None = None
 
 
@@ -2097,7 +2180,7 @@ class WorkerList(Answer):
 class Version(Answer):
     name: str = "curtsy"
     version: str = "0.1.0"
-    program_schema: str = "0020"
+    program_schema: str = "0022"
     """The newest schema of a database that this server knows."""
 
 

@@ -9,6 +9,19 @@ from typing import Literal, Required, TypedDict
 
 
 class ArticleBody(TypedDict, total=False):
+    method: Literal["GET", "POST", "PUT"] | None
+    """Default: POST with a body, GET without one."""
+    json: Mapping[str, object] | Sequence[object] | None
+    """A body of JSON."""
+    form: Mapping[str, str | Sequence[str]] | None
+    """A body as HTML forms send it; a list stands for several fields of one name."""
+    body: str | None
+    """A body as it is, in UTF-8."""
+    content_type: str | None
+    """Of `body`; default: plain text."""
+    idempotent: bool
+    """A POST may be sent again if its answer was lost, like a GET. Without this it is not: it
+    may have changed the site."""
     url: Required[str]
     source: str | None
     """A label on the result; it does not select a policy."""
@@ -22,6 +35,8 @@ class ArticlesBody(TypedDict, total=False):
     max_age: int | None
     """Accept a stored article that is at most this many seconds old (default: `PAGE_MAX_AGE`)."""
     ignore_cache: bool
+    new_only: bool
+    """Leave out articles that the store has, whichever job got them and however old they are."""
     webhook_url: str | None
     """Receives a signed request when the job ends."""
     finish_by: datetime | str | None
@@ -34,6 +49,10 @@ class ArticlesBody(TypedDict, total=False):
     headers: Mapping[str, str]
     """Sent with every request to a page's own origin (scheme, host and port). A redirect from
     http to https keeps them, any other redirect to another origin does not."""
+    session: bool
+    """Fetch in a session: with a jar for cookies, after the login that the source declares."""
+    cookies: str | None
+    """A browser's cookies.txt, with which the session begins."""
 
 
 class StartBody(TypedDict, total=False):
@@ -93,6 +112,10 @@ class CrawlParams(TypedDict, total=False):
     headers: Mapping[str, str]
     """Sent to the origins (scheme, host and port) of the start URLs; on http also to the same
     with https, and nowhere else."""
+    session: bool
+    """Fetch in a session: with a jar for cookies, after the login that the source declares."""
+    cookies: str | None
+    """A browser's cookies.txt, with which the session begins."""
     recipe: Mapping[str, object] | None
     """For the spider `listing`: how to parse its pages."""
     args: Mapping[str, object]
@@ -129,11 +152,28 @@ class CrawlBody(TypedDict, total=False):
 
 
 class FetchBody(TypedDict, total=False):
+    method: Literal["GET", "POST", "PUT"] | None
+    """Default: POST with a body, GET without one."""
+    json: Mapping[str, object] | Sequence[object] | None
+    """A body of JSON."""
+    form: Mapping[str, str | Sequence[str]] | None
+    """A body as HTML forms send it; a list stands for several fields of one name."""
+    body: str | None
+    """A body as it is, in UTF-8."""
+    content_type: str | None
+    """Of `body`; default: plain text."""
+    idempotent: bool
+    """A POST may be sent again if its answer was lost, like a GET. Without this it is not: it
+    may have changed the site."""
     url: Required[str]
     max_age: int
     """Accept a stored copy that is at most this many seconds old."""
     priority: int
     """1 is the highest."""
+    session: bool
+    """Fetch in a session: with a jar for cookies, after the login that the source declares."""
+    cookies: str | None
+    """A browser's cookies.txt, with which the session begins."""
     webhook_url: str | None
     """Receives a signed request when the job ends."""
 
@@ -251,6 +291,8 @@ class SiteBody(TypedDict, total=False):
     """Instead of `interval_minutes`."""
     timezone: str
     defaults: SearchBody
+    session: bool
+    """Fetch in a session that lasts from run to run, after the login that the source declares."""
     enabled: bool
 
 
@@ -265,6 +307,52 @@ class RespectfulHours(TypedDict, total=False):
     slowdown: float | None
     """The factor by which delays grow and the hourly limit shrinks."""
     closed: bool
+
+
+class SuccessFields(TypedDict, total=False):
+    """What shows that a login succeeded: all of the given signs."""
+
+    status: Sequence[int] | None
+    url: str | None
+    """The whole URL of the response, or of where it redirects to; `*` stands for any
+    characters."""
+    text: str | None
+    """Occurs in the body, exactly so."""
+    selector: str | None
+    """A CSS selector that matches an element."""
+    cookie: str | None
+    """The name of a cookie that gets a new value."""
+
+
+class SignFields(TypedDict, total=False):
+    """What a response is recognised by."""
+
+    status: Sequence[int] | None
+    url: str | None
+    """The whole URL of the response, or of where it redirects to; `*` stands for any
+    characters."""
+    text: str | None
+    """Occurs in the body, exactly so."""
+    selector: str | None
+    """A CSS selector that matches an element."""
+
+
+class LoginFields(TypedDict, total=False):
+    """A login: the request that a session begins with, and how its success shows."""
+
+    url: Required[str]
+    """Where the form is sent: on one of the hosts of the source."""
+    method: Literal["POST", "GET"]
+    form: Mapping[str, str]
+    """The fields of the form. Their values are shown as ***."""
+    send_as: Literal["form", "json"]
+    form_from: str | None
+    """A page that is fetched first: the hidden fields of its form are sent along."""
+    success: Required[SuccessFields]
+    """What shows that it succeeded: all of these."""
+    lost: SignFields | None
+    """What shows that a page was fetched without the session: any of these. Default: status
+    401, or a redirect to `url` or `form_from`."""
 
 
 class SourceDescription(TypedDict, total=False):
@@ -292,6 +380,13 @@ class SourceDescription(TypedDict, total=False):
     """Should name a contact: site owners are less likely to block a client that they can
     reach."""
     proxy: str | None
+    """http://, https:// or socks5://, then user:password@ if it has them, then host:port."""
+    proxies: Sequence[str] | None
+    """Several: each request goes through the next one, and a proxy that fails rests for a
+    while. `proxy` is one of them, too."""
+    login: LoginFields | None
+    """For jobs with a session: sent before their first page, and again when the session is
+    lost."""
     enabled: bool | None
 
 
@@ -320,6 +415,13 @@ class SourceChanges(TypedDict, total=False):
     """Should name a contact: site owners are less likely to block a client that they can
     reach."""
     proxy: str | None
+    """http://, https:// or socks5://, then user:password@ if it has them, then host:port."""
+    proxies: Sequence[str] | None
+    """Several: each request goes through the next one, and a proxy that fails rests for a
+    while. `proxy` is one of them, too."""
+    login: LoginFields | None
+    """For jobs with a session: sent before their first page, and again when the session is
+    lost."""
     enabled: bool | None
 
 
@@ -338,6 +440,8 @@ class ArticlesKeywords(TypedDict, total=False):
     max_age: int | None
     """Accept a stored article that is at most this many seconds old (default: `PAGE_MAX_AGE`)."""
     ignore_cache: bool
+    new_only: bool
+    """Leave out articles that the store has, whichever job got them and however old they are."""
     webhook_url: str | None
     """Receives a signed request when the job ends."""
     finish_by: datetime | str | None
@@ -350,6 +454,10 @@ class ArticlesKeywords(TypedDict, total=False):
     headers: Mapping[str, str]
     """Sent with every request to a page's own origin (scheme, host and port). A redirect from
     http to https keeps them, any other redirect to another origin does not."""
+    session: bool
+    """Fetch in a session: with a jar for cookies, after the login that the source declares."""
+    cookies: str | None
+    """A browser's cookies.txt, with which the session begins."""
 
 
 class CrawlKeywords(TypedDict, total=False):
@@ -391,6 +499,10 @@ class CrawlKeywords(TypedDict, total=False):
     headers: Mapping[str, str]
     """Sent to the origins (scheme, host and port) of the start URLs; on http also to the same
     with https, and nowhere else."""
+    session: bool
+    """Fetch in a session: with a jar for cookies, after the login that the source declares."""
+    cookies: str | None
+    """A browser's cookies.txt, with which the session begins."""
     recipe: Mapping[str, object] | None
     """For the spider `listing`: how to parse its pages."""
     args: Mapping[str, object]
@@ -398,10 +510,27 @@ class CrawlKeywords(TypedDict, total=False):
 
 
 class FetchKeywords(TypedDict, total=False):
+    method: Literal["GET", "POST", "PUT"] | None
+    """Default: POST with a body, GET without one."""
+    json: Mapping[str, object] | Sequence[object] | None
+    """A body of JSON."""
+    form: Mapping[str, str | Sequence[str]] | None
+    """A body as HTML forms send it; a list stands for several fields of one name."""
+    body: str | None
+    """A body as it is, in UTF-8."""
+    content_type: str | None
+    """Of `body`; default: plain text."""
+    idempotent: bool
+    """A POST may be sent again if its answer was lost, like a GET. Without this it is not: it
+    may have changed the site."""
     max_age: int
     """Accept a stored copy that is at most this many seconds old."""
     priority: int
     """1 is the highest."""
+    session: bool
+    """Fetch in a session: with a jar for cookies, after the login that the source declares."""
+    cookies: str | None
+    """A browser's cookies.txt, with which the session begins."""
     webhook_url: str | None
     """Receives a signed request when the job ends."""
 
