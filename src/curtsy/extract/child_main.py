@@ -40,7 +40,8 @@ def serve(
 
 
 def _respond(load_scraper: LoadScraper, request: dict[str, Any], body: bytes) -> bytes:
-    reply = Reply(request["status"], request["url"], request["headers"], body, len(body))
+    reply = Reply(request["status"], request["url"], request["headers"], body, len(body),
+                  asked_url=request["asked_url"])  # fmt: skip
     try:
         record = load_scraper(request["scraper"], request["params"])(reply)
         if isinstance(record, Record):
@@ -76,7 +77,7 @@ def _frame(record: Record | Failed) -> bytes:
         return _frame(Failed(Kind.TOO_LARGE, sentence))
     links = None if record.links is None else packed(record.links)
     header = {"content_type": record.content_type, "charset": record.charset, "peak": peak,
-              "links": links, "lines": _short(record.lines)}  # fmt: skip
+              "links": links, "lines": _short(record.lines), "digest": record.digest}  # fmt: skip
     return frame(header, record.content)
 
 

@@ -15,6 +15,7 @@ from curtsy.extract.child_process import ChildGone, ChildProcess, Garbled
 from curtsy.extract.fair_slots import FairSlots
 from curtsy.extract.fork_server_client import ForkServerClient, ForkServerGone
 from curtsy.extract.frames import frame_start
+from curtsy.model.content_digest import is_digest
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.link import unpacked
 from curtsy.model.outcome import Failed, Record, Reply
@@ -102,6 +103,7 @@ class Pool:
                 "scraper": scraper,
                 "status": reply.status,
                 "url": reply.url,
+                "asked_url": reply.asked_url,
                 "headers": reply.headers,
                 "links": links,
                 "chosen": chosen,
@@ -189,10 +191,12 @@ def _outcome(header: dict[str, Any], body: bytes) -> Record | Failed:
         return Failed(Kind(header["kind"]), _storable(header["error"]),
                       traceback=None if trace is None else _storable(trace),
                       memory=header["peak"], lines=lines)  # fmt: skip
-    links = header["links"]
+    links, digest = header["links"], header["digest"]
+    if not (digest is None or is_digest(digest)):
+        raise ValueError(digest)
     return Record(
         body, header["content_type"], header["charset"], header["peak"],
-        links=None if links is None else unpacked(links), lines=lines,
+        links=None if links is None else unpacked(links), lines=lines, digest=digest,
     )  # fmt: skip
 
 

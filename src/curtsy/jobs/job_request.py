@@ -13,7 +13,8 @@ from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls.leads import Crawl
 from curtsy.model.counts import counted
 from curtsy.model.masks import MASK
-from curtsy.model.options import BadParams, Way, checked_params, options_for
+from curtsy.model.options import BadParams, Way, checked_params, identity_of, options_for
+from curtsy.model.page_body import PageBody
 from curtsy.model.page_use import ORDINARY, PageUse, is_followed
 from curtsy.model.urls import BadUrl, as_given, canonical, fingerprint
 from curtsy.scrapers import NAMES, check_params
@@ -34,6 +35,8 @@ class PageRequest:
     params: Mapping[str, Any] | None = None
     """The parameters of the page's scraper; None: the job's."""
     uses: PageUse = ORDINARY
+    body: PageBody | None = None
+    """None: the page is requested with GET."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class JobRequest:
     """Others that pages of the job may have, as the rules of a crawl name them, with parameters."""
     max_age: int = 0
     """A stored document no older than this is fresh enough (milliseconds)."""
+    new_only: bool = False
+    """Pages that have a stored document, however old, are left out of the job."""
     user_id: str | None = None
     key_id: int | None = None
     """The API key whose quotas count."""
@@ -252,13 +257,12 @@ def _wanted(position: int, page: PageRequest, request: JobRequest, limits: Submi
     scraper = page.scraper or request.scraper
     params = request.scraper_params if page.params is None else page.params
     session = request.session.name if request.session is not None else None
-    options = options_for(
-        url.host, headers=request.headers, params=params, ways=page.ways, session=session
-    )
+    options = options_for(url.host, headers=request.headers, params=params, ways=page.ways,
+                          session=session, body=page.body)  # fmt: skip
     followed = request.crawl is not None and request.crawl.depth > 0 and is_followed(page.uses)
     return Wanted(
         position,
-        fingerprint(url.text, scraper, options or ""),
+        fingerprint(url.text, scraper, identity_of(options)),
         url.text,
         url.host,
         scraper,
@@ -269,4 +273,5 @@ def _wanted(position: int, page: PageRequest, request: JobRequest, limits: Submi
         page.category,
         links=followed,
         uses=page.uses,
+        sends=page.body is not None,
     )

@@ -48,7 +48,14 @@ def _read(unpack: zstandard.ZstdDecompressor, packed: bytes, size: int) -> Any:
     if size > LARGEST_DOCUMENT:
         return None
     try:
-        content = unpack.decompress(packed, max_output_size=LARGEST_DOCUMENT)
+        return parsed(unpack.decompress(packed, max_output_size=LARGEST_DOCUMENT))
+    except zstandard.ZstdError:
+        return None
+
+
+def parsed(content: bytes) -> Any:
+    """The document as JSON values; None: it cannot be parsed."""
+    try:
         return (orjson if len(content) < LARGE_DOCUMENT else json).loads(content)
-    except (zstandard.ZstdError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return None

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from curtsy.model.origins import may_follow
+from curtsy.model.page_body import PageBody
 
 OUR_OWN_HEADERS = frozenset({
     "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade",
@@ -26,8 +28,8 @@ class Way(StrEnum):
     CHOSEN_LINKS = "chosen_links"
     """The crawl follows only the links that the page's scraper returns."""
     MAY_BE_MISSING = "may_be_missing"
-    """A numbered page of a listing: if it does not exist, the listing has ended before it. A feed or
-    sitemap that was guessed: if it does not exist, or is something else, it is empty."""
+    """A numbered page of a listing: if it does not exist, the listing has ended before it. A
+    feed or sitemap that was guessed: if it does not exist, or is something else, it is empty."""
 
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
@@ -61,9 +63,10 @@ def checked_params(given: Mapping[str, Any], most: int = MOST_PARAMS_BYTES) -> M
 
 def options_for(
     host: str, *, headers: Iterable[tuple[str, str]] = (), params: Mapping[str, Any] | None = None,
-    ways: Iterable[str] = (), session: str | None = None,
+    ways: Iterable[str] = (), session: str | None = None, body: PageBody | None = None,
 ) -> str | None:  # fmt: skip
-    """The options as canonical JSON, for storage; None: there are none."""
+    """The options as JSON, for storage; None: there are none. Parameters keep their order, which
+    is that of a recipe's fields."""
     options: dict[str, Any] = {}
     if sent := list(headers):
         options |= {"headers": sent, "host": host}
@@ -73,7 +76,15 @@ def options_for(
         options["ways"] = flags
     if session is not None:  # what a session fetches is nobody else's
         options["session"] = session
-    return _canonical(options).decode() if options else None
+    if body is not None:
+        options |= body.stored()
+    return orjson.dumps(options).decode() if options else None
+
+
+@lru_cache(maxsize=32)
+def identity_of(options: str | None) -> str:
+    """What the options add to the identity of a page: the same whatever their order."""
+    return _canonical(orjson.loads(options)).decode() if options else ""
 
 
 def headers_for(

@@ -19,11 +19,13 @@ class Reply:
     wire_bytes: int
     answered_ms: int = 0
     """Milliseconds from sending the request to receiving the response headers."""
+    asked_url: str = ""
+    """The URL that the visit began with, before redirects; empty: not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a scraper extracted from a page; `content` is stored and compared."""
+    """What a scraper extracted from a page; `content` is stored."""
 
     content: bytes
     content_type: str
@@ -34,6 +36,8 @@ class Record:
     """The links of the page; None: links were not extracted."""
     lines: tuple[tuple[str, str], ...] = ()
     """The scraper's lines for the job's log: level and message."""
+    digest: str | None = None
+    """What is compared to see whether the page changed; None: the digest of the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,8 @@ class Moved:
     status: int
     progress: str | None = None
     """State for the next request of the visit."""
+    repeats: bool = False
+    """The next request has the method and the body of the page; otherwise it is a GET."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,9 @@ class Failed:
     """A retry cannot help, although the kind is usually retried (NXDOMAIN)."""
     whole_host: bool = False
     """The whole source rests, although the kind usually concerns only the page."""
+    proxies_rest: int | None = None
+    """A proxy failed, one of several: milliseconds until one of them is ready. Neither the page
+    nor its host is at fault."""
     traceback: str | None = field(default=None, repr=False)
     memory: int | None = None
     wire_bytes: int | None = None

@@ -39,11 +39,17 @@ class Policy:
     proxy: Secret | None = None
     login: Login | None = None
     """Before the first page of a session."""
+    proxies: tuple[Secret, ...] = ()
+    """Each request goes through the next one, `proxy` included, that does not rest."""
 
     @property
     def spread(self) -> float:
         """The span between two starts if the hourly limit is spread evenly."""
         return HOUR / self.requests_per_hour if self.requests_per_hour else 0.0
+
+    @property
+    def all_proxies(self) -> tuple[Secret, ...]:
+        return (self.proxy, *self.proxies) if self.proxy is not None else self.proxies
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> "Policy":
         known = {field.name for field in fields(self)}
@@ -56,6 +62,8 @@ class Policy:
             given["proxy"] = from_stored(given["proxy"])
         if given.get("login") is not None:
             given["login"] = Login.from_stored(given["login"])
+        if "proxies" in given:
+            given["proxies"] = tuple(from_stored(proxy) for proxy in given["proxies"])
         return replace(self, **given)
 
     def with_crawl_delay(self, crawl_delay: int) -> "Policy":

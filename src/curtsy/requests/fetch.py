@@ -1,21 +1,19 @@
 """The request body of the fetch door, and the job request that it becomes."""
 
-import hashlib
-
-import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from curtsy.clock import SECOND
 from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.roles import Caller
 from curtsy.requests import examples
+from curtsy.requests.body_fields import BODY_FIELDS, BodyFields, request_hash
 from curtsy.requests.session_fields import Cookies, job_session
 
 DOOR = "fetch"
 LONGEST_MAX_AGE_SECONDS = 10**9
 
 
-class FetchRequest(BaseModel):
+class FetchRequest(BodyFields):
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra=examples.shown(examples.FETCH_REQUEST)
     )
@@ -34,16 +32,18 @@ class FetchRequest(BaseModel):
 
 
 def job_request(body: FetchRequest, key: str | None, caller: Caller) -> JobRequest:
-    """`request_hash` is the hash of the parsed body, not of its spelling."""
-    packed = orjson.dumps(body.model_dump(exclude_none=True), option=orjson.OPT_SORT_KEYS)
+    without, page_body = (
+        body.model_dump(exclude_none=True, exclude=set(BODY_FIELDS)),
+        body.page_body(),
+    )
     return JobRequest(
         door=DOOR,
-        pages=[PageRequest(body.url, body.priority)],
+        pages=[PageRequest(body.url, body.priority, body=page_body)],
         max_age=body.max_age * SECOND,
         user_id=caller.user_id,
         key_id=caller.key_id,
         webhook_url=body.webhook_url,
         session=job_session([body.url], session=body.session, cookies=body.cookies),
         idempotency_key=key,
-        request_hash=hashlib.blake2b(packed, digest_size=16).hexdigest(),
+        request_hash=request_hash(without, [page_body]),
     )

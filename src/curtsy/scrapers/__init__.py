@@ -1,7 +1,7 @@
 """Scrapers: functions from a fetched page to a record. They cannot write state.
 
 Authors of scrapers need `scraper`, `Page`, `Found` and `Broken`; `try_on` runs a scraper on a saved
-page.
+page. `as_model` makes an instance of a dataclass or pydantic model of a record in a result.
 
 Scrapers that parse are only named here. They are loaded and run in the child processes of
 `extract`, never in a worker, where a slow page would delay all others.
@@ -15,15 +15,16 @@ from typing import Any
 from curtsy.errors import BadRequest
 from curtsy.model.link import Link
 from curtsy.model.outcome import Failed, Record, Reply
+from curtsy.model.record_models import BadRecord, as_model
 from curtsy.scrapers.custom import Found, scraper
 from curtsy.scrapers.page import Broken, Page
 from curtsy.scrapers.raw import raw
 from curtsy.scrapers.saved_page import try_on
 
 __all__ = [
-    "INTERNAL", "LISTS", "NAMES", "PARSING", "SIMPLE", "SUMMARY", "WITH_PARAMS", "Broken", "Found",
-    "Link", "Page", "Scraper", "arguments_for", "check_params", "load", "load_links", "scraper",
-    "try_on",
+    "INTERNAL", "LISTS", "NAMES", "PAGES", "PARSING", "SIMPLE", "SUMMARY", "WITH_PARAMS",
+    "BadRecord", "Broken", "Found", "Link", "Page", "Scraper", "arguments_for", "as_model",
+    "check_params", "load", "load_links", "scraper", "try_on",
 ]  # fmt: skip
 
 Scraper = Callable[[Reply], Record | Failed]
@@ -45,6 +46,9 @@ SUMMARY = {"summary": True}
 """Parameters of these, for a document that counts the entries instead of listing them."""
 WITH_PARAMS = frozenset({"listing", *LISTS, *INTERNAL})
 """Scrapers that take parameters besides the page."""
+PAGES = frozenset({"article", "raw"})
+"""Scrapers whose result is the page itself. The result of all others, also of the user's own, is
+records."""
 NAMES = frozenset({*SIMPLE, *PARSING})
 """The built-in scrapers; `OwnScrapers` names the user's own."""
 

@@ -12,7 +12,7 @@ from curtsy.scrapers.charset import text_of
 from curtsy.scrapers.media_type import OCTETS, PLAIN, is_html, is_xml, media_type_of, type_by_looks
 
 _PROLOG = re.compile(
-    r"\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*(?:\[[^\]]*\])?[^>]*>)", re.I | re.S
+    r"\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*+(?:\[[^\]]*+\])?+[^>]*+>)", re.I | re.S
 )
 _ELEMENT = re.compile(r"\s*<([A-Za-z_][\w.:-]{0,60})")
 _LONGEST_PROLOG = 20_000
@@ -22,6 +22,10 @@ _ROOTS = {
     "urlset": _SITEMAP, "sitemapindex": _SITEMAP, "rss": _FEED, "feed": _FEED, "rdf:rdf": _FEED,
 }  # fmt: skip
 """Root elements that no HTML page has."""
+_ADVICE = {
+    root: f" To fetch what it lists, start a crawl from it: `curtsy crawl --{option} URL`."
+    for root, what in _ROOTS.items() for option in ["feed" if what == _FEED else "sitemap"]
+}  # fmt: skip
 _JSON_BEGINS = re.compile(r"\s*[{\[]")
 
 
@@ -46,12 +50,13 @@ def page_text(reply: Reply, *, plain: bool = False) -> PageText | Failed:
     text, charset = text_of(reply.body, content_type)
     text = text.replace("\0", "")
     if (other := _other_content(text, kind)) is not None:
-        return _not_html(other, reply)
+        return _not_html(other, reply, _ADVICE.get(root_of(text), ""))
     return PageText(text, charset, kind == PLAIN and looks == PLAIN)
 
 
-def _not_html(what: str, reply: Reply) -> Failed:
-    return Failed(Kind.NOT_SUPPORTED, f"The page is {what[:150]}, not HTML.", reply.status)
+def _not_html(what: str, reply: Reply, advice: str = "") -> Failed:
+    sentence = f"The page is {what[:150]}, not HTML.{advice}"
+    return Failed(Kind.NOT_SUPPORTED, sentence, reply.status)
 
 
 def _other_content(text: str, kind: str) -> str | None:

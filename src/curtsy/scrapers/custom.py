@@ -7,18 +7,22 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from enum import Enum
 from io import TextIOBase
-from itertools import islice
 from typing import Any, TypeVar, overload
-
-import orjson
 
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.link import Link, as_link
 from curtsy.model.outcome import Failed, Record, Reply
+from curtsy.model.record_models import (
+    DataclassInstance,
+    PydanticInstance,
+    is_instance_of_model,
+    is_validation_error,
+)
 from curtsy.scrapers.chosen_links import chosen_links
-from curtsy.scrapers.json_values import plain
 from curtsy.scrapers.page import LONGEST_LINE, Broken, Level, Page
-from curtsy.scrapers.record_keys import KEY, distinct, is_listing, key_of, pack_listing
+from curtsy.scrapers.record_keys import KEY, distinct, is_listing, key_of, listing_page, stored_page
+from curtsy.scrapers.records.declared_fields import DeclaredFields, declared_fields
+from curtsy.scrapers.records.reader import RecordReader, invalid
 from curtsy.scrapers.tracebacks import attach_lines, trace_of
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
@@ -29,6 +33,8 @@ MOST_LINKS = 1_000
 _MARK = "__curtsy_scraper__"
 
 Fields = Mapping[str, Any]
+AnyRecord = Fields | DataclassInstance | PydanticInstance
+"""What counts as a record: a dict, or an instance of a dataclass or pydantic model."""
 
 
 class NotGiven(Enum):
@@ -47,8 +53,8 @@ NOT_GIVEN = NotGiven.NOT_GIVEN
 class Found:
     """What a scraper found on a page: one record or several, and links."""
 
-    record: Fields | None = None
-    records: Sequence[Fields] | None = None
+    record: AnyRecord | None = None
+    records: Sequence[AnyRecord] | Iterator[AnyRecord] | None = None
     links: Sequence[str | Link] | None = None
     """The only links that a crawl follows; a `Link` may name the scraper of its page and pass it
     params. None: as if not given; then a crawl follows `next`, or, if that is not given either, all
@@ -60,7 +66,7 @@ class Found:
     """The page has no records, and that is not an error."""
 
 
-Returned = Found | Fields | Sequence[Fields] | Iterator[Fields] | None
+Returned = Found | AnyRecord | Sequence[AnyRecord] | Iterator[AnyRecord] | None
 Function = Callable[[Page], Any]
 F = TypeVar("F", bound=Function)
 
@@ -73,6 +79,8 @@ class OwnScraper:
     function: Function
     key: tuple[str, ...] | None
     """The fields that identify a record; None: its url, or all fields."""
+    fields: DeclaredFields | None = None
+    """None: each record has its own fields, in the order in which the scraper set them."""
 
     @property
     def doc(self) -> str:
@@ -83,17 +91,27 @@ class OwnScraper:
 @overload
 def scraper(function: F) -> F: ...
 @overload
-def scraper(*, name: str | None = None, key: Sequence[str] | None = None) -> Callable[[F], F]: ...
 def scraper(
-    function: F | None = None, *, name: str | None = None, key: Sequence[str] | None = None
-) -> F | Callable[[F], F]:
-    """Declares a function as a scraper, under its own name or another."""
+    *, name: str | None = None, key: Sequence[str] | None = None,
+    fields: Sequence[str] | None = None, record: type | None = None,
+) -> Callable[[F], F]: ...  # fmt: skip
+def scraper(
+    function: F | None = None, *, name: str | None = None, key: Sequence[str] | None = None,
+    fields: Sequence[str] | None = None, record: type | None = None,
+) -> F | Callable[[F], F]:  # fmt: skip
+    """Declares a function as a scraper, under its own name or another. `fields` declares the fields
+    of its records and their order, or `record` a dataclass or pydantic model that has them."""
 
     def declare(function: F) -> F:
         own = OwnScraper(
             name or function.__name__, function, tuple(key) if key is not None else None
         )
-        if (problem := _problem_of(own)) is not None:
+        problem = _problem_of(own)
+        try:
+            own = replace(own, fields=declared_fields(fields, record))
+        except ValueError as error:
+            problem = problem or str(error)
+        if (problem := problem or _key_problem(own)) is not None:
             raise ValueError(f"The scraper {own.name!r:.100} {problem}.")
         setattr(function, _MARK, own)
         return function
@@ -119,16 +137,23 @@ def _problem_of(own: OwnScraper) -> str | None:
     return None
 
 
+def _key_problem(own: OwnScraper) -> str | None:
+    names = own.fields.names if own.fields is not None else own.key or ()
+    absent = next((name for name in own.key or () if name not in names), None)
+    return f"has {absent!r:.100} in its key, which is none of its fields" if absent else None
+
+
 def run(own: OwnScraper, reply: Reply, params: Mapping[str, Any]) -> Record | Failed:
     """Runs the scraper on a page. Its prints go to the job's log; its exceptions are raised."""
     page = Page(reply, params)
     try:
         with _capture_output(page):
             found = scrape(own, page)
-        return to_record(found, own.key, page)
+        return to_record(found, own, page)
     except Broken as broken:
         sentence = str(broken).strip() or "The scraper reports that the page is broken."
-        trace = "\n".join(filter(None, (trace_of(broken), _log_text(page))))
+        cause = trace_of(broken.__cause__) if broken.__cause__ is not None else None
+        trace = "\n".join(filter(None, (trace_of(broken) or cause, _log_text(page))))
         return Failed(Kind.EXTRACT_FAILED, sentence[:2_000], reply.status, traceback=trace or None,
                       lines=tuple(page.lines))  # fmt: skip
     except BaseException as error:
@@ -139,27 +164,35 @@ def run(own: OwnScraper, reply: Reply, params: Mapping[str, Any]) -> Record | Fa
 
 
 def scrape(own: OwnScraper, page: Page) -> Found:
-    """Calls the scraper and returns its result in one form that can be stored. Raises `Broken`."""
-    found = _as_found(own.function(page))
+    """Calls the scraper and returns its result in one form that can be stored: records are dicts of
+    JSON values. Raises `Broken`."""
+    with _model_errors("A record"):
+        found = _as_found(own.function(page))
     if found.record is not None and found.records is not None:
         raise Broken("The scraper returned both a record and records.")
+    reader = RecordReader(own.fields, page)
     if found.record is not None:
-        return Found(_fields(found.record, ""), None, *_links_and_next(found, page), found.empty)
-    records = [_fields(one, f"records[{n}]") for n, one in enumerate(found.records or ())]
+        record = reader.read_one(found.record)
+        return Found(record, None, *_links_and_next(found, page), found.empty)
+    records = reader.read_all(found.records or ())
     return Found(None, records, *_links_and_next(found, page), found.empty)
 
 
-def to_record(found: Found, key: tuple[str, ...] | None, page: Page) -> Record:
-    """Returns the stored form: a single record as it is, several in the form of a listing."""
-    if found.record is not None:
-        content = orjson.dumps(_single_record(found.record, key), option=orjson.OPT_SORT_KEYS)
+def to_record(found: Found, own: OwnScraper, page: Page) -> Record:
+    """Returns the stored form of what `scrape` returned: a single record as it is, several in the
+    form of a listing."""
+    stored: Fields
+    if isinstance(found.record, Mapping):
+        stored = _single_record(found.record, own.key)
     else:
-        keyed = [(key_of(fields, _key(fields, key)), fields) for fields in found.records or ()]
+        fields: list[Any] = list(found.records or ())
+        keyed = [(key_of(one, _key(one, own.key)), one) for one in fields]
         records = distinct(keyed, lambda sentence: page.log(sentence, "WARNING"))
         following = found.next if isinstance(found.next, str) else None
-        content = pack_listing(records, following=following, is_empty=found.empty)
+        stored = listing_page(records, following=following, is_empty=found.empty)
     links = None if found.links is None else tuple(map(as_link, found.links))
-    return Record(content, "application/json", "utf-8", links=links, lines=tuple(page.lines))
+    names = own.fields.names if own.fields is not None else ()
+    return stored_page(stored, declared=names, links=links, lines=page.lines)
 
 
 def _single_record(record: Fields, key: tuple[str, ...] | None) -> Fields:
@@ -172,37 +205,54 @@ def _single_record(record: Fields, key: tuple[str, ...] | None) -> Fields:
 def _as_found(returned: Any) -> Found:
     if isinstance(returned, Found):
         found = replace(
-            returned, records=_as_list(returned.records), links=_as_list(returned.links)
-        )
-    elif isinstance(returned, Mapping):
-        found = Found(record=returned or None)
+            returned, records=_as_list(returned.records, "records"),
+            links=_as_list(returned.links, "links"),
+        )  # fmt: skip
+    elif isinstance(returned, Mapping) or is_instance_of_model(returned):
+        found = Found(record=returned)
     elif isinstance(returned, list | tuple | Iterator):
-        found = Found(records=_as_list(returned))
+        found = Found(records=_as_list(returned, "records"))
     elif returned is None:
         found = Found()
     else:
         what = type(returned).__name__
-        raise Broken(f"The scraper returned {what}: it must be a dict, a list of dicts or Found.")
-    if not (found.record or found.records or found.links or found.next or found.empty):
+        raise Broken(f"The scraper returned {what}: it must be a dict, a dataclass, a pydantic "
+                     "model, a list of these, or Found.")  # fmt: skip
+    if isinstance(found.record, Mapping) and not found.record:
+        found = replace(found, record=None)
+    if not (found.record is not None or found.records or found.links or found.next or found.empty):
         raise Broken(
             "The scraper found nothing usable on the page. "
             "(If a page may be empty, return Found(empty=True).)"
         )
-    if found.records is not None and len(found.records) > MOST_RECORDS:
+    if found.records is not None and len(found.records) > MOST_RECORDS:  # type: ignore[arg-type]
         raise Broken(f"The scraper found more than {MOST_RECORDS} records on one page.")
     return found
 
 
-def _as_list(things: Any) -> Any:
+def _as_list(things: Any, what: str) -> Any:
     """Turns an iterator into a list, up to the limit of records."""
-    return list(islice(things, MOST_RECORDS + 1)) if isinstance(things, Iterator) else things
+    if not isinstance(things, Iterator):
+        return things
+    found: list[Any] = []
+    for _ in range(MOST_RECORDS + 1):
+        with _model_errors(f"{what}[{len(found)}]"):
+            try:
+                found.append(next(things))
+            except StopIteration:
+                break
+    return found
 
 
-def _fields(record: Any, where: str) -> dict[str, Any]:
-    if not isinstance(record, Mapping):
-        raise Broken(f"{where or 'The record'} is of type {type(record).__name__}, not a dict.")
-    fields: dict[str, Any] = plain(record, where)
-    return fields
+@contextmanager
+def _model_errors(where: str) -> Iterator[None]:
+    """Turns an error of a pydantic model into a failure of the page that names the field."""
+    try:
+        yield
+    except Exception as error:
+        if not is_validation_error(error):
+            raise
+        raise invalid(error, where) from error
 
 
 def _links_and_next(found: Found, page: Page) -> tuple[list[Link] | None, str | None]:

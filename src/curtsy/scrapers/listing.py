@@ -15,7 +15,7 @@ from curtsy.scrapers.depth_check import DEEPEST, shallow_part
 from curtsy.scrapers.field_values import Values, distinct_nodes, each_once
 from curtsy.scrapers.links import base_of
 from curtsy.scrapers.recipe import BadPattern, BadRecipe, Recipe, parse_recipe
-from curtsy.scrapers.record_keys import NOTHING, distinct, key_of, pack_listing
+from curtsy.scrapers.record_keys import NOTHING, distinct, key_of, listing_page, stored_page
 
 MOST_RECORDS = 1_000
 """Of one page."""
@@ -139,9 +139,9 @@ class _Page:
 
     def _result(self, records: list[dict[str, Any]], *, is_empty: bool) -> Record:
         following = self._next()
-        content = pack_listing(records, following=following, is_empty=is_empty)
-        return Record(content, "application/json", "utf-8", lines=tuple(self._lines),
-                      links=(Link(following),) if following is not None else ())  # fmt: skip
+        page = listing_page(records, following=following, is_empty=is_empty)
+        return stored_page(page, declared=self._recipe.fields, lines=self._lines,
+                           links=(Link(following),) if following is not None else ())  # fmt: skip
 
     def _next(self) -> str | None:
         """Returns the next page; the link may be inside the element that `next` selects."""

@@ -1,5 +1,6 @@
 """Tracebacks for authors of scrapers: they begin at the scraper's own code."""
 
+import contextlib
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -8,7 +9,8 @@ from pathlib import Path
 _FRAMES_SHOWN = 30
 _HERE = Path(__file__).parent
 _OURS = frozenset({
-    __file__, *(str(_HERE / name) for name in ("custom.py", "json_values.py")),
+    __file__, contextlib.__file__, str(_HERE.parent / "model/record_models.py"),
+    *(str(_HERE / name) for name in ("custom.py", "json_values.py", "records/reader.py")),
     str(_HERE.parent / "extract/child_main.py"),
 })  # fmt: skip
 

@@ -8,7 +8,6 @@ import orjson
 from curtsy.jobs.job import mark_gathered
 from curtsy.model.counts import counted
 from curtsy.model.job_states import JobState
-from curtsy.scrapers.record_keys import hash_of
 from curtsy.sites.run_pages import Records, RunPages, crawl_limit, records_of
 from curtsy.sites.runs import wanted_by
 from curtsy.store import Connection, Lookup, Statement
@@ -200,9 +199,10 @@ def _gather_run(connection: Connection, site_id: int, run: EndedRun, now: int) -
         changes = _compare(connection, some, seen_before, search)
         _store_records(connection, some, search, now)
         position = _next_position(connection, run.id)
-        fresh = [(key, data) for key, data in some if key not in sighted]
+        fresh = [found for found in some if found.key not in sighted]
         if fresh:
-            seen = [(key, position + n, changes[key], data) for n, (key, data) in enumerate(fresh)]
+            seen = [(found.key, position + n, changes[found.key], found.data)
+                    for n, found in enumerate(fresh)]  # fmt: skip
             _INSERT_SIGHTINGS(connection, job_id=run.id, seen=seen)
     crawl, wanted = crawl_limit(connection, run.id), wanted_by(run.params)
     if run.state == JobState.SUCCEEDED and pages.are_all(crawl):
@@ -217,7 +217,7 @@ def _compare(
 ) -> dict[str, str]:
     """Returns the change of each record, by key. `seen_before` are the keys that the last run of
     the search saw."""
-    wanted = [(key,) for key, _data in some]
+    wanted = [(found.key,) for found in some]
     rows = _KNOWN(connection, wanted=wanted, site_id=search["site_id"])
     known = {row.key: row.hash for row in rows}
     absent = [(key,) for key in known if key not in seen_before]
@@ -225,14 +225,15 @@ def _compare(
         row.key for row in _LAST_CHANGE(connection, absent, **search) if row.change == "removed"
     }
     return {
-        key: _change(known.get(key), data) if key not in removed else "new" for key, data in some
+        key: _change(known.get(key), new) if key not in removed else "new"
+        for key, _data, new in some
     }
 
 
-def _change(before: str | None, data: str) -> str:
+def _change(before: str | None, after: str) -> str:
     if before is None:
         return "new"
-    return "same" if before == hash_of(data) else "changed"
+    return "same" if before == after else "changed"
 
 
 def _store_records(
@@ -240,9 +241,9 @@ def _store_records(
 ) -> None:
     """Upserts the records, except those that a later run has seen."""
     site_id, job_id = search["site_id"], search["job_id"]
-    wanted = [(key,) for key, _data in some]
+    wanted = [(found.key,) for found in some]
     later = set(_SEEN_LATER(connection, wanted=wanted, site_id=site_id, job_id=job_id).scalars())
-    newest = [(key, data, hash_of(data)) for key, data in some if key not in later]
+    newest = [found for found in some if found.key not in later]
     if newest:
         _UPSERT_RECORDS(connection, site_id=site_id, found=newest, now=now)
     _DELETE_REMOVED(connection, job_id=job_id, found=wanted)

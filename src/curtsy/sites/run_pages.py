@@ -1,7 +1,7 @@
 """Reads the stored pages of a run: their records, whether they are the complete listing, and why
 the run went no further."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import orjson
 from curtsy.jobs.parsed_documents import parsed_documents
 from curtsy.model.counts import counted
 from curtsy.model.urls import BadUrl, canonical
-from curtsy.scrapers.record_keys import is_listing, records_on
+from curtsy.scrapers.record_keys import hash_of, is_listing, records_on, sorted_json, with_url
 from curtsy.store import Connection, Statement
 
 MOST_RECORDS = 100_000
@@ -21,8 +21,15 @@ BYTES_AT_ONCE = 4 * 2**20
 _CRAWL = Statement("SELECT admitted, max_pages FROM crawls WHERE job_id = :job_id")
 
 
-Records = list[tuple[str, str]]
-"""Keys, each with its record as JSON."""
+class RunRecord(NamedTuple):
+    key: str
+    data: str
+    """JSON, with the fields in the order of the scraper."""
+    hash: str
+    """The same whatever the order of the fields."""
+
+
+Records = list[RunRecord]
 
 
 class CrawlLimit(NamedTuple):
@@ -50,6 +57,7 @@ class RunPages:
     def add(self, url: str, page: Any) -> Iterator[Records]:
         """Returns the page's records in batches, without records whose key an earlier page had."""
         before, some, size = len(self.keys), Records(), 0
+        is_one = not is_listing(page)
         for key, fields in records_on(page, url):
             if key in self.keys:
                 continue
@@ -57,8 +65,8 @@ class RunPages:
                 self.has_more = True
                 break
             self.keys.add(key)
-            some.append((key, orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()))
-            size += len(some[-1][1])
+            some.append(_run_record(key, with_url(fields, url) if is_one else fields))
+            size += len(some[-1].data)
             if size >= BYTES_AT_ONCE:
                 yield some
                 some, size = [], 0
@@ -115,6 +123,10 @@ class RunPages:
             return (f"{wanted} were wanted, but the run ended at its limit of {pages}: the listing "
                     "goes on. Raise max_pages of the site for more.")  # fmt: skip
         return None
+
+
+def _run_record(key: str, fields: Mapping[str, Any]) -> RunRecord:
+    return RunRecord(key, orjson.dumps(fields).decode(), hash_of(sorted_json(fields).decode()))
 
 
 def _is_on_host_of(url: str, other: str) -> bool:

@@ -203,7 +203,7 @@ def put_source(
     if as_in_file is not None:
         overrides = with_references(overrides)
     check_policy(context.defaults.with_overrides(overrides))
-    check_proxy(fields.proxy, context.allow_proxies)
+    check_proxies(fields, context.allow_proxies)
     hosts = fields.hosts or (hosts_of(connection, row.id) if row is not None else ())
     check_login(overrides.get("login"), name, hosts)
     enabled = fields.enabled is not False
@@ -224,10 +224,10 @@ def patch_source(
     before = orjson.loads(row.policy)
     policy = {k: v for k, v in before.items() if k not in cleared} | given
     check_policy(context.defaults.with_overrides(policy))
-    check_proxy(fields.proxy, context.allow_proxies)
+    check_proxies(fields, context.allow_proxies)
     known = hosts_of(connection, row.id)
     new_hosts = set(fields.hosts or ()) - known
-    through_another = policy.get("proxy") != before.get("proxy")
+    through_another = any(policy.get(name) != before.get(name) for name in ("proxy", "proxies"))
     if (new_hosts or through_another) and "headers" not in given and policy.pop("headers", None):
         log.info("source_headers_deleted", source=name)
     if through_another and "login" not in given and policy.pop("login", None):
@@ -294,7 +294,12 @@ def check_policy(policy: Policy) -> None:
         raise BadRequest(["burst_limit needs a requests_per_hour that is at least as large."])
 
 
-def check_proxy(text: str | None, allow_proxies: tuple[AllowedProxies, ...]) -> None:
+def check_proxies(fields: PolicyFields, allow_proxies: tuple[AllowedProxies, ...]) -> None:
+    for text in (fields.proxy, *(fields.proxies or ())):
+        _check_proxy(text, allow_proxies)
+
+
+def _check_proxy(text: str | None, allow_proxies: tuple[AllowedProxies, ...]) -> None:
     """Raises BadRequest for a proxy that may not be used, as far as its name alone shows. What a
     reference stands for is judged when the proxy is used."""
     if text is None or reference_in(text) is not None:

@@ -276,6 +276,7 @@ pages = Table(
     _count("document_version"),  # the current one; 0 = none yet
     Column("document_hash", Text),
     Column("created_at", BigInteger, nullable=False),
+    Column("sent_turn", BigInteger),  # in this turn a POST was about to be sent
     sqlite_autoincrement=True,
 )
 
@@ -298,6 +299,7 @@ visits = Table(
     ),  # while other pages were answered
     _flag("links"),  # a crawl needs the links of the page
     Column("created_at", BigInteger, nullable=False),
+    _flag("repeats"),  # after a redirect: with the page's own method and body
     _partial("visits_ready", "source_id", "priority", "rank", "page_id", where="due_at IS NULL"),
     _partial("visits_due", "source_id", "due_at", where="due_at IS NOT NULL"),
 )

@@ -5,25 +5,22 @@ twice a document, and a busy event loop keeps it for milliseconds each time.
 """
 
 import asyncio
-import base64
-import hashlib
 from collections.abc import Iterable
 from typing import Any
 
 import zstandard
 
 from curtsy.frontier.batch import Document, Result
+from curtsy.model.content_digest import content_digest
 from curtsy.model.outcome import Record
 
 
 def unpacked(record: Record) -> Document:
-    """Returns the document of a record; its hash is that of the content before compression."""
-    digest = hashlib.blake2b(record.content, digest_size=16)
-    digest.update(f"\0{record.content_type};{record.charset}".encode(errors="replace"))
-    return Document(
-        record.content, base64.b64encode(digest.digest()).decode()[:22], record.content_type,
-        record.charset, bytes=len(record.content), packed=False,
-    )  # fmt: skip
+    """Returns the document of a record; its hash is that of the content before compression, unless
+    the scraper's process said what is to be compared."""
+    digest = record.digest or content_digest(record.content, record.content_type, record.charset)
+    return Document(record.content, digest, record.content_type, record.charset,
+                    bytes=len(record.content), packed=False)  # fmt: skip
 
 
 class DocumentPacker:

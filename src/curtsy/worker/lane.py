@@ -23,6 +23,7 @@ from curtsy.worker.lane_context import LaneContext
 from curtsy.worker.lookahead import Lookahead
 from curtsy.worker.page_sessions import LaneSessions
 from curtsy.worker.pipeline import denial
+from curtsy.worker.sent_posts import already_sent, not_repeated
 from curtsy.worker.source_state import SourceState
 from curtsy.worker.visit_buffer import VisitBuffer
 
@@ -257,7 +258,8 @@ class Lane:
         robots = self._robots(visit)
         if robots is not None:
             self._source_state.apply_crawl_delay(robots.crawl_delay)
-        refusal = self._source_state.refusal(visit) or (denial(robots, visit) if robots else None)
+        known = self._source_state.refusal(visit) or already_sent(visit)
+        refusal = known or (denial(robots, visit) if robots else None)
         policy, version = self._pace.policy, self._control_version
         return refusal or self._sessions.refusal(visit, policy, version)
 
@@ -269,7 +271,7 @@ class Lane:
         try:
             done = await self._context.pipeline.run(
                 visit, self._pace.policy, partial(self._may_start, visit), session,
-                self._control_version,
+                self._control_version, partial(self._context.sent_marks.mark, visit),
             )  # fmt: skip
         except TrustEnded:
             return
@@ -290,7 +292,9 @@ class Lane:
             robots_allowed=self._pace.policy.robots,
             of_robots=done.asked_robots or done.asked_login,
         )  # fmt: skip
-        self._report_result(result if no_request else self._source_state.judge(result, began))
+        judged = result if no_request else self._source_state.judge(result, began)
+        was_sent = visit.page_id in self._sent and not (done.asked_robots or done.asked_login)
+        self._report_result(not_repeated(judged) if was_sent else judged)
 
     def _report_result(self, result: Result) -> None:
         if isinstance(result.outcome, Failed) and result.outcome.kind is Kind.ROBOTS_DENIED:

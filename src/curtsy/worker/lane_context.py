@@ -10,6 +10,7 @@ from curtsy.worker.flusher import Flusher
 from curtsy.worker.lookahead import VisitTaker
 from curtsy.worker.page_sessions import ReadJar
 from curtsy.worker.pipeline import Pipeline
+from curtsy.worker.sent_posts import SentMarks
 from curtsy.worker.worker_slots import WorkerSlots
 
 
@@ -20,6 +21,7 @@ class LaneContext:
     taker: VisitTaker
     flusher: Flusher
     pipeline: Pipeline
+    sent_marks: SentMarks
     trusted: Callable[[], bool]
     defaults: Policy
     trust: int

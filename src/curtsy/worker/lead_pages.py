@@ -20,7 +20,7 @@ from curtsy.frontier.crawls.lists import ListDocument, WaitingList
 from curtsy.frontier.crawls.subscriptions import Entry, hash_of
 from curtsy.model.crawl_rules import CrawlRule, CrawlRules
 from curtsy.model.link import Link, loaded
-from curtsy.model.options import options_for
+from curtsy.model.options import identity_of, options_for
 from curtsy.model.origins import origin_of, reach_of
 from curtsy.model.page_use import ONLY_LISTS, PageUse, is_followed
 from curtsy.model.scope import Scope
@@ -129,7 +129,8 @@ def _page(
                               more={**rule.params, **more})  # fmt: skip
     options = terms.options(url, arguments)
     return Wanted(
-        0, fingerprint(url.text, name, options or ""), url.text, url.host, name, lead.priority,
+        0, fingerprint(url.text, name, identity_of(options)), url.text, url.host, name,
+        lead.priority,
         options=options, depth=depth, uses=rule.uses, changed_at=changed_at,
         links=is_followed(rule.uses) and depth < lead.deepest,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 results to the store."""
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -14,8 +14,9 @@ from curtsy.frontier.take import Visit
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.link import Link
 from curtsy.model.options import Way, headers_for, params_of, session_of, ways_of
-from curtsy.model.origins import is_downgrade
+from curtsy.model.origins import is_downgrade, may_follow, origin_of
 from curtsy.model.outcome import Failed, Fetched, Moved, NotModified, Outcome, Record, Reply
+from curtsy.model.page_body import PageBody, body_of
 from curtsy.politeness.classify import classify
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.robots import Robots
@@ -27,6 +28,8 @@ from curtsy.worker.page_sessions import PageSession
 from curtsy.worker.policy_secrets import with_secrets
 from curtsy.worker.robots_cache import RobotsCache, path_of
 from curtsy.worker.site_login import SiteLogin
+
+Mark = Callable[[], Awaitable[bool]]
 
 
 class Done(NamedTuple):
@@ -70,11 +73,12 @@ class Pipeline:
 
     async def run(
         self, visit: Visit, policy: Policy, may_start: Callable[[], bool],
-        session: PageSession | None = None, policy_version: int = 0,
+        session: PageSession | None = None, policy_version: int = 0, mark: Mark | None = None,
     ) -> Done:  # fmt: skip
-        """Returns the result of the visit. Raises only `TrustEnded`: then nothing was sent."""
+        """Returns the result of the visit. Raises only `TrustEnded`: then nothing was sent. A POST
+        needs a `mark`, which is awaited before it is sent."""
         try:
-            answer = await self.fetch(visit, policy, may_start, session, policy_version)
+            answer = await self.fetch(visit, policy, may_start, session, policy_version, mark)
             if isinstance(answer, Done):
                 return answer
             done = self._to_done(answer, _or_empty(visit, await self._scrape(visit, answer)))
@@ -87,7 +91,7 @@ class Pipeline:
 
     async def fetch(
         self, visit: Visit, policy: Policy, may_start: Callable[[], bool],
-        session: PageSession | None = None, policy_version: int = 0,
+        session: PageSession | None = None, policy_version: int = 0, mark: Mark | None = None,
     ) -> Reply | Done:  # fmt: skip
         """Returns the page, or the result of the visit without one. Sends at most one request, for
         the page, for the robots.txt of its host or for the login of its session."""
@@ -105,7 +109,9 @@ class Pipeline:
                 return first
         generation = session.generation if session is not None else 0
         request = _with_policy(self._request(visit, session), policy, from_url=visit.page_url)
-        reply = await self._fetcher.fetch(request, may_start)
+        body = visit.body
+        once = mark if body is not None and body.is_sent_once else None
+        reply = await self._fetcher.fetch(request, may_start, once)
         if isinstance(reply, Failed):
             return Done(reply)
         if session is not None:
@@ -119,7 +125,7 @@ class Pipeline:
         conditional = bool(request.etag or request.last_modified)
         verdict = classify(reply, self._now(), conditional=conditional)
         if verdict is None:
-            return reply
+            return replace(reply, asked_url=visit.page_url or visit.url)
         done = self._done_without_page(visit, reply, verdict)
         return done._replace(answered_ms=reply.answered_ms, wire_bytes=reply.wire_bytes)
 
@@ -190,6 +196,10 @@ class Pipeline:
         if visit.hops >= self._max_redirects:
             sentence = f"More than {self._max_redirects} redirects."
             return Failed(Kind.REDIRECT_LOOP, sentence, moved.status)
+        if (body := visit.body) is not None and body.repeats_after(moved.status):
+            if not may_follow(moved.url, from_url=visit.page_url or visit.url):
+                return _leaves_origin(body, moved)
+            moved = replace(moved, repeats=True)
         if visit.progress is None and "set-cookie" not in reply.headers:
             return moved
         if session_of(visit.options) is not None:  # its cookies are in the jar
@@ -207,6 +217,12 @@ class Pipeline:
                 scraper, reply, links=visit.links, params=params_of(visit.options), chosen=chosen
             )
         return Failed(Kind.NOT_SUPPORTED, f"This worker has no scraper named {scraper}.")
+
+
+def _leaves_origin(body: PageBody, moved: Moved) -> Failed:
+    to = f"The host answered {moved.status} to {origin_of(moved.url)[:200]}"
+    why = f"the {body.method} is not repeated there: its body is meant for the page's own origin."
+    return Failed(Kind.CLIENT_ERROR, f"{to}; {why}", moved.status)
 
 
 def _parses(visit: Visit) -> bool:
@@ -236,16 +252,18 @@ def denial(robots: Robots, visit: Visit) -> Failed | None:
 def _with_policy(request: Request, policy: Policy, *, from_url: str | None = None) -> Request:
     """Applies the source's policy to the request; the job's own headers take precedence. The
     source's headers do not go in clear where a page with https moved from."""
-    if not (policy.headers or policy.user_agent or policy.timeout or policy.proxy):
+    if not (policy.headers or policy.user_agent or policy.timeout or policy.all_proxies):
         return request
     own = {name.lower() for name, _value in request.headers}
     headers = policy.headers
     if from_url is not None and is_downgrade(request.url, from_url=from_url):
         headers = ()
     added = tuple((n, resolved(v)) for n, v in headers if n.lower() not in own)
-    proxy = None if policy.proxy is None else resolved(policy.proxy)
+    proxies = tuple(resolved(proxy) for proxy in policy.all_proxies)
+    several = proxies if len(proxies) > 1 else ()
     return replace(request, headers=request.headers + added, user_agent=policy.user_agent,
-                   timeout_ms=policy.timeout, proxy=proxy)  # fmt: skip
+                   timeout_ms=policy.timeout, proxies=several,
+                   proxy=proxies[0] if len(proxies) == 1 else None)  # fmt: skip
 
 
 def _request(visit: Visit, chain: str | None) -> Request:
@@ -253,11 +271,16 @@ def _request(visit: Visit, chain: str | None) -> Request:
     shown = cookies.header(cookies.load(chain), visit.url) if chain else None
     headers = headers_for(visit.options, visit.url, page_url=visit.page_url)
     headers += (("Cookie", shown),) if shown else ()
+    if (body := visit.body) is not None:
+        return Request(visit.url, headers, method=body.method, body=body.text.encode(),
+                       content_type=body.content_type)  # fmt: skip
     if not _is_conditional(visit):
         return Request(visit.url, headers)
     return Request(visit.url, headers, visit.etag, visit.last_modified)
 
 
 def _is_conditional(visit: Visit) -> bool:
-    """Links need the whole page, so no conditional request."""
-    return not visit.links and bool(visit.etag or visit.last_modified)
+    """Links need the whole page, so no conditional request; nor is there one after a body."""
+    if not (visit.etag or visit.last_modified):
+        return False
+    return not visit.links and body_of(visit.options) is None

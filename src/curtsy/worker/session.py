@@ -41,6 +41,7 @@ from curtsy.worker.lookahead import VisitTaker
 from curtsy.worker.observer import Observer
 from curtsy.worker.page_sessions import JarReader
 from curtsy.worker.pipeline import Pipeline
+from curtsy.worker.sent_posts import SentMarks
 from curtsy.worker.settings import WorkerSettings
 from curtsy.worker.webhook_sender import WebhookSender
 from curtsy.worker.worker_slots import SHARES, WorkerSlots
@@ -103,6 +104,7 @@ class Session:
             clock=clock, slots=WorkerSlots(settings.slots),
             taker=VisitTaker(store=store, clock=clock),
             flusher=self._flusher, pipeline=pipeline, trusted=self._heartbeat.trusted,
+            sent_marks=SentMarks(store=store, worker=row.id),
             defaults=settings.policy, trust=settings.lease_ttl,
             rng=random.Random(), read_jar=JarReader(store), keeps=self._keeps,
         )  # fmt: skip

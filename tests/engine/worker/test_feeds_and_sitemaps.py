@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from curtsy.events.log_lines import log_lines
+from curtsy.events.stored_events import read_job_after
 from curtsy.extract import ExtractLimits
 from curtsy.model.roles import Caller, Role
 from curtsy.politeness.policy import Policy
@@ -106,6 +108,11 @@ async def test_the_next_run_fetches_what_is_new_or_has_changed(
     job, asked = await crawled(curtsy, server, **where)
     assert asked == ["/1", "/5", "/a.xml", "/c.xml", "/sitemap.xml"]
     assert job.state == "succeeded"
+    events = await curtsy.store.read(lambda c: read_job_after(c, job.id, 0, most=100))
+    log = [line.msg for event in events for line in log_lines(event)]
+    assert [one for one in log if "a.xml, " in one] == [
+        f"Read {server.url('/a.xml')}, 4 entries (2 to fetch, 2 seen before): 5 pages now"
+    ]
     _job, asked = await crawled(curtsy, server, **where)
     assert asked == ["/c.xml", "/sitemap.xml"]
     _job, asked = await crawled(curtsy, server, **where, new_only=False)

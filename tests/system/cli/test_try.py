@@ -34,6 +34,7 @@ def mine(tmp_path: Path) -> Path:
     return file
 
 
+FORMS = ("text", "markdown", "json")
 SAVED = ("try", "saved.html", "--url", "https://a.example/x/")
 
 
@@ -42,7 +43,7 @@ def test_what_is_found_goes_to_standard_output_and_the_rest_beside_it(
 ) -> None:
     told = quick(*SAVED, "--scrapers", "mine.py", "--params", '{"a": 1}')
     assert told.exit_code == 0, told
-    assert told.json == {"title": "A Title", "told": {"a": 1}}
+    assert told.out == 'title: A Title\ntold:  {"a":1}\n'
     for word in (
         "mine on https://a.example/x/ (16 bytes)",
         "INFO looking",
@@ -53,7 +54,8 @@ def test_what_is_found_goes_to_standard_output_and_the_rest_beside_it(
 
 def test_in_json_everything_is_one_object(quick: Curtsy, mine: Path) -> None:
     told = quick(*SAVED, "--scrapers", "mine.py", "--json").json
-    assert told["record"]["title"] == "A Title"
+    [row] = told["records"]
+    assert (list(row), row["record"]["title"]) == (["record_key", "record"], "A Title")
     assert told["log"] == [{"level": "INFO", "message": "looking"}]
     assert told["links"] == ["https://a.example/x/a"]
     assert 0 < told["seconds"] < 10
@@ -74,7 +76,7 @@ def test_a_page_is_fetched_after_its_robots_file_and_through_redirects(
     quick: Curtsy, mine: Path, pages: PracticeProcess, tmp_path: Path
 ) -> None:
     told = quick("try", pages.url(0, "/redirect/2/7"), "--scrapers", "mine.py", "--save", "p.html")
-    assert told.json["title"].startswith("Page 7")
+    assert told.out.startswith("title: Page 7")
     assert b"Page 7" in (tmp_path / "p.html").read_bytes()
     asked = [entry.path for entry in pages.entries()][-4:]
     assert asked == ["/robots.txt", "/redirect/2/7", "/redirect/1/7", "/page/7"]
@@ -144,8 +146,14 @@ def test_a_detached_service_is_told_of_them_too(
         made = quick("crawl", pages.url(0, "/page/3"), "--spider", "mine", "--depth", "0",
                      "--wait", "--url", url, "--json")  # fmt: skip
         assert made.exit_code == 0, made
+        job = made.json["job_id"]
+        printed = {form: quick("results", job, "--format", form, "--url", url) for form in FORMS}
     finally:
         quick("stop")
+    page = pages.url(0, "/page/3")
+    assert printed["text"].out.startswith(f"{page}\n\ntitle: Page 3")
+    assert printed["markdown"].out.startswith(f"## {page}\n\n- **title**: Page 3")
+    assert list(printed["json"].json["record"]) == ["title", "told"]
 
 
 def test_the_tutorials_commands_work_one_after_the_other(
@@ -174,7 +182,7 @@ def test_the_tutorials_commands_work_one_after_the_other(
     assert old in first
     scraper.write_text(first.replace(old, better))
     found = do(again)
-    assert len(found.lines_of_json) == 20
+    assert found.out.count("title: ") == 20
     assert "INFO 20 stories" in found.err
     (tmp_path / "test_harbour_post.py").write_text(test)
     shell(run_test.replace("python", sys.executable, 1), tmp_path)
@@ -187,7 +195,7 @@ def test_the_tutorials_commands_work_one_after_the_other(
         job = crawled.out.split(":")[0]
         assert "stories" in quick("logs", job).out
     (tmp_path / "stories.toml").write_text(recipe)
-    assert len(do(by_recipe).lines_of_json) == 20
+    assert do(by_recipe).out.count("url:   http") == 20
 
 
 def shell(line: str, folder: Path) -> None:

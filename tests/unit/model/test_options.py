@@ -9,6 +9,7 @@ from curtsy.model.options import (
     BadParams,
     checked_params,
     headers_for,
+    identity_of,
     options_for,
     params_of,
 )
@@ -29,8 +30,19 @@ def test_pages_without_params_keep_the_fingerprint_that_they_always_had() -> Non
 def test_the_same_params_in_another_order_are_the_same_page() -> None:
     one = options_for("a.example", params={"a": {"x": 1, "y": [2]}, "b": None})
     other = options_for("a.example", params={"b": None, "a": {"y": [2], "x": 1}})
-    assert one == other
-    assert one != options_for("a.example", params={"a": {"x": 1, "y": [3]}, "b": None})
+    assert identity_of(one) == identity_of(other)
+    assert identity_of(one) != identity_of(
+        options_for("a.example", params={"a": {"x": 1, "y": [3]}, "b": None})
+    )
+
+
+def test_params_keep_their_order_and_pages_of_before_their_identity() -> None:
+    recipe = {"fields": {"title": "h2", "price": ".price"}}
+    told = options_for("a.example", params={"recipe": recipe})
+    assert list(params_of(told)["recipe"]["fields"]) == ["title", "price"]
+    before = '{"params":{"recipe":{"fields":{"price":".price","title":"h2"}}}}'
+    assert identity_of(told) == before, "as it was stored when names were sorted"
+    assert identity_of(None) == ""
 
 
 def test_params_stay_with_a_page_that_moved_and_headers_do_not() -> None:

@@ -150,7 +150,8 @@ def test_an_empty_page_and_one_that_only_leads_on_are_successes() -> None:
         (Found(record={"a": 1}, records=[]), "both"),
         ({"a": b"x"}, "a is of type bytes"),
         ([{"a": 1}, {"b": {"c": [1, {2}]}}], "records[1].b.c[1] is of type set"),
-        ({"price": Decimal(1)}, "price is of type Decimal"),
+        ({"price": 1j}, "price is of type complex"),
+        ({"price": Decimal("Infinity")}, "price is Infinity"),
         ({"a": float("nan")}, "a is nan"),
         ({"a": 2**64}, "more than 64 bits"),
         ({"a": "\ud800"}, "half of a character"),
@@ -276,7 +277,7 @@ def test_one_record_is_stored_with_the_key_that_was_declared() -> None:
 
 
 def test_one_record_cannot_pass_for_several() -> None:
-    for record in ({"records": 12}, {"records": [], "next": None, "empty": False, "more": 1}):
+    for record in ({"records": 12}, {"records": [], "next": None, "empty": False, "others": 1}):
         assert stored(record) == record
     several = {"records": [{"key": "k", "fields": {}}], "next": None, "empty": False}
     assert "return Found(records=…)" in why_not(several)

@@ -14,6 +14,7 @@ from curtsy.cli.console.exit_codes import ALL_FAILED
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.text import counted
+from curtsy.cli.views.records import as_text
 from curtsy.errors import BadRequest
 from curtsy.model.urls import BadUrl, canonical
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from curtsy.processes.trial import Trial, Tried
 
 LINKS_SHOWN = 20
-JSON = "application/json"
 
 
 def try_(
@@ -129,6 +129,7 @@ def _has_worked(tried: "Tried") -> bool:
 
 
 def _facts(tried: "Tried") -> dict[str, Any]:
+    from curtsy.model.link import packed
     from curtsy.model.outcome import Failed
 
     outcome = tried.outcome
@@ -139,19 +140,25 @@ def _facts(tried: "Tried") -> dict[str, Any]:
         return facts | {"kind": outcome.kind, "error": outcome.error,
                         "traceback": outcome.traceback}  # fmt: skip
     log = [{"level": level, "message": text} for level, text in outcome.lines]
-    return facts | _content(outcome) | {
-        "links": list(outcome.links or ()), "log": log
+    return facts | _content(tried.scraper, outcome, facts["url"]) | {
+        "links": packed(outcome.links or ()), "log": log
     }  # fmt: skip
 
 
-def _content(record: "Record") -> dict[str, Any]:
+def _content(scraper: str, record: "Record", url: str) -> dict[str, Any]:
+    """What the scraper found: records in the form of a job's results, or the page."""
+    from curtsy.scrapers import PAGES
     from curtsy.scrapers.charset import text_of
+    from curtsy.scrapers.record_keys import is_listing, records_on
 
-    if record.content_type != JSON:
+    if scraper == "raw":
         return {"content": text_of(record.content, record.content_type, record.charset)[0]}
     found = orjson.loads(record.content)
-    is_listing = isinstance(found, dict) and set(found) == {"records", "next", "empty"}
-    return found if is_listing else {"record": found}
+    if scraper in PAGES:
+        return {"record": found}
+    rows = [{"record_key": key, "record": fields} for key, fields in records_on(found, url)]
+    more = found if is_listing(found) else {"next": None, "empty": False}
+    return {"records": rows, "next": more["next"], "empty": more["empty"]}
 
 
 def _show(tried: "Tried") -> None:
@@ -171,9 +178,17 @@ def _show(tried: "Tried") -> None:
     if links:
         note(f"It links to {counted(len(links), 'page')}:")
     for link in links[:LINKS_SHOWN]:
-        note(f"  {link}")
+        note(f"  {_shown_link(link)}")
     if len(links) > LINKS_SHOWN:
         note(f"  and {len(links) - LINKS_SHOWN} more (--json shows all)")
+
+
+def _shown_link(link: Any) -> str:
+    """A link is its URL, or a list of URL, scraper and parameters."""
+    if isinstance(link, str):
+        return link
+    url, scraper, params = link
+    return " ".join([url, scraper or "", orjson.dumps(params).decode() if params else ""]).strip()
 
 
 def _show_found(facts: dict[str, Any]) -> None:
@@ -182,8 +197,8 @@ def _show_found(facts: dict[str, Any]) -> None:
     elif "record" in facts:
         echo_json(facts["record"])
     else:
-        for record in facts["records"]:
-            echo_json(record["fields"])
+        for n, record in enumerate(facts["records"]):
+            echo(("\n" if n else "") + as_text(record["record"]))
         empty = " (the page says that it has none)" if facts["empty"] else ""
         note(f"{counted(len(facts['records']), 'record')}{empty}; "
              f"next page: {facts['next'] or 'none'}.")  # fmt: skip

@@ -3,7 +3,7 @@
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,6 +16,7 @@ from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.output import json_line, write
 from curtsy.cli.console.progress import ProgressUpdate
 from curtsy.cli.console.text import in_utf8, one_line
+from curtsy.cli.views.records import as_markdown, as_text, record_of
 from curtsy.client import AsyncJob
 from curtsy.errors import BadRequest
 from curtsy.terminal import printable
@@ -36,16 +37,32 @@ class Writer:
         self._to, self._where = to, str(where or "Standard output")
         self._width = min(shutil.get_terminal_size().columns, WIDEST) if to.isatty() else None
         self._written = 0
+        self._page_of_last: str | None = None
+        """The page of the last record; None: the last result was no record of a page."""
 
     def write(self, result: dict[str, Any]) -> None:
-        if self.form is Form.JSON or is_record(result):
+        if self.form is Form.JSON:
             text = json_line(result, self._to)
+        elif (record := record_of(result)) is not None:
+            text = self._record(record, result)
         elif "error" in result:
             return
         else:
             text = f"{RULE if self._written else ''}{self._shown(result)}"
+            self._page_of_last = None
         write(self._to, f"{text}\n", where=self._where)
         self._written += 1
+
+    def _record(self, record: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+        """Formats a record; the first of a page stands under the URL of the page."""
+        space = "\n" if self._written else ""
+        shown = as_markdown(record) if self.form is Form.MARKDOWN else as_text(record)
+        page = result.get("article_id")
+        if page is None or page == self._page_of_last:
+            return f"{space}{shown}"
+        self._page_of_last = page
+        url = one_line(result["url"])
+        return f"{space}{f'## {url}' if self.form is Form.MARKDOWN else url}\n\n{shown}"
 
     def _shown(self, result: dict[str, Any]) -> str:
         title = one_line(result.get("title") or result["url"])
@@ -70,6 +87,7 @@ class Writer:
 @dataclass(slots=True)
 class Written:
     done: int = 0
+    """Pages that were scraped, or for a run of a site its records."""
     failed: int = 0
     cancelled: int = 0
     """Pages that were not scraped; they count neither as results nor as failures."""
@@ -77,6 +95,13 @@ class Written:
     """The URLs of the first of them."""
     failures: list[str] = field(default_factory=list)
     """A line for each failure; empty for JSON, which contains the failures itself."""
+    _last_page: str | None = None
+
+    def add(self, result: Mapping[str, Any]) -> None:
+        """Counts a result; the records of a page, which come together, count as one page."""
+        page = result.get("article_id") if "record_key" in result else None
+        self.done += page is None or page != self._last_page
+        self._last_page = page
 
 
 CANCELLED = 5
@@ -84,22 +109,30 @@ CANCELLED = 5
 
 
 async def write_all(job: AsyncJob, writer: Writer, update: ProgressUpdate) -> Written:
-    written = Written()
+    written, before = Written(), await job.status()
     async for found in job.results():
-        if not is_record(found) and found.get("kind") == "cancelled":
-            written.cancelled += 1
-            if written.cancelled <= CANCELLED:
-                written.first_cancelled.append(one_line(found["url"]))
-            continue
-        writer.write(found)
-        if is_record(found) or "error" not in found:
-            written.done += 1
-        else:
-            written.failed += 1
-            if writer.form is not Form.JSON:
-                written.failures.append(f"{one_line(found['url'])}: {found['error']}")
+        write_one(found, writer, written)
         update(written.done, written.failed)
+    if not before.is_run:
+        # A page without a record has no row, and yet it was scraped.
+        written.done = max(written.done, before.completed)
     return written
+
+
+def write_one(found: dict[str, Any], writer: Writer, written: Written) -> None:
+    """Writes a result unless its page was cancelled, and counts it."""
+    if not is_record(found) and found.get("kind") == "cancelled":
+        written.cancelled += 1
+        if written.cancelled <= CANCELLED:
+            written.first_cancelled.append(one_line(found["url"]))
+        return
+    writer.write(found)
+    if is_record(found) or "error" not in found:
+        written.add(found)
+        return
+    written.failed += 1
+    if writer.form is not Form.JSON:
+        written.failures.append(f"{one_line(found['url'])}: {found['error']}")
 
 
 RULE = "\n\n" + "-" * 72 + "\n\n"
@@ -127,7 +160,7 @@ Out = Annotated[
 ]
 Format = Annotated[
     Form | None,
-    typer.Option("--format", metavar="FORMAT", help="text, markdown or json (one line per page)."),
+    typer.Option("--format", metavar="FORMAT", help="text, markdown or json (a line per result)."),
 ]
 AsLines = Annotated[bool, typer.Option("--json", help="The same as --format json, for programs.")]
 
@@ -179,6 +212,6 @@ def open_output(out: Path | None) -> Iterator[TextIO]:
             part.unlink(missing_ok=True)
 
 
-def is_record(result: dict[str, Any]) -> bool:
-    """True for a record of a site's run, which has fields of its own instead of a text."""
-    return "_key" in result
+def is_record(result: Mapping[str, Any]) -> bool:
+    """Whether the result is a record, whose fields may have any names."""
+    return record_of(result) is not None

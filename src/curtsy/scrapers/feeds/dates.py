@@ -17,7 +17,8 @@ _ZONES = {
 _MONTHS = {
     name: number for number, names in enumerate((
         "jan ene gen", "feb fev fév", "mar mär mrz maa", "apr abr avr", "may mai mag mei",
-        "jun giu", "jul lug", "aug ago aoû aou", "sep set", "oct okt ott out", "nov", "dec dez dic déc",
+        "jun giu", "jul lug", "aug ago aoû aou", "sep set", "oct okt ott out", "nov",
+        "dec dez dic déc",
     ), 1) for name in names.split()
 }  # fmt: skip
 _ISO = re.compile(
@@ -71,8 +72,9 @@ def _moment(parts: dict[str, str | None]) -> datetime:
     day, hour = int(parts["day"] or 1), int(parts["hour"] or 0)
     late = timedelta(days=1) if hour == 24 else timedelta()
     second = min(59, int(parts["second"] or 0))  # 60 is a leap second
-    local = datetime(year, number, day, hour % 24, int(parts["minute"] or 0), second)
-    return local.replace(tzinfo=_zone(parts["zone"])).astimezone(UTC) + late
+    minute, zone = int(parts["minute"] or 0), _zone(parts["zone"])
+    local = datetime(year, number, day, hour % 24, minute, second, tzinfo=zone)
+    return local.astimezone(UTC) + late
 
 
 def _zone(given: str | None) -> timezone:

@@ -12,6 +12,7 @@ from curtsy.scrapers.feeds.xml_reader import Reader
 MOST_TAGS = 50
 MOST_LINKS = 100
 """Of one entry."""
+LONGEST_PERSON = 500
 _ENTRIES = frozenset({"item", "entry"})
 _OTHERS = frozenset({"image", "textinput", "source", "contributor", "media:group"})
 """Elements whose children are about something else than the entry or the feed."""
@@ -60,16 +61,16 @@ class _Element:
         return next((stamp for stamp in found if stamp), None)
 
     def link(self, rel: str) -> str | None:
-        of_rel = sorted(
-            (one for one in self.links if one.rel == rel), key=lambda one: not one.is_html
-        )
-        return of_rel[0].url if of_rel else None
+        """The first link of this kind, HTML before other content."""
+        of_rel = [one for one in self.links if one.rel == rel]
+        return min(of_rel, key=lambda one: not one.is_html).url if of_rel else None
 
 
 class FeedListener:
     def __init__(self, found: ReadList, reader: Reader) -> None:
         self._found, self._reader = found, reader
-        self._feed, self._entry = _Element(), None
+        self._feed = _Element()
+        self._entry: _Element | None = None
         self._other_at = 0
         """The depth of the element that is about something else; 0: there is none."""
 
@@ -87,8 +88,6 @@ class FeedListener:
             element.language = attributes["xml:lang"]
         self._read_attributes(name, attributes, element)
         return name in _TEXTS or name in _TAGS or (name in _PERSONS and not self._is_atom)
-
-    _entry: _Element | None
 
     @property
     def _is_atom(self) -> bool:
@@ -117,6 +116,7 @@ class FeedListener:
             kind = attributes.get("type", "text/html")
             for one in (rel.lower().split() or [""])[:5]:
                 element.links.append(_Link(one.rpartition("/")[2], url, "html" in kind))
+            self._read_feed()
 
     def _add_tag(self, element: _Element, text: str) -> None:
         if len(element.tags) < MOST_TAGS and (tag := plain(text, 100)) is not None:
@@ -131,12 +131,12 @@ class FeedListener:
             element = self._entry or self._feed
             if name in _TAGS:
                 self._add_tag(element, text)
-            elif text.strip():
-                element.texts.setdefault(name, text)
+            elif name not in element.texts and text.strip():
+                element.texts[name] = text
+                self._read_feed()
         elif name in _ENTRIES and self._entry is not None:
             entry, self._entry = self._entry, None
             self._found.add(_id_of(entry), self._fields(entry))
-        self._read_feed()
 
     def _fields(self, entry: _Element) -> dict[str, Any]:
         fields = {
@@ -171,7 +171,7 @@ class FeedListener:
         feed, found = self._feed, self._found
         found.title = found.title or plain(feed.first(("title", "dc:title")))
         found.language = found.language or plain(feed.language or feed.first(_LANGUAGES), 35)
-        found.next = found.next or feed.link("next") or feed.link("prev-archive")
+        found.next = feed.link("next") or feed.link("prev-archive")
 
 
 def _id_of(entry: _Element) -> str:
@@ -180,5 +180,6 @@ def _id_of(entry: _Element) -> str:
 
 def _author(text: str | None) -> str | None:
     """`jane@a.example (Jane Doe)` is how RSS names Jane Doe."""
-    named = _PERSON.fullmatch(text.strip()) if text else None
+    text = (text or "").strip()[:LONGEST_PERSON]
+    named = _PERSON.fullmatch(text)
     return plain(named[1] if named is not None else text, 200)

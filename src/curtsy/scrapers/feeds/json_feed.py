@@ -25,11 +25,11 @@ def read_json_feed(parsed: Mapping[str, Any], url: str, found: ReadList) -> None
     authors = _author(parsed)
     for item in parsed["items"]:
         if isinstance(item, Mapping):
-            found.add(_text(item.get("id")) or "", _fields(item, url, authors))
+            found.add(_id_of(item) or "", _fields(item, url, authors))
 
 
 def _fields(item: Mapping[str, Any], url: str, of_feed: str | None) -> dict[str, Any]:
-    given_id = _text(item.get("id"))
+    given_id = _id_of(item)
     tags = item.get("tags")
     named = tags[:MOST_TAGS] if isinstance(tags, list) else []
     links = (resolved(url, _text(item.get(name))) for name in ("url", "external_url"))
@@ -57,10 +57,13 @@ def _first(item: Mapping[str, Any], *names: str) -> str | None:
     return next((text for name in names if (text := _text(item.get(name)))), None)
 
 
-def _text(value: Any) -> str | None:
+def _id_of(item: Mapping[str, Any]) -> str | None:
     """Some feeds have numbers as ids."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
+    value = item.get("id")
+    return str(value) if isinstance(value, int) else _text(value)
+
+
+def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 

@@ -30,6 +30,7 @@ _KINDS = {
     "feed": "atom", "channel": "rss",
 }  # fmt: skip
 """By the root of the XML, without its prefix."""
+_LOOKED_AT = 2_000
 
 
 class _Other(ValueError):
@@ -57,19 +58,20 @@ def read_list(reply: Reply, scraper: str, params: Mapping[str, Any]) -> Record |
 
 def _read(reply: Reply, scraper: str, warn: Warn, lines: list[tuple[str, str]]) -> ReadList:
     text, charset = body_text(reply, warn)
-    root = root_of(text[begins_at(text) :]).rpartition(":")[2]
+    start = text[:_LOOKED_AT].lstrip("\ufeff \t\r\n\0")[:1]
+    root = "" if start in ("{", "[") else root_of(text[begins_at(text) :]).rpartition(":")[2]
     found = ReadList(_KINDS.get(root, ""))
     try:
         if root in _KINDS:
             _read_markup(text, reply.url, found, warn)
-        elif root or text.lstrip().startswith("<"):
+        elif start == "<":
             _read_page(text, charset, reply.url, scraper, root, found, lines)
-        elif text.lstrip().startswith(("{", "[")):
+        elif start in ("{", "["):
             _read_json(text, reply.url, found)
         elif scraper == SITEMAP:
             _read_lines(text, reply, found)
         else:
-            raise _Other(f"The page is {_content(text)}, not a feed.")
+            raise _Other(f"The page is {_content(text, reply)}, not a feed.")
     except Enough as enough:
         warn(str(enough))
     return found
@@ -90,11 +92,8 @@ def _read_page(
     lines: list[tuple[str, str]],
 ) -> None:  # fmt: skip
     """Reads an HTML page: it may name feeds, but is none itself."""
-    what = (
-        "an HTML page"
-        if root in ("html", "head", "body", "") or "html" in text[:2_000].lower()
-        else f"XML with the root <{root}>"
-    )
+    is_xml = type_by_looks(text[:200].encode(errors="replace")) == "text/xml" and root != "html"
+    what = f"XML with the root <{root}>" if is_xml else "an HTML page"
     if scraper == SITEMAP:
         raise _Other(f"The page is {what}, not a sitemap.")
     found.kind = "page"
@@ -125,11 +124,11 @@ def _read_lines(text: str, reply: Reply, found: ReadList) -> None:
     found.kind = "text sitemap"
     read_url_lines(text, found)
     if not found.entries:
-        raise _Other(f"The page is {_content(text)}, not a sitemap: no line of it is a URL.")
+        raise _Other(f"The page is {_content(text, reply)}, not a sitemap: no line of it is a URL.")
 
 
-def _content(text: str) -> str:
+def _content(text: str, reply: Reply) -> str:
     if not text.strip():
         return "empty"
-    looks = type_by_looks(text[:2_000].encode(errors="replace"))
+    looks = type_by_looks(reply.body)
     return "plain text" if looks == PLAIN else looks

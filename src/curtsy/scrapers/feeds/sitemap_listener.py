@@ -60,7 +60,7 @@ class SitemapListener:
         fields: dict[str, Any] = {"url": url}
         if updated_at:
             fields["updated_at"] = updated_at
-        if len(texts) > 1:
+        if len(texts) > 2 or "news:title" in texts:  # more than `loc` and `lastmod`
             fields |= _news(texts)
         if alternates:
             fields["alternates"] = [

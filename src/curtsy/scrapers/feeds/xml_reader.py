@@ -41,6 +41,13 @@ _REFERENCE = re.compile(
     r"#(?:x(?P<hex>[0-9A-Fa-f]{1,7})|(?P<number>[0-9]{1,8}));)?",
     re.DOTALL,
 )
+_HTML = re.compile(
+    r"(?P<kept><!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z))|"
+    r"</?(?:p|br|b|i|u|s|em|strong|a|img|div|span|ul|ol|li|hr|h[1-6]|blockquote|font|center|table|"
+    r"tbody|thead|tr|td|th|small|big|sup|sub|pre|code|iframe|script|style)(?=[\s/>])[^<>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Elements that no feed has: HTML that was not escaped, and often not closed."""
 _ESCAPED = {"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;", "'": "&apos;"}
 _BREAKS = frozenset({"p", "div", "br", "li", "h1", "h2", "h3", "tr", "td"})
 _ENDS_EARLY = frozenset({3, 5, 6, 20})
@@ -132,11 +139,8 @@ class Reader:
         self.parts: list[str] = []
         self.wanted_at = 0
         """The depth of the element whose text is wanted; 0: there is none."""
-
-    @property
-    def depth(self) -> int:
+        self.depth = 0
         """Of the innermost open element; that of the root is 1."""
-        return len(self._names)
 
     @property
     def base(self) -> str:
@@ -145,32 +149,34 @@ class Reader:
 
     def open(self, name: str, attributes: Mapping[str, str]) -> None:
         self._names.append(name)
-        if len(self._names) > DEEPEST:
+        self.depth += 1
+        if self.depth > DEEPEST:
             raise Enough(f"The XML nests more than {DEEPEST} elements; it was read up to there.")
         if self.wanted_at:
             if name.rpartition(":")[2] in _BREAKS:
                 self.parts.append(" ")
             return
-        if "xml:base" in attributes:
+        if attributes and "xml:base" in attributes:
             self._push_base(attributes["xml:base"])
         if self._listener is None:
             self._listener = self._choose(self, name)
         if self._listener.start(name, attributes):
-            self.wanted_at = len(self._names)
+            self.wanted_at = self.depth
             self.parts.clear()
 
     def close(self) -> None:
-        listener, depth = self._listener, len(self._names)
-        if listener is None or not depth:
+        listener = self._listener
+        if listener is None or not self.depth:
             return
+        name = self._names.pop()
         if not self.wanted_at:
-            listener.end(self._names[-1], None)
-        elif self.wanted_at == depth:
+            listener.end(name, None)
+        elif self.wanted_at == self.depth:
             self.wanted_at = 0
-            listener.end(self._names[-1], "".join(self.parts))
-        self._names.pop()
-        if self._bases[-1][0] == depth:
+            listener.end(name, "".join(self.parts))
+        if self._bases[-1][0] == self.depth:
             self._bases.pop()
+        self.depth -= 1
 
     def _push_base(self, given: str) -> None:
         try:
@@ -248,6 +254,7 @@ def _refuse(*_declaration: Any) -> None:
 
 def _recovered(text: str, reader: Reader, warn: Warn) -> None:
     """Reads malformed XML with a parser that goes on after errors."""
+    text = _HTML.sub(lambda found: found["kept"] or " ", text)
     parser = etree.XMLParser(
         target=_Target(reader), recover=True, resolve_entities=False, no_network=True,
         load_dtd=False, huge_tree=False, encoding="utf-8",

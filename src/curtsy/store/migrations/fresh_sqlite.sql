@@ -374,7 +374,7 @@ CREATE TABLE "pages" (
 	document_version INTEGER DEFAULT 0 NOT NULL, 
 	document_hash TEXT, 
 	created_at BIGINT NOT NULL, 
-	wire_bytes BIGINT, 
+	wire_bytes BIGINT, sent_turn BIGINT, 
 	UNIQUE (fingerprint)
 );
 
@@ -594,7 +594,7 @@ CREATE TABLE visits (
 	hops SMALLINT DEFAULT '0' NOT NULL, 
 	progress TEXT, 
 	crashes SMALLINT DEFAULT '0' NOT NULL, 
-	created_at BIGINT NOT NULL, links BOOLEAN DEFAULT false NOT NULL, refused SMALLINT DEFAULT '0' NOT NULL, 
+	created_at BIGINT NOT NULL, links BOOLEAN DEFAULT false NOT NULL, refused SMALLINT DEFAULT '0' NOT NULL, repeats BOOLEAN DEFAULT false NOT NULL, 
 	PRIMARY KEY (page_id)
 );
 
@@ -720,7 +720,7 @@ CREATE INDEX visits_ready ON visits (source_id, priority, rank, page_id) WHERE d
 
 CREATE INDEX webhook_deliveries_next ON webhook_deliveries (next_at) WHERE state = 'waiting';
 
-INSERT INTO alembic_version VALUES ('0021');
+INSERT INTO alembic_version VALUES ('0022');
 
 INSERT INTO alert_evaluations VALUES (1, 0, NULL, NULL);
 
@@ -743,4 +743,6 @@ INSERT INTO schema_support VALUES ('0019', '0013');
 INSERT INTO schema_support VALUES ('0020', '0013');
 
 INSERT INTO schema_support VALUES ('0021', '0013');
+
+INSERT INTO schema_support VALUES ('0022', '0013');
 

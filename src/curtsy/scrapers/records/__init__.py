@@ -1,0 +1,1 @@
+"""Records: what a scraper declares of them, and how its results become their fields."""
