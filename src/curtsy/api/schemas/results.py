@@ -1,7 +1,7 @@
 """A job's results as JSON: one document, or one line per result. A result is a page, or one of the
 records that its scraper found on it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -57,10 +57,15 @@ def record_rows(row: EndedItem) -> Iterator[bytes] | None:
     if not isinstance(page, dict):
         return None
     origin = _origin(row) | _times(row) | {"scraper": row.scraper}
-    return (
-        orjson.dumps(origin | {"record_key": key, "record": fields})
-        for key, fields in records_on(page, row.page_url)
-    )
+    return (_record_row(origin, key, fields) for key, fields in records_on(page, row.page_url))
+
+
+def _record_row(origin: dict[str, Any], key: str, fields: Mapping[str, Any]) -> bytes:
+    """Never fails: a scraper that disturbs its own process can store what cannot be written."""
+    try:
+        return orjson.dumps(origin | {"record_key": key, "record": fields})
+    except orjson.JSONEncodeError:
+        return orjson.dumps(origin | {"record_key": None, "record": None})
 
 
 def _rows(row: EndedItem) -> Iterator[bytes]:
