@@ -55,6 +55,14 @@ def test_a_cursor_names_the_record_at_which_a_page_was_cut() -> None:
     assert (found, empty, failures) == ([0, 1, 2, 0, 1, 2, 3], 1, 1)
 
 
+def test_pages_may_stay_whole_for_readers_that_go_on_by_pages() -> None:
+    piece = Piece([item(0, listing(3)), item(1, listing(5)), item(2, listing(1))], False)
+    rows = rows_of(piece, START, 4, whole_pages=True)
+    assert (numbers(rows.done), rows.pages) == ([0, 1, 2, 0, 1, 2, 3, 4], 2)
+    assert str(rows.onward) == "2-0"
+    assert rows_of(piece, START, 4).pages == 1
+
+
 @pytest.mark.parametrize(("cursor", "after", "read"), [("7", 7, 0), ("7-3", 6, 3), ("0-0", -1, 0)])
 def test_a_cursor_is_read_as_it_was_written(cursor: str, after: int, read: int) -> None:
     place = ResultPlace.parse(cursor)

@@ -30,6 +30,8 @@ class FoundRows(NamedTuple):
     """Pages without a record: they have no row."""
     onward: ResultPlace | None
     """Where the next results are; None: there are no more."""
+    pages: int
+    """Items of the piece that were read to their end."""
 
 
 def page_of(row: EndedItem) -> dict[str, Any]:
@@ -99,23 +101,26 @@ def failure_of(row: EndedItem) -> dict[str, Any]:
     }
 
 
-def rows_of(piece: Piece, place: ResultPlace, most: int) -> FoundRows:
-    """Returns at most so many results from this place on."""
+def rows_of(piece: Piece, place: ResultPlace, most: int, *, whole_pages: bool = False) -> FoundRows:
+    """Returns at most so many results from this place on. With `whole_pages` no page is cut: the
+    results are more than `most` if those of the last page are."""
     done, failed, empty = list[orjson.Fragment](), list[orjson.Fragment](), 0
-    for row in piece.items:
+    for pages, row in enumerate(piece.items):
         room = most - len(done) - len(failed)
-        if not room:
-            return FoundRows(done, failed, empty, ResultPlace(row.position, 0))
+        if room <= 0:
+            return FoundRows(done, failed, empty, ResultPlace(row.position, 0), pages)
         if not row.is_success:
             failed.append(orjson.Fragment(orjson.dumps(failure_of(row))))
             continue
         read = place.read_of(row.position)
-        found = list(islice(_rows(row), read, read + room + 1))
-        done += map(orjson.Fragment, found[:room])
-        if len(found) > room:
-            return FoundRows(done, failed, empty, ResultPlace(row.position, read + room))
+        found = list(islice(_rows(row), read, None if whole_pages else read + room + 1))
+        if len(found) > room and not whole_pages:
+            done += map(orjson.Fragment, found[:room])
+            return FoundRows(done, failed, empty, ResultPlace(row.position, read + room), pages)
+        done += map(orjson.Fragment, found)
         empty += not found and not read
-    return FoundRows(done, failed, empty, ResultPlace(piece.last) if piece.more else None)
+    onward = ResultPlace(piece.last) if piece.more else None
+    return FoundRows(done, failed, empty, onward, len(piece.items))
 
 
 def lines_of(piece: Piece, place: ResultPlace) -> Iterator[bytes]:
