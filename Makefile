@@ -11,7 +11,7 @@ AT_ONCE := -n $(TOGETHER) --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes: none of them should compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install test-fast test check schema bench bench-articles soak up demo clean
+.PHONY: install test-fast test check schema client-types bench bench-articles soak up demo clean
 
 # At every change: what is pure, and the engine on SQLite.
 test-fast: $(VENV)/ready
@@ -38,6 +38,9 @@ check: $(VENV)/ready
 # After a new migration: the script that creates the tables of an empty SQLite file.
 schema: $(VENV)/ready
 	$(BIN)/python -m curtsy.store.fresh_schema
+
+client-types: $(VENV)/ready
+	$(BIN)/python scripts/client_types.py
 
 # What runs curtsy, without the tools of its developers.
 install: $(VENV)/runtime-ready

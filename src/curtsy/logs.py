@@ -75,6 +75,10 @@ def _for_terminal(_logger: Any, _method: str, event: "EventDict") -> "EventDict"
     return event
 
 
+def level_number(level: str) -> int:
+    return logging.getLevelNamesMapping()[level]
+
+
 def configure(
     level: str = "INFO", form: str = "auto", path: str = "", *,
     clean: Callable[[str], str] = str,
@@ -85,7 +89,7 @@ def configure(
     text = on_terminal if form == "auto" else form == "text"
     colors = on_terminal and not os.environ.get("NO_COLOR")
     to = cast("TextIO", _Reopening(path) if path else sys.stderr)
-    CONFIGURATION.level = logging.getLevelNamesMapping()[level]
+    CONFIGURATION.level = level_number(level)
     CONFIGURATION.pending = lambda: _configure_structlog(to, clean, text=text, colors=colors)
 
 

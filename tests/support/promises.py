@@ -24,7 +24,8 @@ _PROMISES = {
             <> (done + failed + cancelled < total OR links_waiting > 0)""",
     "a job counts the pages whose links wait": """
         SELECT j.id, j.links_waiting FROM jobs j
-        WHERE j.links_waiting <> (SELECT count(*) FROM links l WHERE l.job_id = j.id)""",
+        WHERE j.links_waiting <> (SELECT count(*) FROM links l WHERE l.job_id = j.id)
+            + (SELECT count(*) FROM lists l WHERE l.job_id = j.id)""",
     "a crawl counts its pages and has no more than it may": """
         SELECT c.job_id, c.admitted, c.max_pages, j.total
         FROM crawls c JOIN jobs j ON j.id = c.job_id

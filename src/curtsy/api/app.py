@@ -19,6 +19,7 @@ from curtsy.api.openapi import complete_openapi
 from curtsy.api.routes import (
     articles,
     crawl,
+    discover,
     docs,
     fetch,
     jobs,
@@ -47,7 +48,7 @@ from curtsy.api.routes.operations import (
     workers,
 )
 
-MODULES = (alerts, articles, crawl, runs, schedule_preview, jobs, streams, fetch,
+MODULES = (alerts, articles, crawl, discover, runs, schedule_preview, jobs, streams, fetch,
            dead_letters, metrics, cleanup, pages, performance, receipts, reports, schedules,
            sessions, sites, sources, stats, webhooks, why, workers, health, docs,
            not_built)  # fmt: skip

@@ -44,6 +44,7 @@ from curtsy.jobs import (
 )
 from curtsy.jobs.dead_letters import BATCH
 from curtsy.jobs.job import Job, read_jobs
+from curtsy.jobs.stored_pages import without_stored
 from curtsy.model.roles import Caller
 from curtsy.offload import MANY_PAGES, offload
 from curtsy.politeness.policy import Policy
@@ -130,6 +131,10 @@ class Backend:
         guarded: list[str] = []
         pages = await self._submitter.check(request, guarded)
         more, now = len(request.pages) * SECONDS_FOR_A_URL, self.clock.now()
+        if request.new_only:
+            wanted, large = pages, len(pages) > MANY_PAGES
+            stored = self._store.read(lambda c: without_stored(c, wanted), large=large)
+            pages = await self.timed.in_time(stored, more)
         read = self._store.read(
             lambda c: read_plan_facts(c, pages, request.max_age, self.policy, now=now),
             large=len(pages) > MANY_PAGES,

@@ -10,9 +10,9 @@ from curtsy import __version__
 COMMANDS = {
     "Start here": ("demo.demo", "scrape.scrape", "try_page.try_", "demo.examples", "processes.up",
                    "processes.stop"),
-    "Jobs": ("plan.plan", "jobs.submit", "crawl.crawl", "jobs.status", "why.why", "streams.logs",
-             "streams.watch", "jobs.results", "jobs.jobs", "jobs.retry", "jobs.pause",
-             "jobs.resume", "jobs.cancel"),
+    "Jobs": ("crawl.discover", "plan.plan", "jobs.submit", "crawl.crawl", "jobs.status",
+             "why.why", "streams.logs", "streams.watch", "jobs.results", "jobs.jobs",
+             "jobs.retry", "jobs.pause", "jobs.resume", "jobs.cancel"),
     "Schedules": ("schedule.schedule",),
     "Operation": ("doctor.doctor", "health.health", "health.metrics", "rate_limits.rate_limits",
                   "reports.generate_report", "maintenance.process_dlq", "maintenance.cleanup",
@@ -20,7 +20,7 @@ COMMANDS = {
                   "processes.scheduler"),
 }  # fmt: skip
 """By heading of the help: the module and the function of each command."""
-NOT_BUILT = ("not_built.export", "not_built.discover")
+NOT_BUILT = ("not_built.export",)
 """They answer by name, but no help lists them."""
 ACTIVE_GROUPS = {
     "dead-letters": ("Jobs", ("dead_letters.dead_letters", "dead_letters.show")),

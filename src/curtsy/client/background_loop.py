@@ -12,8 +12,8 @@ T = TypeVar("T")
 class BackgroundLoop:
     """An event loop in its own thread, for the lifetime of the client."""
 
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self._loop = loop or asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="curtsy", daemon=True)
         self._thread.start()
         self._open: set[AsyncGenerator[Any]] = set()

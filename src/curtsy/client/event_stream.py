@@ -6,15 +6,15 @@ A connection that is cut is opened again after the last message that arrived.
 import asyncio
 import json
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
-from curtsy.client.http import ApiConnection, Declined, Unanswered
+from curtsy.client.http import ApiConnection, Declined, StreamRefused, Unanswered
 from curtsy.client.retries import Patience
 
-APP_CLOSE_CODES = range(4000, 5000)
-"""Close codes that mean an HTTP status (4404 is 404); connecting again does not help."""
 POLL_SECONDS = 0.5
 Message = dict[str, Any]
+"""An event as JSON: `event`, `seq` and `at`, and what belongs to the event."""
 
 
 async def follow(
@@ -24,29 +24,21 @@ async def follow(
 
     The first message after each connect is the current state.
     """
-    from websockets.asyncio.client import connect
-    from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
-
     last = after
     while True:
         place = f"?after={last}" if last is not None else ""
         error: Declined | Unanswered | None = None
         try:
-            async with connect(api.stream_url(path + place), **api.stream_options()) as stream:
-                async for message in stream:
+            async with aclosing(api.messages(path + place)) as messages:
+                async for message in messages:
                     patience.reset()
                     event = json.loads(message)
                     last = event["seq"]
                     yield event
-        except ConnectionClosed as closed:
-            if closed.rcvd is not None and closed.rcvd.code in APP_CLOSE_CODES:
-                status = closed.rcvd.code - APP_CLOSE_CODES.start
-                raise Declined(status, "refused", closed.rcvd.reason) from None
-        except InvalidStatus as refused:
-            reply = refused.response
-            error = api.error_from(reply.status_code, reply.headers, bytes(reply.body or b""))
-        except (WebSocketException, OSError) as failure:
-            error = Unanswered(api.place, str(failure))
+        except StreamRefused as refused:
+            error = refused.error
+            if refused.is_final:
+                raise error from None
         await (patience.wait_or_raise(error) if error is not None else patience.pause())
 
 

@@ -1,7 +1,7 @@
 """Requests to the API and its responses. Failures are `CurtsyError`s with a sentence."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from curtsy.errors import CurtsyError
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import httpx
 
 STORE_AWAY = 503
+APP_CLOSE_CODES = range(4000, 5000)
+"""Close codes that mean an HTTP status (4404 is 404); connecting again does not help."""
 
 
 class Unanswered(CurtsyError):
@@ -46,11 +48,25 @@ class Declined(CurtsyError):
         return self.status == STORE_AWAY
 
 
+class StreamRefused(Exception):
+    """A WebSocket did not open, or was closed for good (`is_final`)."""
+
+    def __init__(self, error: Declined | Unanswered, *, is_final: bool) -> None:
+        self.error, self.is_final = error, is_final
+        super().__init__(str(error))
+
+
 class ApiConnection:
+    """Requests to one API, over HTTP."""
+
     def __init__(self, http: "httpx.AsyncClient") -> None:
         self._http = http
         self.was_answered = False
         """True once a curtsy has answered at this address."""
+
+    async def close(self) -> None:
+        """May be called more than once."""
+        await self._http.aclose()
 
     async def request(
         self,
@@ -108,14 +124,29 @@ class ApiConnection:
         base = self._http.base_url
         return f"{base.scheme}://{base.netloc.decode()}{base.path.rstrip('/')}"
 
-    def stream_url(self, path: str) -> str:
-        """The URL of a WebSocket of this API."""
-        return self.place.replace("http", "ws", 1) + path
+    async def messages(self, path: str) -> AsyncGenerator[str | bytes]:
+        """Yields the messages of a WebSocket until the connection is cut. Raises
+        `StreamRefused`."""
+        from websockets.asyncio.client import connect
+        from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
-    def stream_options(self) -> dict[str, Any]:
-        """Options of the WebSocket: the same key."""
-        authorization = self._http.headers.get("Authorization")
-        return {"additional_headers": {"Authorization": authorization}} if authorization else {}
+        url = self.place.replace("http", "ws", 1) + path
+        key = self._http.headers.get("Authorization")
+        try:
+            async with connect(
+                url, additional_headers={"Authorization": key} if key else None
+            ) as stream:
+                async for message in stream:
+                    yield message
+        except ConnectionClosed as closed:
+            if closed.rcvd is not None:
+                refuse_for_good(closed.rcvd.code, closed.rcvd.reason)
+        except InvalidStatus as refused:
+            reply = refused.response
+            error = self.error_from(reply.status_code, reply.headers, bytes(reply.body or b""))
+            raise StreamRefused(error, is_final=False) from None
+        except (WebSocketException, OSError) as failure:
+            raise StreamRefused(Unanswered(self.place, str(failure)), is_final=False) from None
 
     def _read(self, reply: "httpx.Response") -> Any:
         try:
@@ -139,3 +170,10 @@ class ApiConnection:
 
     def _not_curtsy(self, status: int) -> Unanswered:
         return Unanswered(self.place, f"the server there is not curtsy: it answered {status}")
+
+
+def refuse_for_good(code: int, reason: str) -> None:
+    """Raises `StreamRefused` for a close code that means an HTTP status."""
+    if code in APP_CLOSE_CODES:
+        declined = Declined(code - APP_CLOSE_CODES.start, "refused", reason)
+        raise StreamRefused(declined, is_final=True) from None

@@ -4,22 +4,23 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-Page = str | Mapping[str, Any]
+from curtsy.client.bodies import ArticleBody, CrawlBody
+
+PageBody = str | ArticleBody
 """A URL, or an article with `url` and perhaps `source`, `category` and `priority`."""
-CRAWL_FIELDS = frozenset({
-    "user_id", "schedule_at", "interval", "cron", "timezone", "ignore_cache", "webhook_url",
-    "finish_by", "dry_run", "name", "tags",
-})  # fmt: skip
+CRAWL_FIELDS = frozenset(CrawlBody.__annotations__) | {"cron"}
 """Fields of `POST /crawl`; all other keywords go into its `params`."""
-LISTS = frozenset({"tags", "include", "exclude"})
+LISTS = frozenset({"tags", "include", "exclude", "keep", "follow"})
 """Fields that are lists of words; a single word stands for a list of one."""
 BYTES = (bytes, bytearray, memoryview)
 
 
-def articles(pages: Page | Iterable[Page], job: Mapping[str, Any]) -> dict[str, Any]:
+def articles(pages: PageBody | Iterable[PageBody], job: Mapping[str, Any]) -> dict[str, Any]:
     """A single page stands for a list of one."""
-    several = [pages] if isinstance(pages, str | Mapping) else _several(pages, "Pages")
-    return {"articles": [_article(page) for page in several]} | _as_json(job)
+    several: list[Any] = [pages]
+    if not isinstance(pages, str | Mapping):
+        several = _several(pages, "Pages")
+    return {"articles": [_article(page) for page in several]} | as_json(job)
 
 
 def crawl(
@@ -32,11 +33,11 @@ def crawl(
             raise TypeError(f"A start URL is text, not {type(url).__name__}: {_short(url)}.")
     fields = {name: value for name, value in more.items() if name in CRAWL_FIELDS}
     params = {name: value for name, value in more.items() if name not in CRAWL_FIELDS}
-    body = {"spider": spider, "start_urls": starts, "depth": depth, "params": _as_json(params)}
-    return body | _as_json(fields)
+    body = {"spider": spider, "start_urls": starts, "depth": depth, "params": as_json(params)}
+    return body | as_json(fields)
 
 
-def _article(page: Page) -> dict[str, Any]:
+def _article(page: object) -> dict[str, Any]:
     if isinstance(page, str):
         return {"url": page}
     if isinstance(page, Mapping):
@@ -44,16 +45,22 @@ def _article(page: Page) -> dict[str, Any]:
     raise TypeError(f"A page is a URL or an article such as {{'url': …}}, not {_short(page)}.")
 
 
-def _as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Writes datetimes and lists as the API reads them."""
+def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Writes datetimes and lists as the API reads them, also in what stands inside."""
     return {
-        name: _several(value, name) if name in LISTS else _instant(value)
+        name: _several(value, name) if name in LISTS and value is not None else _plain(value)
         for name, value in fields.items()
     }
 
 
-def _instant(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return as_json(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(one) for one in value]
+    return value
 
 
 def _several(given: Any, what: str) -> list[Any]:

@@ -22,8 +22,10 @@ _SECRET_URL = re.compile(
 )
 _NO_SECRETS = ("recipe",)
 """Tables whose names and texts only look like secrets: selectors."""
-_SECRET_TABLES = ("headers",)
+_SECRET_TABLES = ("headers", "form")
+"""Of requests, and of logins."""
 _SECRET_FIELDS = ("webhook_url",)
+_PROXIES = ("proxy", "proxies")
 _SECRETS_OF_CHANNELS = ("url", "token", "password")
 
 
@@ -80,7 +82,7 @@ def _secrets(value: Any, name: str = "", *, hidden: bool = False) -> Iterator[st
             yield from _secrets(one, name, hidden=hidden)
     elif isinstance(value, str) and value and reference_in(value) is None:
         in_place = hidden or name in _SECRET_TABLES or name in _SECRET_FIELDS
-        in_place = in_place or (name == "proxy" and "@" in value)
+        in_place = in_place or (name in _PROXIES and "@" in value)
         if in_place or _SECRET_NAME.search(name) or _SECRET_URL.search(value):
             yield value
 
@@ -91,7 +93,10 @@ def _texts(value: Any, name: str = "", *, may_refer: bool = False) -> Iterator[s
         for key, one in value.items():
             of_channel = _is_channel(value) and key in _SECRETS_OF_CHANNELS
             yield from _texts(one, key, may_refer=name in _SECRET_TABLES or of_channel)
-    elif isinstance(value, str) and (may_refer or name in (*_SECRET_FIELDS, "proxy")):
+    elif isinstance(value, list) and name in _PROXIES:
+        for one in value:
+            yield from _texts(one, name)
+    elif isinstance(value, str) and (may_refer or name in (*_SECRET_FIELDS, *_PROXIES)):
         yield value
 
 

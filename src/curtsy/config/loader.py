@@ -3,7 +3,7 @@
 import difflib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -23,14 +23,19 @@ OF_THE_CLIENT = ("url", "key")
 """Variables of commands that call an API: its URL and key. Processes ignore them."""
 
 
-def load(**flags: Any) -> Settings:
+def as_flag(name: str) -> str:
+    """How the command line spells the flag of a setting."""
+    return f"--{name.removeprefix('api_').removeprefix('worker_').replace('_', '-')}"
+
+
+def load(spell: Callable[[str], str] = as_flag, /, **flags: Any) -> Settings:
     """Loads the settings from flags, environment, `.env`, `curtsy.toml` and defaults, in this
-    order."""
+    order. `spell` names a flag in errors."""
     given = {name: value for name, value in flags.items() if value is not None}
     try:
         settings = Settings(**given)
     except ValidationError as error:
-        problems = [_sentence(problem, given) for problem in error.errors()]
+        problems = [_sentence(problem, given, spell) for problem in error.errors()]
         raise BadSetting(" ".join(dict.fromkeys(problems))) from None
     except PermissionError as error:
         path = Path(error.filename or FILE).absolute()
@@ -112,12 +117,13 @@ def shown(name: str, value: object) -> str:
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-def _sentence(problem: Any, flags: Mapping[str, Any]) -> str:
+def _sentence(problem: Any, flags: Mapping[str, Any], spell: Callable[[str], str]) -> str:
     name = str(problem["loc"][0])
     if problem["type"] == "extra_forbidden":
         return f"{FILE} has no setting {name!r}{_meant(name)}."
     value = shown(name, problem["input"])[:200]
-    return f"{_origin(name, flags)} is {value!r}: {_allowed(name, problem)}."
+    origin = spell(name) if name in flags else _origin(name)
+    return f"{origin} is {value!r}: {_allowed(name, problem)}."
 
 
 def _meant(name: str) -> str:
@@ -125,10 +131,8 @@ def _meant(name: str) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def _origin(name: str, flags: Mapping[str, Any]) -> str:
-    """Returns where the value came from: a flag, a variable or a file."""
-    if name in flags:
-        return f"--{name.removeprefix('api_').removeprefix('worker_').replace('_', '-')}"
+def _origin(name: str) -> str:
+    """Returns where the value came from: a variable or a file."""
     if variable := variable_of(name, os.environ):
         return variable
     if variable := variable_of(name, read_env_file().variables):

@@ -14,7 +14,7 @@ from curtsy.errors import BadRequest, BadSetting
 from curtsy.fetch.proxy import AllowedProxies, parse_allowed_proxies
 from curtsy.politeness.policy import Policy
 from curtsy.sources.policy_fields import OWN_FILE, PolicyFields
-from curtsy.sources.source import check_hosts, check_name, check_policy, check_proxy
+from curtsy.sources.source import check_hosts, check_name, check_policy, check_proxies
 
 Sections = Mapping[str, PolicyFields]
 
@@ -35,7 +35,7 @@ def _check_proxies(
     problems = []
     for name, fields in sections.items():
         try:
-            check_proxy(fields.proxy, allow_proxies)
+            check_proxies(fields, allow_proxies)
         except BadRequest as refused:
             problems += [f"In {path}, [{name}]: {problem}" for problem in refused.problems]
     if problems:

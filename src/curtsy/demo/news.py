@@ -4,6 +4,8 @@
 /news/{section}/               a section's stories
 /news/{section}/{slug}         a story; some are slow, missing, flaky, limited or oddly encoded
 /news/private/{slug}           a page that robots.txt forbids
+/news/app/, /news/plus/, /news/members/  a page that scripts fill, one to pay for, and one that
+                               redirects to the login at /news/login; nothing links to them
 /news/sitemap.xml, /news/feed.xml
 """
 
@@ -13,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from curtsy.demo import prose
-from curtsy.demo.answers import Answer, answer, plain, tagged
+from curtsy.demo.answers import HTML, Answer, answer, plain, tagged
 from curtsy.demo.plans import Place, Plan
 
 SECTIONS = ("harbour", "kitchen", "weather", "letters")
@@ -64,6 +66,7 @@ STORIES = tuple(_story(number, title) for number, title in enumerate(_TITLES))
 BY_PATH = {story.path: story for story in STORIES}
 PRIVATE = "/news/private/editors-notes"
 GONE = "/news/harbour/a-story-that-was-withdrawn"
+SHELL, PAID, MEMBERS, LOGIN = "/news/app/", "/news/plus/", "/news/members/", "/news/login"
 
 
 def article_paths() -> list[str]:
@@ -83,6 +86,8 @@ def plan(place: Place, path: str) -> Plan | None:
         return Plan(answer(200, _sitemap(place), _XML))
     if path == "/news/feed.xml":
         return Plan(answer(200, _feed(place), _XML))
+    if path.partition("?")[0] in _WALLS:
+        return Plan(_WALLS[path.partition("?")[0]])
     section = path.removeprefix("/news/").removesuffix("/")
     if section in SECTIONS and path.endswith("/"):
         stories = [story for story in STORIES if story.section == section]
@@ -166,6 +171,21 @@ def _soft_404(_place: Place, _story: Story) -> Plan:
 
 
 _ODD = {4: _slow, 6: _flaky, 9: _limited, 11: _windows, 13: _japanese, 16: _wall, 18: _soft_404}
+
+
+_WALLS = {
+    SHELL: answer(200, b"<title>The Harbour Post</title><noscript>Please enable JavaScript."
+                  b"</noscript><div id=root></div><script src=/news/app.js></script>"),
+    PAID: answer(200, b"<title>The Ledger of the Harbour</title><article><h1>The Ledger of the "
+                 b"Harbour</h1><p>Nobody had opened the book since the old harbour master locked "
+                 b"it away, and when the clerk found the key at last, she read the first page "
+                 b"twice\xe2\x80\xa6</p></article><div class=paywall>Subscribe to continue reading."
+                 b"</div>"),
+    MEMBERS: answer(302, b"", HTML, ("Location", f"{LOGIN}?next={MEMBERS}")),
+    LOGIN: answer(200, b"<title>Log in | The Harbour Post</title><h1>Log in</h1><form method=post>"
+                  b"<input name=user><input type=password name=password></form>"),
+}  # fmt: skip
+"""What stands in front of some stories."""
 
 
 # Lists of stories.

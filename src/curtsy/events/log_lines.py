@@ -69,6 +69,16 @@ def _retried(event: StoredEvent) -> str:
     return f"Retry {when} {wait} s: {_failure(event.data)}"
 
 
+def _list_read(read: dict[str, Any], pages: int) -> str:
+    """What a feed or sitemap listed, and what the job did with it."""
+    facts = [f"{pages} to fetch"]
+    facts += [f"{read['seen']} seen before"] if read["seen"] else []
+    facts += [f"{read['outside']} outside the scope"] if read["outside"] else []
+    facts += ["max_pages is reached"] if read["full"] else []
+    entries = f"{read['entries']} {'entry' if read['entries'] == 1 else 'entries'}"
+    return f"Read {read['url']}, {entries} ({', '.join(facts)})"
+
+
 def _job_line(event: StoredEvent) -> str:
     state, done, failed, cancelled, total = event.job_progress
     pages = event.data.get("pages", 0)
@@ -91,21 +101,9 @@ def _job_line(event: StoredEvent) -> str:
             text = f"Cancelled: {counted(event.data['removed'], 'page')} will not be fetched"
             return f"{text}. {event.data['reason']}" if "reason" in event.data else text
         case "job_grew" if "read" in event.data:
-            return _read(event.data["read"], pages, total)
+            return f"{_list_read(event.data['read'], pages)}: {counted(total, 'page')} now"
         case "job_grew":
             return f"Followed {counted(pages, 'link')}: {counted(total, 'page')} now"
         case "job_finished":
             return f"Done: {state}, {done} fetched, {failed} failed, {cancelled} cancelled"
     return event.name.replace("_", " ")
-
-
-def _read(read: Mapping[str, Any], pages: int, total: int) -> str:
-    """What a feed or sitemap listed, and what became of it."""
-    entries = "entry" if read["entries"] == 1 else "entries"
-    left_out = [f"{read[name]} {what}" for name, what in (
-        ("seen", "seen before"), ("outside", "outside the scope of the crawl")
-    ) if read[name]]  # fmt: skip
-    text = f"Read {read['url']}: {read['entries']} {entries}"
-    text += f", {', '.join(left_out)}" if left_out else ""
-    text += f"; {counted(pages, 'page')} added: {counted(total, 'page')} now"
-    return f"{text}. The crawl has as many pages as max_pages allows" if read["full"] else text

@@ -224,7 +224,12 @@ def _rest(snapshot: SourceSnapshot, until: int) -> Blocker:
                        "stored.", until, frees=NOTHING_TO_DO)  # fmt: skip
     streak = why.get("failures", row.fail_streak)
     limit = why.get("given_up_after", snapshot.policy.give_up_probes)
-    data = why | {"failures": streak, "given_up_after": limit}
+    data = {name: value for name, value in why.items() if name != "proxies"}
+    data |= {"failures": streak, "given_up_after": limit}
+    if "proxies" in why:
+        return Blocker("backoff", f"{row.name} rests until {at}: none of its proxies works. "
+                       f"{why['proxies']}", until, frees="A proxy that works.",
+                       data=data)  # fmt: skip
     if why["announced"]:
         status = f"{why['status']} " if why["status"] else ""
         return Blocker("retry_after", f"{row.name} asked us to wait until {at}: its {status}answer "

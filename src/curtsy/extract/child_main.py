@@ -40,7 +40,8 @@ def serve(
 
 
 def _respond(load_scraper: LoadScraper, request: dict[str, Any], body: bytes) -> bytes:
-    reply = Reply(request["status"], request["url"], request["headers"], body, len(body))
+    reply = Reply(request["status"], request["url"], request["headers"], body, len(body),
+                  asked_url=request["asked_url"])  # fmt: skip
     try:
         record = load_scraper(request["scraper"], request["params"])(reply)
         if isinstance(record, Record):

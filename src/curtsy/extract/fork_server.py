@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from curtsy.extract import child_main
 from curtsy.extract.confinement import AddressSpace, confine_before_import, die_with_parent
 from curtsy.extract.readable_paths import readable, split_arguments
-from curtsy.scrapers import PARSING, Scraper, load, load_links
+from curtsy.scrapers import INTERNAL, PARSING, Scraper, load, load_links
 from curtsy.scrapers.custom import OwnScraper
 from curtsy.scrapers.custom import run as run_own_scraper
 from curtsy.scrapers.discovery import Unusable, load_own_scrapers
@@ -67,7 +67,7 @@ def run(channel: socket.socket, own: Sequence[str] | None = None, data: Sequence
 
 
 def _serve_built_in() -> _Serve:
-    for name in PARSING:
+    for name in (*PARSING, *INTERNAL):
         load(name)
     confine_before_import(readable(()))
     return child_main.serve

@@ -103,6 +103,7 @@ class Pool:
                 "scraper": scraper,
                 "status": reply.status,
                 "url": reply.url,
+                "asked_url": reply.asked_url,
                 "headers": reply.headers,
                 "links": links,
                 "chosen": chosen,

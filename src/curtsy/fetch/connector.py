@@ -6,17 +6,20 @@ import os
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 
 from aiohappyeyeballs import start_connection
 
 from curtsy.fetch.connection import Connection
 from curtsy.fetch.fetch_errors import (
+    PROXY_AUTH_REQUIRED,
     FetchError,
     NameUnknown,
     NoConnection,
     NotTrusted,
     ProxyFailed,
+    SocksRefused,
     TunnelRefused,
 )
 from curtsy.fetch.guard import (
@@ -29,14 +32,18 @@ from curtsy.fetch.guard import (
     socket_factory,
 )
 from curtsy.fetch.proxy import AllowedProxies, Proxy, networks_for
+from curtsy.fetch.proxy_link import SocketLink, TlsLink
 from curtsy.fetch.request import Origin
 from curtsy.fetch.resolver import Resolver, permitted
-from curtsy.fetch.tunnel import PROXY_AUTH_REQUIRED, open_tunnel
+from curtsy.fetch.socks import open_socks
+from curtsy.fetch.tunnel import open_tunnel
 from curtsy.logs import logger
 
 log = logger("fetch")
 
 NEXT_ADDRESS_AFTER_SECONDS = 0.25
+PROXY_SECONDS = 5
+"""For the connection to a proxy, so that there is time for another one."""
 MOST_TUNNELS = 3
 """Addresses of one host that a proxy is asked to connect to, one after another."""
 REFUSES_ADDRESSES = frozenset(range(400, 500)) - {PROXY_AUTH_REQUIRED, 408, 429}
@@ -45,6 +52,7 @@ PROXY_REFUSED = "may not be used: its address is not public, and ALLOW_PROXIES d
 
 ANYWHERE = parse_networks("0.0.0.0/0 ::/0")
 T = TypeVar("T")
+P = TypeVar("P", bound=asyncio.Protocol)
 
 
 class Connector:
@@ -85,28 +93,68 @@ class Connector:
         self._proxy_resolver.close()
 
     async def _connect(self, origin: Origin) -> Connection:
-        if origin.proxy is None:
+        proxy, name = origin.proxy, origin.host.rstrip(".") if origin.secure else None
+        if proxy is None:
             addresses = await self._resolver.addresses(origin.host)
             sock = await _connect_any(addresses, origin.port, self._guarded)
-        elif origin.secure:
-            sock = await self._tunnel(origin.proxy, origin.host, origin.port)
-        else:
-            sock = await self._connect_proxy(origin.proxy)
+            return await self._started(sock, partial(Connection, origin), name)
+        if origin.forwarded:
+            sock = await self._connect_proxy(proxy)
+            if proxy.kind == "https":
+                return await self._with_proxy_tls(sock, proxy, partial(Connection, origin))
+            return await self._started(sock, partial(Connection, origin), name)
+        link = await self._tunnel(proxy, origin.host, origin.port)
+        if isinstance(link, TlsLink):
+            return await self._within(link, Connection(origin), name)
+        return await self._started(link.sock, partial(Connection, origin), name)
+
+    async def _started(
+        self, sock: socket.socket, protocol: Callable[[], P], secure_name: str | None
+    ) -> P:
+        """Starts a connection on a connected socket, with TLS if there is a name to verify."""
         try:
-            _, connection = await asyncio.get_running_loop().create_connection(
-                lambda: Connection(origin),
+            _, started = await asyncio.get_running_loop().create_connection(
+                protocol,
                 sock=sock,
-                ssl=await self._context() if origin.secure else None,
-                server_hostname=origin.host.rstrip(".") if origin.secure else None,
+                ssl=await self._context() if secure_name is not None else None,
+                server_hostname=secure_name,
             )
         except BaseException:
             sock.close()
             raise
+        return started
+
+    async def _with_proxy_tls(
+        self, sock: socket.socket, proxy: Proxy, protocol: Callable[[], P]
+    ) -> P:
+        """Starts TLS with the proxy itself. Its errors are the proxy's, not the page's."""
+        try:
+            return await self._started(sock, protocol, proxy.host.rstrip("."))
+        except ssl.SSLError as error:
+            raise ProxyFailed(f"is not trusted ({error.reason or 'TLS'})") from None
+        except OSError as error:
+            raise ProxyFailed(f"broke off its TLS ({_plain(error)})") from error
+
+    async def _within(
+        self, link: TlsLink, connection: Connection, secure_name: str | None
+    ) -> Connection:
+        """Starts TLS with the host within TLS with the proxy."""
+        try:
+            transport = await asyncio.get_running_loop().start_tls(
+                link.transport, connection, await self._context(), server_hostname=secure_name
+            )
+        except BaseException:
+            link.transport.abort()
+            raise
+        if transport is None:  # the connection ended meanwhile
+            raise ProxyFailed("closed the connection")
+        connection.connection_made(transport)
         return connection
 
-    async def _tunnel(self, proxy: Proxy, host: str, port: int) -> socket.socket:
+    async def _tunnel(self, proxy: Proxy, host: str, port: int) -> SocketLink | TlsLink:
         """Opens a tunnel to a checked address, so that the proxy does not look up the name again.
-        A proxy that refuses addresses gets the name, if all its addresses may be connected to."""
+        A proxy that refuses addresses gets the name, if all its addresses may be connected to; one
+        of SOCKS never does."""
         addresses = sorted(await self._resolver.addresses(host), key=lambda a: ":" in a)
         for address in (tried := addresses[:MOST_TUNNELS]):
             try:
@@ -116,17 +164,26 @@ class Connector:
                     break
                 if address == tried[-1]:
                     raise
+            except SocksRefused:
+                if address == tried[-1]:
+                    raise
         await self._resolver.check_all(host)
         return await self._opened(proxy, host, port)
 
-    async def _opened(self, proxy: Proxy, host: str, port: int) -> socket.socket:
+    async def _opened(self, proxy: Proxy, host: str, port: int) -> SocketLink | TlsLink:
         sock = await self._connect_proxy(proxy)
+        link: SocketLink | TlsLink = SocketLink(sock)
+        if proxy.kind == "https":
+            link = await self._with_proxy_tls(sock, proxy, TlsLink)
         try:
-            await open_tunnel(sock, proxy, host, port)
+            if proxy.kind == "socks5":
+                await open_socks(link, proxy, host, port)
+            else:
+                await open_tunnel(link, proxy, host, port)
         except BaseException:
-            sock.close()
+            link.close()
             raise
-        return sock
+        return link
 
     async def _connect_proxy(self, proxy: Proxy) -> socket.socket:
         """Its errors are the proxy's, not the page's."""
@@ -135,7 +192,10 @@ class Connector:
         allow = networks_for(proxy, self._allow_proxies)
         try:
             addresses = permitted(await self._proxy_resolver.addresses(proxy.host), allow)
-            return await _connect_any(addresses, proxy.port, socket_factory(allow))
+            async with asyncio.timeout(PROXY_SECONDS):
+                return await _connect_any(addresses, proxy.port, socket_factory(allow))
+        except TimeoutError:
+            raise ProxyFailed(f"did not answer within {PROXY_SECONDS} s") from None
         except AddressRefused as error:
             log.info("proxy_refused", proxy=str(proxy), address=error.address, reason=error.reason)
             raise ProxyFailed(PROXY_REFUSED) from None

@@ -1,12 +1,13 @@
-"""Cookies within one chain of redirects: one hop sets them, later hops send them.
+"""Cookies: which of them a response sets, and which of them a request sends.
 
 Some sites redirect every visitor once through a page that sets a cookie, and redirect visitors
-without that cookie for ever. No cookie survives from one visit to the next.
+without that cookie for ever: one hop of a chain of redirects sets cookies, later hops send them.
+They survive from one visit to the next only in the jar of a session.
 """
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -21,6 +22,8 @@ MOST_COOKIES = 50
 LARGEST_COOKIE = 4_096
 LARGEST_HEADER = 8_192
 
+LATEST = 253_370_764_800_000
+"""The year 9999: no cookie is kept longer."""
 _PAIR = re.compile(r"([!#-+\--:<>-~]+) ?= ?([ !-:<-~]*)")
 
 
@@ -31,6 +34,8 @@ class Cookie(NamedTuple):
     with_subdomains: bool
     path: str
     secure: bool
+    expires_at: int | None = None
+    """None: the cookie ends with its session."""
 
     @property
     def identity(self) -> tuple[str, str, bool, str]:
@@ -46,8 +51,14 @@ def dump(cookies: Iterable[Cookie]) -> str:
     return orjson.dumps([list(cookie) for cookie in cookies]).decode()
 
 
-def updated(cookies: Iterable[Cookie], reply: Reply, now: int) -> tuple[Cookie, ...]:
-    """Returns the cookies of the chain after this reply set and deleted some."""
+def unexpired(cookies: Iterable[Cookie], now: int) -> tuple[Cookie, ...]:
+    return tuple(c for c in cookies if c.expires_at is None or c.expires_at > now)
+
+
+def updated(
+    cookies: Iterable[Cookie], reply: Reply, now: int, *, most: int = MOST_COOKIES
+) -> tuple[Cookie, ...]:
+    """Returns the cookies after this reply set and deleted some."""
     jar = {cookie.identity: cookie for cookie in cookies}
     for line in reply.headers.get("set-cookie", "").split("\n")[:MOST_COOKIES]:
         if len(line) > LARGEST_COOKIE or (read := _read(line, reply.url, now)) is None:
@@ -58,7 +69,7 @@ def updated(cookies: Iterable[Cookie], reply: Reply, now: int) -> tuple[Cookie, 
         jar.pop(cookie.identity, None)
         if is_unexpired:
             jar[cookie.identity] = cookie
-    return tuple(jar.values())[-MOST_COOKIES:]
+    return tuple(jar.values())[-most:]
 
 
 def header(cookies: Iterable[Cookie], url: str) -> str | None:
@@ -108,10 +119,13 @@ def _read(line: str, url: str, now: int) -> tuple[Cookie, bool] | None:
     secure = "secure" in attributes
     if secure and parts.scheme != "https":
         return None
-    cookie = Cookie(found[1], found[2].strip(), domain or host, bool(domain), path, secure)
-    if not _fits_prefix(cookie):
+    expires_at = _expires_at(attributes, now)
+    cookie = Cookie(
+        found[1], found[2].strip(), domain or host, bool(domain), path, secure, expires_at
+    )
+    if not fits_prefix(cookie):
         return None
-    return cookie, _is_unexpired(attributes, now)
+    return cookie, expires_at is None or expires_at > now
 
 
 def _is_parent_domain(domain: str, host: str) -> bool:
@@ -121,7 +135,7 @@ def _is_parent_domain(domain: str, host: str) -> bool:
     return not is_public_suffix(domain)
 
 
-def _fits_prefix(cookie: Cookie) -> bool:
+def fits_prefix(cookie: Cookie) -> bool:
     """The prefixes `__Secure-` and `__Host-` of names promise how the cookie was set."""
     name = cookie.name.lower()
     if name.startswith("__host-"):
@@ -143,14 +157,13 @@ def _covers(cookie: Cookie, host: str) -> bool:
     return host == cookie.host or (cookie.with_subdomains and host.endswith(f".{cookie.host}"))
 
 
-def _is_unexpired(attributes: dict[str, str], now: int) -> bool:
+def _expires_at(attributes: dict[str, str], now: int) -> int | None:
     if re.fullmatch(r"-?[0-9]{1,18}", attributes.get("max-age", "")):
-        return int(attributes["max-age"]) > 0
+        return min(LATEST, now + int(attributes["max-age"]) * 1_000)
     if expires := attributes.get("expires"):
         try:
             moment = parsedate_to_datetime(expires.replace("-", " "))
+            return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1_000)
         except (ValueError, TypeError, IndexError, OverflowError):
-            return True
-        at = moment.replace(tzinfo=moment.tzinfo or UTC)
-        return at > datetime.fromtimestamp(now / 1000, UTC)
-    return True
+            return None
+    return None

@@ -4,8 +4,9 @@ import errno
 import socket
 import traceback
 from collections.abc import Iterator
+from math import ceil
 
-from curtsy.fetch.fetch_errors import FetchError
+from curtsy.fetch.fetch_errors import FetchError, ProxiesFailed
 from curtsy.fetch.guard import AddressRefused, is_address
 from curtsy.logs import logger
 from curtsy.model.failure_kinds import Kind
@@ -29,7 +30,12 @@ def failure(error: Exception, host: str) -> Failed:
     if isinstance(error, FetchError):
         if error.through is not None:
             host = f"{host} (through the proxy {error.through})"
-        return Failed(error.kind, error.sentence.format(host=host, reason=_reason(error)))
+        sentence = error.sentence.format(host=host, reason=_reason(error))
+        if isinstance(error, ProxiesFailed):
+            return Failed(
+                error.kind, sentence, whole_host=True, proxies_rest=ceil(error.back_in * 1000)
+            )
+        return Failed(error.kind, sentence)
     return _internal(error)
 
 

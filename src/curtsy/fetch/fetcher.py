@@ -3,23 +3,35 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
+from curtsy.fetch.connection import Connection
 from curtsy.fetch.connection_pool import ConnectionPool
 from curtsy.fetch.connector import Connector
 from curtsy.fetch.encodings import ACCEPT_ENCODING, Allowance, TooCostly, decode, identity
 from curtsy.fetch.failures import failure
-from curtsy.fetch.fetch_errors import DecodedTooLate, FetchError, PortRefused, ProxyFailed, TooLarge
+from curtsy.fetch.fetch_errors import (
+    PROXY_AUTH_REQUIRED,
+    DecodedTooLate,
+    FetchError,
+    NoConnection,
+    PortRefused,
+    ProxiesFailed,
+    ProxyFailed,
+    TooLarge,
+    may_be_the_host,
+)
 from curtsy.fetch.guard import BLOCKED_PORTS, Network
 from curtsy.fetch.proxy import AllowedProxies
-from curtsy.fetch.request import Origin, Request, encode
+from curtsy.fetch.proxy_rotation import ProxyRotation
+from curtsy.fetch.request import Origin, Request, encode, host_of
 from curtsy.fetch.response_parser import Caps, ResponseParser
-from curtsy.fetch.tunnel import PROXY_AUTH_REQUIRED, proxy_refusal
+from curtsy.fetch.tunnel import proxy_refusal
 from curtsy.model.outcome import Failed, Reply
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -78,6 +90,7 @@ class Fetcher:
 
     async def __aenter__(self) -> Self:
         self._pool = ConnectionPool()
+        self._rotation = ProxyRotation(now=asyncio.get_running_loop().time)
         self._connector = Connector(allow=self._allow, allow_proxies=self._allow_proxies)
         self._decoders = ThreadPoolExecutor(DECODERS, thread_name_prefix="decode")
         return self
@@ -92,14 +105,20 @@ class Fetcher:
         self._connector.close()
         self._decoders.shutdown(wait=False, cancel_futures=True)
 
-    async def fetch(self, request: Request, may_start: Callable[[], bool]) -> Reply | Failed:
+    async def fetch(
+        self, request: Request, may_start: Callable[[], bool],
+        mark: Callable[[], Awaitable[bool]] | None = None,
+    ) -> Reply | Failed:  # fmt: skip
         """Returns network errors as values. Raises only `TrustEnded`.
 
         `may_start` is called when the connection is ready and the request is about to be written.
+        So is `mark` before it, for a request that must not be sent twice; its connection is new,
+        since nobody knows whether a request is read that crosses the end of an old one.
         """
         parser = ResponseParser(self._caps)
         try:
-            until = await self._send(request, may_start, parser)
+            send = self._send_through_one if request.proxies else self._send
+            until = await send(request, may_start, parser, mark)
             wire = parser.body
             return Reply(
                 parser.status,
@@ -116,11 +135,40 @@ class Fetcher:
             if status_suffices and not isinstance(error, ProxyFailed):
                 head = parser.status, request.url, parser.headers
                 return Reply(*head, b"", 0, parser.answered_ms)
-            return failure(error, host=request.url.partition("://")[2].partition("/")[0])
+            return failure(error, host=host_of(request.url))
+
+    async def _send_through_one(
+        self, request: Request, may_start: Callable[[], bool], parser: ResponseParser,
+        mark: Callable[[], Awaitable[bool]] | None,
+    ) -> float:  # fmt: skip
+        """Sends the request through the next proxy that does not rest. A proxy that cannot be
+        reached, or opens no connection, rests, and the one after it is tried: nothing has been
+        sent by then."""
+        loop, host = asyncio.get_running_loop(), host_of(request.url)
+        ends_at = loop.time() + self._limits.connect_seconds
+        failures: list[FetchError] = []
+        for text in self._rotation.ready(request.proxies, host):
+            try:
+                until = await self._send(replace(request, proxy=text), may_start, parser, mark)
+            except (ProxyFailed, NoConnection) as failed:
+                if failed.through is None:
+                    raise
+                self._rotation.failed(text, host if may_be_the_host(failed) else None)
+                failures.append(failed)
+                if parser.sent_at or loop.time() >= ends_at:
+                    break
+            else:
+                self._rotation.worked(text)
+                return until
+        back_in = self._rotation.back_in(request.proxies, host)
+        if back_in and failures and all(map(may_be_the_host, failures)):
+            raise failures[-1]  # no proxy can connect to the host: it is the host
+        raise ProxiesFailed.after(failures, back_in=back_in)
 
     async def _send(
-        self, request: Request, may_start: Callable[[], bool], parser: ResponseParser
-    ) -> float:
+        self, request: Request, may_start: Callable[[], bool], parser: ResponseParser,
+        mark: Callable[[], Awaitable[bool]] | None,
+    ) -> float:  # fmt: skip
         """Returns the end of the attempt's time, by the loop's clock."""
         origin, wire = encode(request, self._default_headers)
         if origin.port in BLOCKED_PORTS:
@@ -129,11 +177,13 @@ class Fetcher:
         if request.timeout_ms is not None:
             seconds = request.timeout_ms / 1000
         connected_by = began + min(seconds, self._limits.connect_seconds)
-        if origin.proxy is not None and not origin.secure:
+        if origin.forwarded:
             await self._connector.check(origin, connected_by)
-        connection = self._pool.acquire(origin)
+        connection = self._pool.acquire(origin) if mark is None else None
         if connection is None:
             connection = await self._connector.connect(origin, connected_by)
+        if mark is not None:
+            await _mark(mark, connection, until=began + seconds)
         if not may_start():
             connection.close()
             raise TrustEnded
@@ -169,9 +219,26 @@ class Fetcher:
         return decode(encoding, wire, self._limits.body_bytes, allowance)
 
 
+async def _mark(
+    mark: Callable[[], Awaitable[bool]], connection: Connection, *, until: float
+) -> None:
+    """Awaits the mark, and raises unless the request may be sent now."""
+    ready = False
+    try:
+        ready = await mark()
+    finally:
+        if not ready:
+            connection.close()
+    if not ready:
+        raise TrustEnded
+    if not connection.usable or asyncio.get_running_loop().time() >= until:
+        connection.close()
+        raise NoConnection("it ended before the request was sent")
+
+
 def _error_in(parser: ResponseParser, origin: Origin) -> FetchError | None:
     """Returns the response's error. A 407 comes from the proxy, except in a tunnel, where only the
     host answers."""
-    if origin.proxy is not None and not origin.secure and parser.status == PROXY_AUTH_REQUIRED:
+    if origin.forwarded and parser.status == PROXY_AUTH_REQUIRED:
         return proxy_refusal(parser.status)
     return parser.error

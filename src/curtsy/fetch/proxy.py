@@ -2,22 +2,29 @@
 
 import re
 from base64 import b64encode
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple, cast
 from urllib.parse import unquote_to_bytes
 
 from curtsy.errors import BadSetting
 from curtsy.fetch.guard import Network, is_address, parse_networks, refusal_by_name
 
 _PROXY = re.compile(
-    r"http://(?:([^/?#@:\x00-\x20\x7f-\U0010ffff]+)(?::([^/?#@\x00-\x20\x7f-\U0010ffff]*))?@)?"
+    r"(https?|socks5h?)://(?:([^/?#@:\x00-\x20\x7f-\U0010ffff]+)(?::([^/?#@\x00-\x20\x7f-\U0010ffff]*))?@)?"
     r"(\[[0-9a-f:.]+\]|[0-9a-z._-]+):([0-9]{1,5})/?",
     re.IGNORECASE | re.ASCII,
 )
 
 
 _ADDRESS_AND_PORT = re.compile(r"(\[[0-9a-f:.]+\]|[0-9.]+):([0-9]{1,5})", re.IGNORECASE)
+
+
+SPELLING = (
+    "A proxy must be http://host:port, https://host:port or socks5://host:port, with "
+    "user:password@ before the host if it has them."
+)
+LONGEST_LOGIN = 255
 
 
 class AllowedProxies(NamedTuple):
@@ -27,12 +34,18 @@ class AllowedProxies(NamedTuple):
     port: int | None
 
 
+ProxyKind = Literal["http", "https", "socks5"]
+
+
 @dataclass(frozen=True, slots=True)
 class Proxy:
     host: str
     port: int
     authorization: str | None = field(default=None, repr=False)
     """The value of the Proxy-Authorization header, sent to the proxy only."""
+    kind: ProxyKind = "http"
+    login: tuple[bytes, bytes] | None = field(default=None, repr=False)
+    """User name and password, for SOCKS 5."""
 
     def __str__(self) -> str:
         return authority(self.host, self.port)
@@ -70,16 +83,26 @@ def parse_proxy(text: str) -> Proxy:
     """Raises `ValueError` with a sentence that never repeats the text: it may have a password."""
     parts = _PROXY.fullmatch(text)
     if parts is None:
-        raise ValueError("A proxy must be http://host:port or http://user:password@host:port.")
-    user, password, host, port = parts.groups()
+        raise ValueError(SPELLING)
+    scheme, user, password, host, port = parts.groups()
     if not 0 < int(port) < 65_536:
         raise ValueError("A proxy's port must be between 1 and 65535.")
     if host.startswith("[") and not is_address(host[1:-1]):
         raise ValueError("The text in a proxy's brackets must be an IPv6 address.")
+    kind = cast("ProxyKind", scheme.lower().removesuffix("h"))
+    proxy = Proxy(host.strip("[]").lower(), int(port), kind=kind)
     if user is None:
-        return Proxy(host.strip("[]").lower(), int(port))
-    name = unquote_to_bytes(user)
+        return proxy
+    name, secret = unquote_to_bytes(user), unquote_to_bytes(password or "")
+    if kind == "socks5":
+        return _with_login(proxy, name, secret)
     if b":" in name:
         raise ValueError("The user name of a proxy must not contain a colon.")
-    secret = b64encode(name + b":" + unquote_to_bytes(password or "")).decode()
-    return Proxy(host.strip("[]").lower(), int(port), f"Basic {secret}")
+    return replace(proxy, authorization=f"Basic {b64encode(name + b':' + secret).decode()}")
+
+
+def _with_login(proxy: Proxy, name: bytes, secret: bytes) -> Proxy:
+    if max(len(name), len(secret)) > LONGEST_LOGIN:
+        sentence = "The user name and the password of a SOCKS proxy have at most"
+        raise ValueError(f"{sentence} {LONGEST_LOGIN} bytes each.")
+    return replace(proxy, login=(name, secret))

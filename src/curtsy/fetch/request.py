@@ -28,14 +28,20 @@ class Request:
     headers: tuple[tuple[str, str], ...] = ()
     etag: str | None = None
     last_modified: str | None = None
-    body: bytes | None = None
-    """The body of a POST; None: a GET."""
+    body: bytes | None = field(default=None, repr=False)
+    """None: there is none, and the request is a GET."""
+    method: str | None = None
+    """None: GET, or POST with a body."""
+    content_type: str | None = None
+    """Of the body; overrides `headers`."""
     user_agent: str | None = None
     """Overrides the fetcher's User-Agent; `headers` overrides both."""
     timeout_ms: int | None = None
     """For the whole attempt; overrides the fetcher's limit."""
     proxy: str | None = field(default=None, repr=False)
     """In the form of `parse_proxy`. The guard checks its address with an allowance of its own."""
+    proxies: tuple[str, ...] = field(default=(), repr=False)
+    """Several, in place of one: each request goes through the next that does not rest."""
     only_status: bool = False
     """The body does not matter: an error in it must not hide the status."""
 
@@ -49,6 +55,16 @@ class Origin:
     port: int
     proxy: Proxy | None = None
     """Connect through this proxy."""
+
+    @property
+    def forwarded(self) -> bool:
+        """The proxy itself sends the request on; else it only opens a connection to the host."""
+        return self.proxy is not None and not self.secure and self.proxy.kind != "socks5"
+
+
+def host_of(url: str) -> str:
+    """The host of a canonical URL, with its port."""
+    return url.partition("://")[2].partition("/")[0]
 
 
 def encode(request: Request, default_headers: str) -> tuple[Origin, bytes]:
@@ -65,9 +81,12 @@ def encode(request: Request, default_headers: str) -> tuple[Origin, bytes]:
         parse_proxy(request.proxy) if request.proxy is not None else None,
     )
     authority = f"{host}:{port}" if port else host
-    method, body = ("GET", b"") if request.body is None else ("POST", request.body)
+    body = request.body or b""
+    method = request.method or ("GET" if request.body is None else "POST")
+    if not _NAME.fullmatch(method):
+        raise ValueError(f"not a method: {method!r}")
     lines = _header_lines(request, default_headers)
-    if origin.proxy is not None and not origin.secure:
+    if origin.proxy is not None and origin.forwarded:
         target = request.url
         if origin.proxy.authorization is not None:
             lines += f"Proxy-Authorization: {origin.proxy.authorization}\r\n"
@@ -82,6 +101,7 @@ def _header_lines(request: Request, default_headers: str) -> str:
         or request.last_modified
         or request.user_agent is not None
         or request.body is not None
+        or request.content_type is not None
     ):
         return default_headers
     own = _own_headers(request)
@@ -103,6 +123,8 @@ def _own_headers(request: Request) -> dict[str, tuple[str, str]]:
         own.setdefault("user-agent", ("User-Agent", request.user_agent))
     if request.body is not None:
         own["content-length"] = ("Content-Length", str(len(request.body)))
+    if request.content_type is not None:
+        own["content-type"] = ("Content-Type", request.content_type)
     if request.etag:
         own["if-none-match"] = ("If-None-Match", request.etag)
     if request.last_modified:

@@ -1,24 +1,21 @@
 """Opens a CONNECT tunnel through a proxy, before TLS starts."""
 
-import asyncio
 import re
-import socket
 
-from curtsy.fetch.fetch_errors import ProxyFailed, TunnelRefused
+from curtsy.fetch.fetch_errors import PROXY_AUTH_REQUIRED, ProxyFailed, TunnelRefused
 from curtsy.fetch.proxy import Proxy, authority
+from curtsy.fetch.proxy_link import ProxyLink
 
 MOST_HEAD_BYTES = 16 * 1024
-PROXY_AUTH_REQUIRED = 407
 _BEGIN = b"HTTP/1."
 _STATUS_LINE = re.compile(rb"HTTP/1\.[0-9] ([1-5][0-9]{2})[ \r\n]")
 _END = re.compile(rb"\n\r?\n")
 
 
-async def open_tunnel(sock: socket.socket, proxy: Proxy, host: str, port: int) -> None:
-    """Turns a socket to the proxy into a connection to the host or address."""
-    loop = asyncio.get_running_loop()
-    await loop.sock_sendall(sock, _connect_request(proxy, authority(host, port)))
-    head, rest = await _head(loop, sock)
+async def open_tunnel(link: ProxyLink, proxy: Proxy, host: str, port: int) -> None:
+    """Turns a link to the proxy into a connection to the host or address."""
+    await link.send(_connect_request(proxy, authority(host, port)))
+    head, rest = await _head(link)
     status_line = _STATUS_LINE.match(head)
     if status_line is None:
         raise ProxyFailed("sent what is not HTTP")
@@ -42,12 +39,12 @@ def _connect_request(proxy: Proxy, target: str) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-async def _head(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> tuple[bytes, bytes]:
+async def _head(link: ProxyLink) -> tuple[bytes, bytes]:
     received = b""
     while (end := _END.search(received)) is None:
         if len(received) >= MOST_HEAD_BYTES:
             raise ProxyFailed(f"sent more than {MOST_HEAD_BYTES} bytes of headers")
-        piece = await loop.sock_recv(sock, MOST_HEAD_BYTES - len(received))
+        piece = await link.receive(MOST_HEAD_BYTES - len(received))
         if not piece:
             raise ProxyFailed("closed the connection")
         received += piece

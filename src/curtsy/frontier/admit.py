@@ -43,6 +43,8 @@ class Wanted(NamedTuple):
     """What the job does with the page: `PageUse`."""
     changed_at: int | None = None
     """When the page changed, as a feed or sitemap says: an older copy is not enough."""
+    sends: bool = False
+    """The request has a method of its own: no stored copy stands for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Admission:
 
     def fresh_since(self, page: Wanted, now: int) -> int:
         """A document fetched after this instant is fresh enough; without a `max_age` none is."""
-        if self.max_age <= 0 or page.links or lists_pages(page.uses):
+        if self.max_age <= 0 or page.links or page.sends or lists_pages(page.uses):
             return NEVER
         return max(now - self.max_age, page.changed_at or 0)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from curtsy.events.run_log import RunEvent
+from curtsy.frontier.cookie_jars import StoredJar
 from curtsy.frontier.take import Visit
 from curtsy.model.link import Link
 from curtsy.model.outcome import Again, Failed, Fetched, Moved, NotModified, Outcome
@@ -77,6 +78,8 @@ class SourceReport:
     receipts: tuple[Receipt, ...] = ()
     """One for each day of the lease."""
     release: "Release | None" = None
+    jars: tuple[StoredJar, ...] = ()
+    """The sessions whose cookies or login have changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from curtsy.frontier.batch import Result
 from curtsy.frontier.flush_rows import LockedPage
 from curtsy.model.failure_kinds import RULES
 from curtsy.model.outcome import Failed
+from curtsy.model.page_body import is_sent_once
 from curtsy.store import Connection, Statement
 
 _INSERT = Statement(
@@ -46,11 +47,12 @@ def insert_dead_letters(
 ) -> set[int]:
     """Inserts a dead letter for each visit that was given up; returns the pages that got one. A
     page that has an open letter gets no other: that letter tells of the last failure, and counts
-    them."""
+    them. A letter of a POST is final: only a person decides to send it again."""
     rows = [
         (r.visit.page_id, r.visit.turn, r.visit.source_id, r.outcome.kind,
          RULES[r.outcome.kind].family, r.outcome.error, r.outcome.traceback,
-         pages[r.visit.page_id].failed_before(r) + r.requested, r.outcome.final)
+         pages[r.visit.page_id].failed_before(r) + r.requested,
+         r.outcome.final or is_sent_once(r.visit.options))
         for r in results
         if r.again_at is None and isinstance(r.outcome, Failed)
     ]  # fmt: skip

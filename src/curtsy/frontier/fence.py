@@ -6,6 +6,7 @@ Also stores the pace of sources and releases them.
 from collections.abc import Iterable, Sequence, Set
 
 from curtsy.frontier.batch import NEVER, SourceReport
+from curtsy.frontier.cookie_jars import jar_calls
 from curtsy.frontier.receipts import receipt_calls
 from curtsy.store import Call, Connection, Statement
 
@@ -80,9 +81,9 @@ def require_same_time(connection: Connection, clock_version: int | None) -> None
         raise TimeShifted
 
 
-def pace_calls(reports: Sequence[SourceReport], *, good: Set[int]) -> list[Call]:
-    """Returns the calls that store the state and the receipts of the sources. Sources in `good` had
-    a result that counts: the worker survived it, so their crash streak ends."""
+def pace_calls(reports: Sequence[SourceReport], *, good: Set[int], now: int) -> list[Call]:
+    """Returns the calls that store the state, the receipts and the sessions of the sources. Sources
+    in `good` had a result that counts: the worker survived it, so their crash streak ends."""
     if not reports:
         return []
     rows = [
@@ -91,7 +92,8 @@ def pace_calls(reports: Sequence[SourceReport], *, good: Set[int]) -> list[Call]
         for r in reports
     ]  # fmt: skip
     receipts = [(r.source_id, receipt) for r in reports for receipt in r.receipts]
-    return [(_STORE_PACE, {"reports": rows}), *receipt_calls(receipts)]
+    jars = [jar for report in reports for jar in report.jars]
+    return [(_STORE_PACE, {"reports": rows}), *receipt_calls(receipts), *jar_calls(jars, now=now)]
 
 
 def release(connection: Connection, reports: Sequence[SourceReport], *, now: int) -> None:

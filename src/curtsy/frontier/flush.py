@@ -36,7 +36,7 @@ _END_ITEMS = Statement(
         error = e.error, fetched_at = e.fetched_at, ended_at = :now
     FROM (SELECT * FROM {ended}) e
     WHERE items.page_id = e.page_id AND items.state = 0
-    RETURNING items.job_id, items.page_id, items.depth, items.uses,
+    RETURNING items.job_id, items.position, items.page_id, items.depth, items.uses,
         (SELECT j.created_at FROM jobs j WHERE j.id = items.job_id) AS created_at
     """,
     ended={"page_id": "bigint", "state": "smallint", "document_version": "int", "kind": "text",
@@ -74,7 +74,7 @@ def flush(
     results = [r for r in batch.results if r.visit.source_id in owned]
     _wake_moved_to(connection, results, source_of, now=now)
     counted, calls = _record(connection, results, source_of, worker=worker, now=now)
-    calls += pace_calls(reports, good={r.visit.source_id for r, _version in counted})
+    calls += pace_calls(reports, good={r.visit.source_id for r, _version in counted}, now=now)
     changes = _changes(connection, counted, batch.started, calls, now=now)
     count(connection, changes, now=now)
     release(connection, reports, now=now)
@@ -148,9 +148,9 @@ def _changes(
         connection, *calls, (ending, {"ended": rows, "now": now}), (looking, {"wanted": waiting})
     )
     links, lists = [], []
-    for job_id, page_id, depth, uses, created_at in of_ended.tuples():
+    for job_id, position, page_id, depth, uses, created_at in of_ended.tuples():
         result, version = ended[page_id]
-        changes[job_id].add(_event(result), *_times(result, created_at or 0))
+        changes[job_id].add(_event(result, position), *_times(result, created_at or 0))
         if result.links and is_followed(uses):
             links.append(FoundLinks(job_id, depth + 1, result.links))
         if lists_pages(uses) and not isinstance(result.outcome, Failed):
@@ -189,10 +189,12 @@ def _item_row(result: Result, version: int) -> tuple[Any, ...]:
     return page_id, int(ItemState.DONE), version, None, None, result.ended_at
 
 
-def _event(result: Result) -> Event:
-    """One event per attempt; log lines are rendered from its data."""
+def _event(result: Result, position: int | None = None) -> Event:
+    """One event per attempt; log lines are rendered from its data. `position` is that of the item
+    that ended."""
     outcome = result.outcome
     data: dict[str, Any] = {"url": result.visit.url, "ms": result.ended_at - result.started_at}
+    data |= {"position": position} if position is not None else {}
     match outcome:
         case Fetched():
             data["status"], data["bytes"] = outcome.status, outcome.wire_bytes

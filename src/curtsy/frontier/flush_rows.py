@@ -40,7 +40,8 @@ _POSTPONE_VISITS = Statement(
         source_id = coalesce(p.source_id, visits.source_id), rank = coalesce(p.rank, visits.rank),
         hops = visits.hops + p.hop,
         current_url = coalesce(p.url, visits.current_url),
-        progress = coalesce(p.progress, visits.progress)
+        progress = coalesce(p.progress, visits.progress),
+        repeats = CASE WHEN p.hop = 1 THEN p.repeats ELSE visits.repeats END
     FROM (SELECT * FROM {postponed}) p
     WHERE visits.page_id = p.page_id AND visits.turn = p.turn
     RETURNING visits.page_id, visits.turn - 1 AS turn
@@ -48,7 +49,7 @@ _POSTPONE_VISITS = Statement(
     postponed=_TURN
     | {"due_at": "bigint", "spent": "smallint", "refused": "smallint", "priority": "smallint",
        "source_id": "bigint", "rank": "bigint", "hop": "smallint", "url": "text",
-       "progress": "text"},
+       "progress": "text", "repeats": "bool"},
 )  # fmt: skip
 _UPDATE_PAGES = Statement(
     """
@@ -169,6 +170,7 @@ def _postponed(
         *((None, None) if to == visit.source_id else (to, place)),
         int(isinstance(outcome, Moved)), outcome.url if isinstance(outcome, Moved) else None,
         outcome.progress if isinstance(outcome, Again | Moved) else None,
+        isinstance(outcome, Moved) and outcome.repeats,
     )  # fmt: skip
 
 

@@ -56,6 +56,10 @@ _LOCK_CHANGED = Statement(
     """,
     wanted={"id": "bigint", "band": "smallint"},
 )
+_LOCK = Statement(
+    "SELECT id FROM sources WHERE id IN (SELECT id FROM {wanted}) ORDER BY id {lock}",
+    wanted={"id": "bigint"},
+)
 _SET_READY = Statement(
     """
     UPDATE sources SET
@@ -166,3 +170,15 @@ def wake(connection: Connection, bands: Mapping[int, int], *, now: int) -> None:
     changed = _LOCK_CHANGED(connection, wanted=list(bands.items()), now=now).scalars()
     if changed:
         _SET_READY(connection, wanted=[(i, bands[i]) for i in changed], now=now)
+
+
+def wake_released(connection: Connection, bands: Mapping[int, int], *, now: int) -> None:
+    """Wakes sources that were released while work for them was committed: the work found the source
+    awake, and the release did not find the work. Waits for releases that are under way.
+
+    The links of a page are admitted just when its lane has nothing left to do, so that crawls meet
+    this often. Each waits until the source is looked at again, which may take ten seconds.
+    """
+    if bands:
+        _LOCK(connection, wanted=[(source_id,) for source_id in bands]).all()
+        _SET_READY(connection, wanted=list(bands.items()), now=now)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from curtsy.model.page_body import PageBody, body_of
 from curtsy.store import Connection, Lookup
 
 PRIORITIES = range(1, 11)
@@ -40,6 +41,16 @@ class Visit(NamedTuple):
     """How often the host refused this page, but had just answered others."""
     page_url: str | None = None
     """The page's own URL; None: the page has not moved, so it is `url`."""
+    repeats: bool = False
+    """The page has moved, and is requested there with its own method and body."""
+    sent_turn: int | None = None
+    """The turn in which a POST was about to be sent. If it is this turn, nobody knows whether the
+    site has it: a worker died, or the visit was aborted."""
+
+    @property
+    def body(self) -> PageBody | None:
+        """What the next request sends; None: it is a GET."""
+        return body_of(self.options) if self.page_url is None or self.repeats else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +69,7 @@ _VISIT = (
     "v.page_id, v.turn, v.source_id, v.priority, v.rank, v.due_at, v.attempt, v.hops, "
     "coalesce(v.current_url, p.url) AS url, v.progress, v.crashes, v.created_at, "
     "p.scraper, p.options, p.etag, p.last_modified, p.wire_bytes, v.links, v.refused, "
-    "CASE WHEN v.current_url IS NULL THEN NULL ELSE p.url END AS page_url"
+    "CASE WHEN v.current_url IS NULL THEN NULL ELSE p.url END AS page_url, v.repeats, p.sent_turn"
 )
 _POSTPONED = 0
 """Asks for postponed visits that are due, in place of a priority."""

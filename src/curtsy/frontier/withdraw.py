@@ -14,8 +14,12 @@ _DELETE_VISITS = Statement(
     dropped={"page_id": "bigint"},
 )
 _CLOSE_TURNS = Statement(
-    "UPDATE pages SET turn = c.turn FROM (SELECT * FROM {closed}) c WHERE pages.id = c.page_id",
-    closed={"page_id": "bigint", "turn": "bigint"},
+    """
+    UPDATE pages SET turn = c.turn, sent_turn = CASE WHEN c.goes_on AND pages.sent_turn = c.turn
+                                                THEN c.turn + 1 ELSE pages.sent_turn END
+    FROM (SELECT * FROM {closed}) c WHERE pages.id = c.page_id
+    """,
+    closed={"page_id": "bigint", "turn": "bigint", "goes_on": "bool"},
 )
 _CANCEL = Statement(
     """
@@ -27,12 +31,15 @@ _CANCEL = Statement(
 )
 
 
-def drop_visits(connection: Connection, page_ids: Sequence[int]) -> None:
+def drop_visits(connection: Connection, page_ids: Sequence[int], *, goes_on: bool = False) -> None:
     """Deletes the visits of these pages, which are locked, and closes their turns. Visits that an
-    unpaused job waits for stay."""
+    unpaused job waits for stay. `goes_on`: the jobs will want the pages again, as after a pause; a
+    POST that was sent then has its mark in the next turn, too."""
     if not page_ids:
         return
-    deleted = [tuple(row) for row in _DELETE_VISITS(connection, dropped=[(i,) for i in page_ids])]
+    deleted = [
+        (*row, goes_on) for row in _DELETE_VISITS(connection, dropped=[(i,) for i in page_ids])
+    ]
     if deleted:
         _CLOSE_TURNS(connection, closed=deleted)
 

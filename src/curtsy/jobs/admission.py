@@ -1,7 +1,7 @@
 """The transaction that admits submitted jobs: inserts the jobs, their items and their visits."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from curtsy.access.quota import Quotas
@@ -15,7 +15,9 @@ from curtsy.events.stored_events import (
     insert_events,
 )
 from curtsy.events.webhooks import insert_deliveries
+from curtsy.fetch import cookies
 from curtsy.frontier.admit import Admission, Places, Wanted, admit, bands_of, places_for
+from curtsy.frontier.cookie_jars import GIVEN, StoredJar, store_jars
 from curtsy.frontier.crawls.leads import NewCrawl, insert_crawls
 from curtsy.frontier.sources import known_hosts, standing_call
 from curtsy.jobs.idempotency import (
@@ -28,6 +30,7 @@ from curtsy.jobs.idempotency import (
 )
 from curtsy.jobs.insert import NewJob, insert_tags, inserted_jobs, job_call
 from curtsy.jobs.job_request import JobRequest, SubmitLimits
+from curtsy.jobs.stored_pages import without_stored
 from curtsy.model.job_states import JobState
 from curtsy.store import Connection, Statement, together
 
@@ -68,6 +71,7 @@ def admit_jobs(
 ) -> Answers:  # fmt: skip
     """Admits the submissions, no two of which claim the same key."""
     now = clock.now()
+    submissions = [_without_stored(connection, submission) for submission in submissions]
     key_ids = {s.request.key_id for s in submissions if s.request.key_id is not None}
     quotas = Quotas(connection, key_ids, now=now)
     answers: Answers = {}
@@ -86,6 +90,12 @@ def admit_jobs(
     if clock.now() - now > LONGEST_SUBMIT:
         raise StoreAway("the submit took too long; nothing was stored")
     return answers
+
+
+def _without_stored(connection: Connection, submission: Submission) -> Submission:
+    if not submission.request.new_only:
+        return submission
+    return replace(submission, wanted=without_stored(connection, submission.wanted))
 
 
 def _answer_without_job(
@@ -141,14 +151,22 @@ def _admit_new(
     insert_tags(connection, [(tag, ids[s.job]) for s in new for tag in s.request.tags])
     admissions = [Admission(ids[s.job], s.wanted, s.request.max_age) for s in new]
     insert_crawls(connection, list(_crawls(new, ids)), now=now)
+    store_jars(connection, list(_jars(new, ids)), now=now)
     places = places_for(connection, bands, delay_ms=delay_ms, now=now, standing=standing)
     numbers = {row.id: row.last_event for row in rows.values()}
     cached = _admit_with_events(connection, admissions, places, numbers, now)
     insert_deliveries(connection, [
         (ids[s.job], 1, s.request.webhook_url) for s in new
-        if s.request.webhook_url and cached.get(ids[s.job]) == len(s.wanted)
+        if s.request.webhook_url and cached.get(ids[s.job], 0) == len(s.wanted)
     ], now=now)  # fmt: skip
     return {s.job: Submitted(s.job, len(s.wanted), cached.get(ids[s.job], 0)) for s in new}
+
+
+def _jars(new: Sequence[Submission], ids: Mapping[str, int]) -> Iterator[StoredJar]:
+    for submission in new:
+        if (session := submission.request.session) is not None:
+            job_id = ids[submission.job] if session.ends_with_job else None
+            yield StoredJar(session.name, GIVEN, cookies.dump(session.cookies), job_id=job_id)
 
 
 def _crawls(new: Sequence[Submission], ids: Mapping[str, int]) -> Iterator[NewCrawl]:
@@ -166,7 +184,7 @@ def _admit_with_events(
 ) -> dict[int, int]:  # fmt: skip
     """Admits the pages and inserts each job's first event. Returns how many pages were fresh, by
     job. `numbers` are the numbers of the first events, by job id."""
-    if not any(a.max_age > 0 for a in admissions):  # then no page is fresh
+    if all(a.wanted and a.max_age <= 0 for a in admissions):  # then no job ends at once
         events = [_first_event(a, 0, numbers) for a in admissions]
         return admit(connection, admissions, places, now=now, also=[event_call(events, now=now)])
     cached = admit(connection, admissions, places, now=now)

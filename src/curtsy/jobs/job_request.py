@@ -4,13 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import orjson
+
 from curtsy.errors import BadRequest
+from curtsy.fetch.cookies import Cookie
 from curtsy.fetch.guard import Network, blocked_port, refusal_by_name
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls.leads import Crawl
 from curtsy.model.counts import counted
 from curtsy.model.masks import MASK
 from curtsy.model.options import BadParams, Way, checked_params, identity_of, options_for
+from curtsy.model.page_body import PageBody
 from curtsy.model.page_use import ORDINARY, PageUse, is_followed
 from curtsy.model.urls import BadUrl, as_given, canonical, fingerprint
 from curtsy.scrapers import NAMES, check_params
@@ -31,6 +35,8 @@ class PageRequest:
     params: Mapping[str, Any] | None = None
     """The parameters of the page's scraper; None: the job's."""
     uses: PageUse = ORDINARY
+    body: PageBody | None = None
+    """None: the page is requested with GET."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,18 @@ MANUAL = JobOrigin()
 
 
 @dataclass(frozen=True, slots=True)
+class JobSession:
+    """The session in which the pages of a job are fetched. Its name is part of their options, so
+    that they are nobody else's."""
+
+    name: str
+    cookies: tuple[Cookie, ...] = field(default=(), repr=False)
+    """Of a browser: what the session begins with."""
+    ends_with_job: bool = True
+    """False: the jobs of a schedule or a site share it."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobRequest:
     door: str
     pages: Sequence[PageRequest]
@@ -69,6 +87,8 @@ class JobRequest:
     """Others that pages of the job may have, as the rules of a crawl name them, with parameters."""
     max_age: int = 0
     """A stored document no older than this is fresh enough (milliseconds)."""
+    new_only: bool = False
+    """Pages that have a stored document, however old, are left out of the job."""
     user_id: str | None = None
     key_id: int | None = None
     """The API key whose quotas count."""
@@ -93,12 +113,25 @@ class JobRequest:
     """Identifies a repeated request by its content, without a key of the client."""
     origin: "JobOrigin | None" = None
     """None: a client requested the job directly."""
+    session: JobSession | None = None
 
     def at_priority(self, priority: int) -> "JobRequest":
         """The same request, with this priority for all its pages."""
         pages = [replace(page, priority=priority) for page in self.pages]
         crawl = replace(self.crawl, priority=priority) if self.crawl is not None else None
         return replace(self, pages=pages, crawl=crawl)
+
+    def in_session_of(self, name: str) -> "JobRequest":
+        """The same request, in a session that outlives the job. A job without a session gets
+        none."""
+        if self.session is None or not self.session.ends_with_job:
+            return self
+        session = JobSession(name, self.session.cookies, ends_with_job=False)
+        crawl = self.crawl
+        if crawl is not None:
+            terms = orjson.loads(crawl.scope) | {"session": name}
+            crawl = replace(crawl, scope=orjson.dumps(terms).decode())
+        return replace(self, session=session, crawl=crawl)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +256,9 @@ def _wanted(position: int, page: PageRequest, request: JobRequest, limits: Submi
         raise _Guarded(f"leads to {url.host}, which is {means}: ALLOW_ADDRESSES does not name it")
     scraper = page.scraper or request.scraper
     params = request.scraper_params if page.params is None else page.params
-    options = options_for(url.host, headers=request.headers, params=params, ways=page.ways)
+    session = request.session.name if request.session is not None else None
+    options = options_for(url.host, headers=request.headers, params=params, ways=page.ways,
+                          session=session, body=page.body)  # fmt: skip
     followed = request.crawl is not None and request.crawl.depth > 0 and is_followed(page.uses)
     return Wanted(
         position,
@@ -238,4 +273,5 @@ def _wanted(position: int, page: PageRequest, request: JobRequest, limits: Submi
         page.category,
         links=followed,
         uses=page.uses,
+        sends=page.body is not None,
     )

@@ -54,7 +54,7 @@ def pause(connection: Connection, job: str, *, now: int) -> int:
     if _PAUSE(connection, id=found.id, now=now).rowcount == 0:
         raise _wrong_state(connection, job, "paused")
     waiting = _still_waiting(connection, found.id, unsettled)
-    drop_visits(connection, [item.page_id for item in waiting])
+    drop_visits(connection, [item.page_id for item in waiting], goes_on=True)
     _record(connection, found.id, "job_paused", len(waiting), now=now)
     return len(waiting)
 

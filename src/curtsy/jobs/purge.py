@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from curtsy.errors import NotFound
+from curtsy.frontier.cookie_jars import delete_jars_of
 from curtsy.frontier.flush_rows import lock_pages
 from curtsy.frontier.retention import delete_pages
 from curtsy.frontier.withdraw import drop_visits
@@ -121,6 +122,7 @@ def purge_batch(connection: Connection, jobs: Sequence[int]) -> Purged:
             room -= part.delete(connection, jobs, most=room)
     if room <= 0:
         return Purged(pages, is_done=False)
+    delete_jars_of(connection, jobs)
     gone = [(job,) for job in jobs]
     for statement in (*_OF_JOBS, _FORGET_CLAIMS, _DELETE_JOBS):
         statement(connection, gone=gone)

@@ -4,7 +4,8 @@ A page may have thousands of records, each a result. A place among the results i
 many of its records were read.
 """
 
-from typing import NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 from curtsy.jobs.job import StoredDocument
 from curtsy.model.job_states import ItemState
@@ -17,28 +18,47 @@ LIGHT_BYTES = 64 * 2**10
 PAGES_OF_MANY = 10
 """Pages are read at once where pages have so many records that one response had to be cut."""
 
-_ITEMS = Statement(
-    """
-    SELECT found.*, c.content FROM (
-        SELECT i.position, i.page_id, i.state, coalesce(i.url, p.url) AS url,
-               p.url AS page_url, i.source_label,
-               i.category, i.cached, i.kind, i.error, i.fetched_at, i.ended_at, p.scraper,
-               d.version, d.content_type, d.charset, d.bytes, d.url AS found_at,
-               sum(coalesce(d.bytes, 0)) OVER (ORDER BY i.position) - coalesce(d.bytes, 0)
-                   AS bytes_before
-        FROM (SELECT * FROM items WHERE job_id = :job_id AND position > :after AND state <> 0
-                AND (state <> 1 OR (uses & 1) = 1) ORDER BY position LIMIT :most) i
-        JOIN pages p ON p.id = i.page_id
-        LEFT JOIN documents d ON d.page_id = i.page_id AND d.version = i.document_version
-    ) found
-    LEFT JOIN documents c ON c.page_id = found.page_id AND c.version = found.version
-        AND found.bytes_before < :most_bytes
-    ORDER BY found.position
-    """
+
+def _statement(items: str, **tables: dict[str, str]) -> Statement:
+    """Reads these items with their documents, by `rank`. `items` is SQL; it says what a result is:
+    a failed or cancelled page, and a scraped page that the job keeps."""
+    return Statement(
+        f"""
+        SELECT found.*, c.content FROM (
+            SELECT i.rank, i.position, i.page_id, i.state, coalesce(i.url, p.url) AS url,
+                   i.source_label, i.category, i.cached, i.kind, i.error, i.fetched_at, i.ended_at,
+                   p.scraper, d.version, d.content_type, d.charset, d.bytes, d.url AS found_at,
+                   sum(coalesce(d.bytes, 0)) OVER (ORDER BY i.rank) - coalesce(d.bytes, 0)
+                       AS bytes_before
+            FROM ({items}) i
+            JOIN pages p ON p.id = i.page_id
+            LEFT JOIN documents d ON d.page_id = i.page_id AND d.version = i.document_version
+        ) found
+        LEFT JOIN documents c ON c.page_id = found.page_id AND c.version = found.version
+            AND found.bytes_before < :most_bytes
+        ORDER BY found.rank
+        """,  # noqa: S608
+        **tables,
+    )
+
+
+_IS_RESULT = "state <> 0 AND (state <> 1 OR (uses & 1) = 1)"
+_IN_ORDER = _statement(
+    f"""SELECT items.*, position AS rank FROM items
+        WHERE job_id = :job_id AND position > :after AND {_IS_RESULT}
+        ORDER BY position LIMIT :most"""  # noqa: S608
+)
+_AT_POSITIONS = _statement(
+    f"""SELECT items.*, w.rank FROM (SELECT * FROM {{wanted}}) w
+        JOIN items ON items.job_id = :job_id AND items.position = w.position
+        WHERE {_IS_RESULT}""",  # noqa: S608
+    wanted={"rank": "bigint", "position": "int"},
 )
 
 
 class EndedItem(NamedTuple):
+    rank: int
+    """The position, or the event, that orders the results."""
     position: int
     page_id: int
     state: int
@@ -111,14 +131,30 @@ class Piece(NamedTuple):
 def ended_items(connection: Connection, job_id: int, *, place: ResultPlace, most: int) -> Piece:
     if place.read is not None:
         most = min(most, PAGES_OF_MANY)
-    found = _ITEMS(connection, job_id=job_id, after=place.after, most=most + 1,
-                   most_bytes=BYTES_AT_ONCE).all()  # fmt: skip
-    items = [
+    found = _IN_ORDER(connection, job_id=job_id, after=place.after, most=most + 1,
+                      most_bytes=BYTES_AT_ONCE).all()  # fmt: skip
+    items = _items(found[:most])
+    return Piece(items, more=len(found) > len(items))
+
+
+def ended_at_positions(
+    connection: Connection, job_id: int, wanted: Sequence[tuple[int, int]]
+) -> Piece:
+    """The ended items at these positions of the job; `wanted` has pairs of a rank and a position.
+    They come by rank, and those after contents of too many bytes are left out."""
+    if not wanted:
+        return Piece([], more=False)
+    found = _AT_POSITIONS(connection, job_id=job_id, wanted=wanted, most_bytes=BYTES_AT_ONCE).all()
+    items = _items(found)
+    return Piece(items, more=len(found) > len(items))
+
+
+def _items(rows: Sequence[Any]) -> list[EndedItem]:
+    return [
         EndedItem(
-            row.position, row.page_id, row.state, row.url, row.source_label, row.category,
+            row.rank, row.position, row.page_id, row.state, row.url, row.source_label, row.category,
             bool(row.cached), row.kind, row.error, row.fetched_at, row.ended_at, row.scraper,
             row.found_at, row.page_url, StoredDocument.of(row),
         )
-        for row in found[:most] if row.bytes_before < BYTES_AT_ONCE
+        for row in rows if row.bytes_before < BYTES_AT_ONCE
     ]  # fmt: skip
-    return Piece(items, more=len(found) > len(items))

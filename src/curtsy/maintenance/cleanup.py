@@ -11,6 +11,7 @@ from functools import partial
 from curtsy.access import sessions
 from curtsy.clock import DAY, Clock
 from curtsy.frontier import retention
+from curtsy.frontier.cookie_jars import delete_old_jars
 from curtsy.frontier.crawls.old_entries import delete_old_entries, next_subscriptions
 from curtsy.jobs import idempotency
 from curtsy.jobs.purge import BEFORE_ALL, batches_of, old_jobs, purge_batch
@@ -77,6 +78,7 @@ class Cleanup:
         firings = partial(delete_old, before=before, most=BATCH)
         self.deleted.firings = await self._share.write_all(firings, most=BATCH)
         await self._share.write_all(partial(delete_reports, before=before, most=BATCH), most=BATCH)
+        await self._share.write_all(partial(delete_old_jars, before=before, most=BATCH), most=BATCH)
         await self._delete_jobs(now, keep)
         await self._delete_sightings()
         await self._delete_records(keep)

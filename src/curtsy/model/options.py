@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from curtsy.model.origins import may_follow
+from curtsy.model.page_body import PageBody
 
 OUR_OWN_HEADERS = frozenset({
     "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade",
@@ -27,7 +28,8 @@ class Way(StrEnum):
     CHOSEN_LINKS = "chosen_links"
     """The crawl follows only the links that the page's scraper returns."""
     MAY_BE_MISSING = "may_be_missing"
-    """A numbered page of a listing: if it does not exist, the listing has ended before it."""
+    """A numbered page of a listing: if it does not exist, the listing has ended before it. A
+    feed or sitemap that was guessed: if it does not exist, or is something else, it is empty."""
 
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
@@ -61,7 +63,7 @@ def checked_params(given: Mapping[str, Any], most: int = MOST_PARAMS_BYTES) -> M
 
 def options_for(
     host: str, *, headers: Iterable[tuple[str, str]] = (), params: Mapping[str, Any] | None = None,
-    ways: Iterable[str] = (),
+    ways: Iterable[str] = (), session: str | None = None, body: PageBody | None = None,
 ) -> str | None:  # fmt: skip
     """The options as JSON, for storage; None: there are none. Parameters keep their order, which
     is that of a recipe's fields."""
@@ -72,6 +74,10 @@ def options_for(
         options["params"] = params
     if flags := sorted(ways):
         options["ways"] = flags
+    if session is not None:  # what a session fetches is nobody else's
+        options["session"] = session
+    if body is not None:
+        options |= body.stored()
     return orjson.dumps(options).decode() if options else None
 
 
@@ -99,6 +105,14 @@ def params_of(options: str | None) -> dict[str, Any]:
 
 def ways_of(options: str | None) -> frozenset[str]:
     return frozenset(orjson.loads(options).get("ways", ())) if options is not None else frozenset()
+
+
+def session_of(options: str | None) -> str | None:
+    """The name of the session that the page is fetched in; None: it has none."""
+    if options is None or '"session"' not in options:
+        return None
+    name: str | None = orjson.loads(options).get("session")
+    return name
 
 
 def _canonical(options: Mapping[str, Any]) -> bytes:

@@ -19,6 +19,8 @@ class Reply:
     wire_bytes: int
     answered_ms: int = 0
     """Milliseconds from sending the request to receiving the response headers."""
+    asked_url: str = ""
+    """The URL that the visit began with, before redirects; empty: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class Moved:
     status: int
     progress: str | None = None
     """State for the next request of the visit."""
+    repeats: bool = False
+    """The next request has the method and the body of the page; otherwise it is a GET."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,9 @@ class Failed:
     """A retry cannot help, although the kind is usually retried (NXDOMAIN)."""
     whole_host: bool = False
     """The whole source rests, although the kind usually concerns only the page."""
+    proxies_rest: int | None = None
+    """A proxy failed, one of several: milliseconds until one of them is ready. Neither the page
+    nor its host is at fault."""
     traceback: str | None = field(default=None, repr=False)
     memory: int | None = None
     wire_bytes: int | None = None

@@ -13,6 +13,8 @@ class PageUse(IntFlag):
 
 
 ORDINARY = PageUse.KEPT | PageUse.FOLLOWED
+ONLY_LISTS = PageUse.KEPT | PageUse.LISTS
+"""The feed or sitemap itself is a result, and what it names is read, but no entry is fetched."""
 
 
 def is_kept(uses: int) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 from curtsy.clock import HOUR
 from curtsy.politeness.hours import Hours
+from curtsy.politeness.login import Login
 from curtsy.references import Secret, from_stored
 
 
@@ -36,11 +37,19 @@ class Policy:
     headers: tuple[tuple[str, Secret], ...] = ()
     user_agent: str | None = None
     proxy: Secret | None = None
+    login: Login | None = None
+    """Before the first page of a session."""
+    proxies: tuple[Secret, ...] = ()
+    """Each request goes through the next one, `proxy` included, that does not rest."""
 
     @property
     def spread(self) -> float:
         """The span between two starts if the hourly limit is spread evenly."""
         return HOUR / self.requests_per_hour if self.requests_per_hour else 0.0
+
+    @property
+    def all_proxies(self) -> tuple[Secret, ...]:
+        return (self.proxy, *self.proxies) if self.proxy is not None else self.proxies
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> "Policy":
         known = {field.name for field in fields(self)}
@@ -51,6 +60,10 @@ class Policy:
             given["headers"] = tuple((n, from_stored(v)) for n, v in given["headers"].items())
         if given.get("proxy") is not None:
             given["proxy"] = from_stored(given["proxy"])
+        if given.get("login") is not None:
+            given["login"] = Login.from_stored(given["login"])
+        if "proxies" in given:
+            given["proxies"] = tuple(from_stored(proxy) for proxy in given["proxies"])
         return replace(self, **given)
 
     def with_crawl_delay(self, crawl_delay: int) -> "Policy":

@@ -37,6 +37,8 @@ def consequence(
 ) -> Retry | Rest | GiveUp:
     """`attempt` is the number of attempts that counted before, `health` the host's health so
     far."""
+    if failed.proxies_rest is not None:
+        return Rest(failed.proxies_rest, announced=True)
     rule = RULES[failed.kind]
     if failed.final or not (rule.retried or failed.whole_host):
         return GiveUp()

@@ -27,12 +27,13 @@ CLOSE_WITHIN_SECONDS = 5.0
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Store]:
+async def opened(settings: Settings, *, owns_process: bool = True) -> AsyncIterator[Store]:
     """Opens the store without checking its schema. Closing has a timeout, for a database that
-    hangs."""
+    hangs. In a process of others (`owns_process`) the collection of garbage stays as it is."""
     check_folder(settings.database_url)
     _allow_many_files()
-    collect_garbage_less_often()
+    if owns_process:
+        collect_garbage_less_often()
     closing = AsyncExitStack()
     store = Store(settings.database_url, pool_size=settings.db_pool_size,
                   reserve_bytes=settings.disk_reserve_bytes)  # fmt: skip
@@ -49,13 +50,13 @@ async def opened(settings: Settings) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def ready(
-    settings: Settings, *, upgrades_sqlite: bool = False
+    settings: Settings, *, upgrades_sqlite: bool = False, owns_process: bool = True
 ) -> AsyncIterator[tuple[Store, Clock]]:
     """Opens the store, requires a schema that works with this program, and synchronises a clock
     with it."""
     if not upgrades_sqlite:
         require_file(settings.database_url)
-    async with opened(settings) as store:
+    async with opened(settings, owns_process=owns_process) as store:
         if upgrades_sqlite and store.is_sqlite:
             await _upgrade(store)
         await require_known_schema(store)

@@ -1,9 +1,7 @@
 """The request body of the articles door, and the job request that it becomes."""
 
-import hashlib
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-import orjson
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -14,6 +12,7 @@ from pydantic import (
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    model_validator,
 )
 
 from curtsy.clock import SECOND
@@ -21,7 +20,9 @@ from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.options import checked_headers
 from curtsy.model.roles import Caller
 from curtsy.requests import examples
+from curtsy.requests.body_fields import BODY_FIELDS, BodyFields, request_hash
 from curtsy.requests.instants import Moment, future_instant
+from curtsy.requests.session_fields import Cookies, job_session
 
 DOOR = "articles"
 LONGEST_MAX_AGE_SECONDS = 10**9
@@ -31,7 +32,7 @@ Label = Annotated[str, Field(max_length=300)]
 Tag = Annotated[str, Field(min_length=1, max_length=100)]
 
 
-class Article(BaseModel):
+class Article(BodyFields):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     url: str
@@ -68,6 +69,8 @@ class ArticlesRequest(BaseModel):
     max_age: int | None = Field(None, ge=0, le=LONGEST_MAX_AGE_SECONDS)
     """Accept a stored article that is at most this many seconds old (default: `PAGE_MAX_AGE`)."""
     ignore_cache: bool = False
+    new_only: bool = False
+    """Leave out articles that the store has, whichever job got them and however old they are."""
     webhook_url: str | None = Field(None, max_length=8_000)
     """Receives a signed request when the job ends."""
     finish_by: Moment | None = None
@@ -82,18 +85,34 @@ class ArticlesRequest(BaseModel):
     )
     """Sent with every request to a page's own origin (scheme, host and port). A redirect from http
     to https keeps them, any other redirect to another origin does not."""
+    session: bool = False
+    """Fetch in a session: with a jar for cookies, after the login that the source declares."""
+    cookies: Cookies | None = Field(None, repr=False)
+    """A browser's cookies.txt, with which the session begins."""
+
+    @model_validator(mode="after")
+    def _check_ages(self) -> Self:
+        if self.new_only and (self.ignore_cache or self.max_age is not None):
+            raise ValueError("new_only takes nothing from the store: leave out max_age and "
+                             "ignore_cache")  # fmt: skip
+        return self
 
 
 def job_request(
     body: ArticlesRequest, *, key: str | None, page_max_age: int, caller: Caller, now: int
 ) -> JobRequest:
-    packed = orjson.dumps(body.model_dump(), option=orjson.OPT_SORT_KEYS)
+    without = body.model_dump(exclude={"articles": {"__all__": set(BODY_FIELDS)}})
+    bodies = [article.page_body() for article in body.articles]
     max_age = page_max_age if body.max_age is None else body.max_age * SECOND
     return JobRequest(
         door=DOOR,
-        pages=[PageRequest(a.url, a.priority, a.source, a.category) for a in body.articles],
+        pages=[
+            PageRequest(a.url, a.priority, a.source, a.category, body=page_body)
+            for a, page_body in zip(body.articles, bodies, strict=True)
+        ],
         scraper="article",
         max_age=0 if body.ignore_cache else max_age,
+        new_only=body.new_only,
         user_id=caller.user_id,
         key_id=caller.key_id,
         name=body.name,
@@ -101,6 +120,9 @@ def job_request(
         finish_by=future_instant(body.finish_by, "finish_by", now),
         tags=tuple(dict.fromkeys(body.tags)),
         headers=tuple(sorted(body.headers.items())),
+        session=job_session(
+            (article.url for article in body.articles), session=body.session, cookies=body.cookies
+        ),
         idempotency_key=key,
-        request_hash=hashlib.blake2b(packed, digest_size=16).hexdigest(),
+        request_hash=request_hash(without, bodies),
     )

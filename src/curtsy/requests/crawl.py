@@ -20,7 +20,7 @@ from curtsy.clock import SECOND
 from curtsy.errors import BadRequest
 from curtsy.frontier.crawls.leads import Crawl
 from curtsy.jobs import Claim, JobRequest, PageRequest
-from curtsy.jobs.job_request import MAX_URLS
+from curtsy.jobs.job_request import MAX_URLS, JobSession
 from curtsy.model.crawl_rules import CrawlRules
 from curtsy.model.options import checked_headers, checked_params
 from curtsy.model.origins import origin_of
@@ -32,6 +32,7 @@ from curtsy.requests.articles import LONGEST_MAX_AGE_SECONDS, MOST_HEADERS, MOST
 from curtsy.requests.crawl_rules import MOST_PATTERNS, MOST_RULES, PageRule, Pattern, crawl_rules
 from curtsy.requests.crawl_start import Start
 from curtsy.requests.instants import Moment, future_instant
+from curtsy.requests.session_fields import Cookies, job_session
 from curtsy.schedules.schedule import ScheduleSpec
 from curtsy.scrapers import arguments_for
 from curtsy.timetable import BadRule, Cron, Once, Rule, checked, checked_zone
@@ -70,6 +71,10 @@ class CrawlParams(BaseModel):
     )
     """Sent to the origins (scheme, host and port) of the start URLs; on http also to the same with
     https, and nowhere else."""
+    session: bool = False
+    """Fetch in a session: with a jar for cookies, after the login that the source declares."""
+    cookies: Cookies | None = Field(None, repr=False)
+    """A browser's cookies.txt, with which the session begins."""
     recipe: Annotated[dict[str, Any], AfterValidator(checked_params)] | None = None
     """For the spider `listing`: how to parse its pages."""
     args: Annotated[dict[str, Any], AfterValidator(checked_params)] = Field(
@@ -155,6 +160,7 @@ def job_request(
     params = body.params
     max_age = cache_ttl if params.max_age is None else params.max_age * SECOND
     rules = crawl_rules(params.rules, keep=params.keep, follow=params.follow)
+    session = job_session(body.starts, session=params.session, cookies=params.cookies)
     return JobRequest(
         door=DOOR,
         pages=_pages(body, rules),
@@ -170,7 +176,8 @@ def job_request(
         headers=tuple(sorted(params.headers.items())),
         params=_shown(body),
         scraper_params=params.scraper_params(),
-        crawl=_crawl(body, rules, 0 if fresh else max_age),
+        crawl=_crawl(body, rules, 0 if fresh else max_age, session),
+        session=session,
         idempotency_key=key,
         request_hash=_hash_of_all(body, fresh),
         same_as=_claim(body, user_id, cache_ttl, fresh=fresh),
@@ -191,7 +198,7 @@ def _scrapers(body: CrawlRequest, rules: CrawlRules) -> Iterator[tuple[str, Mapp
 def _shown(body: CrawlRequest) -> str:
     """The parameters for people, as JSON."""
     start = {"start": body.start.model_dump(exclude_unset=True)} if body.start is not None else {}
-    shown = body.params.model_dump(mode="json", exclude={"headers"}) | start
+    shown = body.params.model_dump(mode="json", exclude={"headers", "cookies"}) | start
     return orjson.dumps(shown).decode()
 
 
@@ -212,7 +219,9 @@ def _start_page(url: str, body: CrawlRequest, rules: CrawlRules) -> PageRequest:
     return PageRequest(url, params.priority, scraper=rule.scraper, params=arguments, uses=rule.uses)
 
 
-def _crawl(body: CrawlRequest, rules: CrawlRules, max_age: int) -> Crawl:
+def _crawl(
+    body: CrawlRequest, rules: CrawlRules, max_age: int, session: JobSession | None
+) -> Crawl:
     params = body.params
     starts = [(url.text, url.host) for url in _canonical(body.starts)]
     scope = scope_around(starts, params.scope, include=params.include, exclude=params.exclude)
@@ -222,6 +231,8 @@ def _crawl(body: CrawlRequest, rules: CrawlRules, max_age: int) -> Crawl:
         "origins": sorted({origin_of(url) for url, _host in starts}) if headers else [],
         "params": params.scraper_params(), "rules": rules.to_json(),
     }  # fmt: skip
+    if session is not None:
+        terms["session"] = session.name
     if body.start is not None:
         terms["start"] = body.start.terms(params.include, params.exclude)
     return Crawl(body.depth, params.max_pages, params.priority, orjson.dumps(terms).decode())

@@ -58,6 +58,7 @@ CRAWL_NOW: Example = {
     "ignore_cache": False, "params": {"scope": "host", "max_pages": 500},
 }  # fmt: skip
 """First in the list, since its spider is built: trying it out works."""
+DISCOVER_REQUEST: Example = {"url": "https://example.com/"}
 CRAWL_CREATED: Example = {
     "job_id": JOB, "scheduled": False, "cached": True, "cached_at": "2025-06-01T09:00:00Z",
     "logs_url": f"/jobs/{JOB}/logs", "status_url": f"/jobs/{JOB}/status",

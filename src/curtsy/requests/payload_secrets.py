@@ -1,6 +1,6 @@
-"""The secrets in a schedule's payload: header values and webhook URLs. They are stored to be sent,
-masked where the payload is shown, and kept where a change sends the mask back. In the schedules
-file they may be references, which are read when a slot fires."""
+"""The secrets in a schedule's payload: header values, cookies and webhook URLs. They are stored to
+be sent, masked where the payload is shown, and kept where a change sends the mask back. In the
+schedules file headers and URLs may be references, which are read when a slot fires."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,12 +22,16 @@ NOT_BEHIND = (
     "The header {name} is {shown}, which only stands for its value, and no such header is stored "
     "for these hosts: write the real value."
 )
+NO_COOKIES_BEHIND = (
+    "The cookies are ***, which only stands for them, and none are stored for these hosts: send "
+    "the cookies.txt."
+)
 
 
 def masked(payload: Payload) -> dict[str, Any]:
     """The payload as it is shown to callers."""
     return _changed(payload, lambda _door, given: masked_headers(given),
-                    lambda _door, given: masked_url(given))  # fmt: skip
+                    lambda _door, given: masked_url(given), lambda _door, _given: MASK)  # fmt: skip
 
 
 def with_references(payload: Payload) -> dict[str, Any]:
@@ -80,13 +84,22 @@ def with_stored_secrets(given: Payload, stored: Payload) -> dict[str, Any]:
         known = (stored.get(door) or {}).get("webhook_url")
         return known if known is not None and sent == masked_url(known) else sent
 
-    return _changed(given, headers, webhook)
+    def cookies(door: str, sent: str) -> str:
+        if sent != MASK:
+            return sent
+        known: str | None = _cookies(stored, door)
+        if known is None or not _leads_nowhere_else(given, stored, door):
+            raise BadRequest([NO_COOKIES_BEHIND])
+        return known
+
+    return _changed(given, headers, webhook, cookies)
 
 
 def _changed(
     payload: Payload,
     headers: Callable[[str, Mapping[str, Any]], dict[str, Any]],
     webhook: Callable[[str, Any], Any],
+    cookies: Callable[[str, str], str] = lambda _door, given: given,
 ) -> dict[str, Any]:
     """A copy of the payload, with each secret replaced by what a function makes of it."""
     copy = dict(payload)
@@ -98,9 +111,15 @@ def _changed(
             new["webhook_url"] = webhook(door, new["webhook_url"])
         if new.get("headers"):
             new["headers"] = headers(door, new["headers"])
+        if isinstance(new.get("cookies"), str):
+            new["cookies"] = cookies(door, new["cookies"])
         params = new.get("params")
-        if isinstance(params, Mapping) and params.get("headers"):
-            new["params"] = dict(params) | {"headers": headers(door, params["headers"])}
+        if not isinstance(params, Mapping):
+            continue
+        if params.get("headers"):
+            new["params"] = params = dict(params) | {"headers": headers(door, params["headers"])}
+        if isinstance(params.get("cookies"), str):
+            new["params"] = dict(params) | {"cookies": cookies(door, params["cookies"])}
     return copy
 
 
@@ -108,6 +127,11 @@ def _headers(payload: Payload, door: str) -> Mapping[str, Any]:
     work = payload.get(door) or {}
     found: Mapping[str, Any] = work.get("headers") or _params(work).get("headers") or {}
     return found
+
+
+def _cookies(payload: Payload, door: str) -> Any:
+    work = payload.get(door) or {}
+    return work.get("cookies") or _params(work).get("cookies")
 
 
 def _leads_nowhere_else(given: Payload, stored: Payload, door: str) -> bool:
@@ -124,6 +148,7 @@ def _params(work: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _origins(work: Mapping[str, Any]) -> set[str]:
     urls = [*work.get("start_urls", ()), *(one["url"] for one in work.get("articles", ()))]
+    urls += [work["url"]] if isinstance(work.get("url"), str) else []
     for given in (work.get("start") or {}).values():
         urls += [given] if isinstance(given, str) else given if isinstance(given, list) else []
     found = set()

@@ -220,6 +220,7 @@ class Firer:
             return task
         origin = replace(task.origin or JobOrigin(), schedule_id=row.id, trigger=trigger)
         task = replace(task, origin=origin, same_as=None, idempotency_key=None)
+        task = task.in_session_of(f"schedule_{row.id}")
         if priority is not None:
             task = task.at_priority(priority)
         wanted = check(task, self._limits)

@@ -22,9 +22,9 @@ from curtsy.scrapers.raw import raw
 from curtsy.scrapers.saved_page import try_on
 
 __all__ = [
-    "LISTS", "NAMES", "PAGES", "PARSING", "SIMPLE", "WITH_PARAMS", "BadRecord", "Broken", "Found",
-    "Link", "Page", "Scraper", "arguments_for", "as_model", "check_params", "load", "load_links",
-    "scraper", "try_on",
+    "INTERNAL", "LISTS", "NAMES", "PAGES", "PARSING", "SIMPLE", "SUMMARY", "WITH_PARAMS",
+    "BadRecord", "Broken", "Found", "Link", "Page", "Scraper", "arguments_for", "as_model",
+    "check_params", "load", "load_links", "scraper", "try_on",
 ]  # fmt: skip
 
 Scraper = Callable[[Reply], Record | Failed]
@@ -33,13 +33,19 @@ SIMPLE: dict[str, Scraper] = {"raw": raw}
 """Scrapers that run in the worker, because they read only the headers."""
 PARSING: dict[str, str] = {
     "article": "curtsy.scrapers.article",
+    "feed": "curtsy.scrapers.feeds.feed",
     "listing": "curtsy.scrapers.listing",
+    "sitemap": "curtsy.scrapers.feeds.sitemap",
 }
 """The module of each scraper that parses; its function has the scraper's name."""
-WITH_PARAMS = frozenset({"listing"})
-"""Scrapers that take parameters besides the page."""
+INTERNAL: dict[str, str] = {"login_page": "curtsy.scrapers.login_page"}
+"""Like `PARSING`, for pages that curtsy itself reads: no job names them."""
 LISTS = frozenset({"feed", "sitemap"})
 """Scrapers whose records are pages that a crawl may start from."""
+SUMMARY = {"summary": True}
+"""Parameters of these, for a document that counts the entries instead of listing them."""
+WITH_PARAMS = frozenset({"listing", *LISTS, *INTERNAL})
+"""Scrapers that take parameters besides the page."""
 PAGES = frozenset({"article", "raw"})
 """Scrapers whose result is the page itself. The result of all others, also of the user's own, is
 records."""
@@ -57,7 +63,7 @@ def load(name: str, params: Mapping[str, Any] | None = None) -> Scraper:
     """Loads a scraper; only for the child processes."""
     if (simple := SIMPLE.get(name)) is not None:
         return simple
-    function = getattr(import_module(PARSING[name]), name)
+    function = getattr(import_module((PARSING | INTERNAL)[name]), name)
     found: Scraper = partial(function, params=params or {}) if name in WITH_PARAMS else function
     return found
 
@@ -79,6 +85,8 @@ def check_params(name: str, params: Mapping[str, Any]) -> None:
     elif params and name in NAMES - WITH_PARAMS:
         sentence = f"The scraper {name!r} takes no parameters: not {_listed(sorted(params))}."
         raise BadRequest([sentence])
+    elif name in LISTS and (unknown := sorted(params.keys() - SUMMARY)):
+        raise BadRequest([f"The scraper {name!r} takes summary, but not {_listed(unknown)}."])
 
 
 def _listed(names: Sequence[str]) -> str:

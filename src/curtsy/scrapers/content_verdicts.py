@@ -12,7 +12,7 @@ from curtsy.scrapers.charset import text_of
 from curtsy.scrapers.media_type import OCTETS, PLAIN, is_html, is_xml, media_type_of, type_by_looks
 
 _PROLOG = re.compile(
-    r"\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*(?:\[[^\]]*\])?[^>]*>)", re.I | re.S
+    r"\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*+(?:\[[^\]]*+\])?+[^>]*+>)", re.I | re.S
 )
 _ELEMENT = re.compile(r"\s*<([A-Za-z_][\w.:-]{0,60})")
 _LONGEST_PROLOG = 20_000
@@ -22,6 +22,10 @@ _ROOTS = {
     "urlset": _SITEMAP, "sitemapindex": _SITEMAP, "rss": _FEED, "feed": _FEED, "rdf:rdf": _FEED,
 }  # fmt: skip
 """Root elements that no HTML page has."""
+_ADVICE = {
+    root: f" To fetch what it lists, start a crawl from it: `curtsy crawl --{option} URL`."
+    for root, what in _ROOTS.items() for option in ["feed" if what == _FEED else "sitemap"]
+}  # fmt: skip
 _JSON_BEGINS = re.compile(r"\s*[{\[]")
 
 
@@ -46,17 +50,18 @@ def page_text(reply: Reply, *, plain: bool = False) -> PageText | Failed:
     text, charset = text_of(reply.body, content_type)
     text = text.replace("\0", "")
     if (other := _other_content(text, kind)) is not None:
-        return _not_html(other, reply)
+        return _not_html(other, reply, _ADVICE.get(root_of(text), ""))
     return PageText(text, charset, kind == PLAIN and looks == PLAIN)
 
 
-def _not_html(what: str, reply: Reply) -> Failed:
-    return Failed(Kind.NOT_SUPPORTED, f"The page is {what[:150]}, not HTML.", reply.status)
+def _not_html(what: str, reply: Reply, advice: str = "") -> Failed:
+    sentence = f"The page is {what[:150]}, not HTML.{advice}"
+    return Failed(Kind.NOT_SUPPORTED, sentence, reply.status)
 
 
 def _other_content(text: str, kind: str) -> str | None:
     """Returns what the text is, if that is neither HTML nor plain text."""
-    root = _root_of(text)
+    root = root_of(text)
     if root in _ROOTS:
         return f"{_ROOTS[root]} (XML, with the root <{root}>)"
     if is_xml(kind) and root.rpartition(":")[2] != "html":
@@ -70,7 +75,7 @@ def _other_content(text: str, kind: str) -> str | None:
     return None
 
 
-def _root_of(text: str) -> str:
+def root_of(text: str) -> str:
     """Returns the name of the first element in lower case; empty: the text begins otherwise."""
     at = 0
     while at < _LONGEST_PROLOG and (skipped := _PROLOG.match(text, at)) is not None:

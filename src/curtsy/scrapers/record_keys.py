@@ -22,7 +22,8 @@ KEY = "_key"
 """The field that stores the key of a single record, when its scraper declares a key."""
 JSON, UTF_8 = "application/json", "utf-8"
 _LISTING = {"records", "next", "empty"}
-_MAY_HAVE = {"more"}
+_LISTS = "more"
+"""Only in the stored form of feeds and sitemaps: others that they name."""
 _RECORD = {"key", "fields"}
 _KEY_FORM = re.compile(r"[\w-]{22}")
 
@@ -55,9 +56,13 @@ def listing_page(
 
 
 def pack_listing(
-    found: Sequence[Mapping[str, Any]], *, following: str | None, is_empty: bool
-) -> bytes:
-    return orjson.dumps(listing_page(found, following=following, is_empty=is_empty))
+    found: Sequence[Mapping[str, Any]], *, following: str | None, is_empty: bool,
+    more: Sequence[Mapping[str, Any]] = (),
+) -> bytes:  # fmt: skip
+    """Returns the stored form of a listing. `more` are the feeds and sitemaps that it names, each
+    with `url`, `scraper`, `updated_at` and maybe `title`."""
+    whole = listing_page(found, following=following, is_empty=is_empty)
+    return orjson.dumps(whole | {_LISTS: more} if more else whole)
 
 
 def stored_page(
@@ -81,7 +86,7 @@ def is_listing(page: Any) -> bool:
     names, so the whole form is checked; a scraper that returns exactly this form is refused."""
     return (
         isinstance(page, Mapping)
-        and page.keys() - _MAY_HAVE == _LISTING
+        and page.keys() - {_LISTS} == _LISTING
         and isinstance(page["records"], list)
         and all(
             isinstance(one, Mapping)

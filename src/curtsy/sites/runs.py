@@ -10,6 +10,7 @@ import orjson
 from curtsy.errors import BadRequest, NotFound
 from curtsy.frontier.crawls.leads import Crawl
 from curtsy.jobs import JobOrigin, JobRequest, PageRequest
+from curtsy.jobs.job_request import JobSession
 from curtsy.model.options import Way
 from curtsy.model.scope import scope_around
 from curtsy.model.urls import canonical
@@ -82,6 +83,8 @@ def run_request(
         "door": DOOR, "origin": origin, "name": site.name, "webhook_url": webhook_url,
         "params": orjson.dumps({"site_name": site.name, "mode": mode} | search).decode(),
     }  # fmt: skip
+    if site.spec.session:
+        common["session"] = JobSession(f"site_{site.id}", ends_with_job=False)
     _require_complete(site, search)
     if search.get("country") and site.spec.country_url:
         country = str(search["country"]).lower().replace(" ", "-")
@@ -112,6 +115,8 @@ def _pages(site: Site, given: dict[str, Any], wanted: int, priority: int) -> dic
     chosen = (Way.CHOSEN_LINKS,)
     terms = {"scope": scope.to_json(), "max_age": 0, "headers": [],
              "params": spec.scraper_params(given), "ways": chosen, "wanted": wanted}  # fmt: skip
+    if spec.session:
+        terms["session"] = f"site_{site.id}"
     most = spec.max_pages
     crawl = Crawl(most - 1, most, priority, orjson.dumps(terms).decode())
     return {"pages": [PageRequest(urls[0], priority, ways=chosen)], "crawl": crawl}

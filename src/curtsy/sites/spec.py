@@ -133,6 +133,8 @@ class SiteSpec(BaseModel):
     """Instead of `interval_minutes`."""
     timezone: str = Field("UTC", max_length=100)
     defaults: Search = Field(default_factory=lambda: Search.model_validate({}))
+    session: bool = False
+    """Fetch in a session that lasts from run to run, after the login that the source declares."""
     enabled: bool = True
 
     @classmethod

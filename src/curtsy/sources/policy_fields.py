@@ -30,14 +30,18 @@ from curtsy.references import (
     from_stored,
     reference_in,
 )
+from curtsy.sources import login_fields
+from curtsy.sources.login_fields import OWN_FILE, LoginFields
+
+__all__ = ["OWN_FILE", "PolicyChanges", "PolicyFields", "fields_in_force", "fields_of", "host_key",
+           "with_references"]  # fmt: skip
 
 MOST_HOSTS = 1_000
+MOST_PROXIES = 50
 SHORTEST_TIMEOUT = 0.1
 DAY_MINUTES = 24 * 60
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-5][0-9])")
 _LINE = re.compile(r"[ -~]{1,500}")
-OWN_FILE = object()
-"""The context in which a section of the sources file is validated: it may refer to secrets."""
 _CREDENTIALS = re.compile(r"//([^/@]*)@")
 
 
@@ -181,6 +185,15 @@ class PolicyFields(BaseModel):
     user_agent: Annotated[str, AfterValidator(_one_line)] | None = None
     """Should name a contact: site owners are less likely to block a client that they can reach."""
     proxy: Annotated[str, AfterValidator(_checked_proxy)] | None = None
+    """http://, https:// or socks5://, then user:password@ if it has them, then host:port."""
+    proxies: Annotated[
+        list[Annotated[str, AfterValidator(_checked_proxy)]] | None,
+        Field(min_length=1, max_length=MOST_PROXIES),
+    ] = None
+    """Several: each request goes through the next one, and a proxy that fails rests for a while.
+    `proxy` is one of them, too."""
+    login: LoginFields | None = None
+    """For jobs with a session: sent before their first page, and again when the session is lost."""
     enabled: bool | None = None
 
     @model_validator(mode="after")
@@ -209,6 +222,8 @@ class PolicyFields(BaseModel):
             "headers": self.headers,
             "user_agent": self.user_agent,
             "proxy": self.proxy,
+            "login": None if self.login is None else self.login.stored(),
+            "proxies": self.proxies,
         }
         return {name: value for name, value in stored.items() if value is not None}
 
@@ -221,6 +236,10 @@ def with_references(overrides: Mapping[str, Any]) -> dict[str, Any]:
         stored["headers"] = {name: as_stored(value) for name, value in stored["headers"].items()}
     if "proxy" in stored:
         stored["proxy"] = as_stored(stored["proxy"])
+    if "login" in stored:
+        stored["login"] = login_fields.with_references(stored["login"])
+    if "proxies" in stored:
+        stored["proxies"] = [as_stored(proxy) for proxy in stored["proxies"]]
     return stored
 
 
@@ -237,6 +256,7 @@ def fields_of(overrides: Mapping[str, Any]) -> PolicyFields:
     """The stored overrides as policy fields. The values of all headers are masked: whether one is a
     secret does not show in its name."""
     hours, headers, proxy = (overrides.get(name) for name in ("hours", "headers", "proxy"))
+    proxies = [_masked_proxy(from_stored(one)) for one in overrides.get("proxies") or ()]
     return PolicyFields.model_construct(
         requests_per_hour=overrides.get("requests_per_hour"),
         burst_limit=overrides.get("burst_limit"),
@@ -251,6 +271,8 @@ def fields_of(overrides: Mapping[str, Any]) -> PolicyFields:
         headers=masked_headers(headers) if headers is not None else None,
         user_agent=overrides.get("user_agent"),
         proxy=_masked_proxy(from_stored(proxy)) if proxy is not None else None,
+        proxies=proxies or None,
+        login=login_fields.masked_login(overrides.get("login")),
     )
 
 
@@ -264,7 +286,8 @@ def fields_in_force(policy: Policy) -> PolicyFields:
         "concurrency": policy.concurrency, "max_retries": policy.max_retries,
         "timeout": policy.timeout, "robots": policy.robots, "headers": dict(policy.headers),
         "crawl_delay_cap": policy.crawl_delay_cap, "user_agent": policy.user_agent,
-        "proxy": policy.proxy,
+        "proxy": policy.proxy, "proxies": policy.proxies,
+        "login": None if policy.login is None else policy.login.stored(),
         "hours": None if hours is None else {
             "start": hours.start, "end": hours.end, "timezone": hours.timezone,
             "slowdown": hours.slowdown, "closed": hours.closed,

@@ -29,6 +29,7 @@ from curtsy.politeness.pace import Rule, as_stored
 from curtsy.politeness.policy import Policy
 from curtsy.politeness.receipt import Receipt
 from curtsy.references import reference_in
+from curtsy.sources.login_fields import check_login
 from curtsy.sources.policy_fields import PolicyFields, host_key, with_references
 from curtsy.store import Connection, Statement
 
@@ -202,7 +203,9 @@ def put_source(
     if as_in_file is not None:
         overrides = with_references(overrides)
     check_policy(context.defaults.with_overrides(overrides))
-    check_proxy(fields.proxy, context.allow_proxies)
+    check_proxies(fields, context.allow_proxies)
+    hosts = fields.hosts or (hosts_of(connection, row.id) if row is not None else ())
+    check_login(overrides.get("login"), name, hosts)
     enabled = fields.enabled is not False
     hashed = as_in_file or (row.described_as if row is not None else None)
     describe(connection, Description(name, overrides, fields.hosts, enabled, hashed), context)
@@ -214,18 +217,22 @@ def patch_source(
 ) -> None:
     """Changes the fields that are set (null: to the default) and leaves the others. Stored headers
     are secrets of whoever set them: a change of where they would go deletes them, unless the change
-    sets headers too."""
+    sets headers too. So is a login; it goes to its own URL, whatever the hosts."""
     row = _require(connection, name)
     given = fields.overrides()
     cleared = {_STORED_AS.get(field, field) for field in fields.model_fields_set} - given.keys()
     before = orjson.loads(row.policy)
     policy = {k: v for k, v in before.items() if k not in cleared} | given
     check_policy(context.defaults.with_overrides(policy))
-    check_proxy(fields.proxy, context.allow_proxies)
-    new_hosts = set(fields.hosts or ()) - hosts_of(connection, row.id)
-    leads_elsewhere = new_hosts or policy.get("proxy") != before.get("proxy")
-    if leads_elsewhere and "headers" not in given and policy.pop("headers", None):
+    check_proxies(fields, context.allow_proxies)
+    known = hosts_of(connection, row.id)
+    new_hosts = set(fields.hosts or ()) - known
+    through_another = any(policy.get(name) != before.get(name) for name in ("proxy", "proxies"))
+    if (new_hosts or through_another) and "headers" not in given and policy.pop("headers", None):
         log.info("source_headers_deleted", source=name)
+    if through_another and "login" not in given and policy.pop("login", None):
+        log.info("source_login_deleted", source=name)
+    check_login(policy.get("login"), name, fields.hosts or known)
     enabled = row.paused_by != DISABLED if fields.enabled is None else fields.enabled
     check_name(name, fields.hosts)
     wanted = Description(name, policy, fields.hosts, enabled, row.described_as)
@@ -287,7 +294,12 @@ def check_policy(policy: Policy) -> None:
         raise BadRequest(["burst_limit needs a requests_per_hour that is at least as large."])
 
 
-def check_proxy(text: str | None, allow_proxies: tuple[AllowedProxies, ...]) -> None:
+def check_proxies(fields: PolicyFields, allow_proxies: tuple[AllowedProxies, ...]) -> None:
+    for text in (fields.proxy, *(fields.proxies or ())):
+        _check_proxy(text, allow_proxies)
+
+
+def _check_proxy(text: str | None, allow_proxies: tuple[AllowedProxies, ...]) -> None:
     """Raises BadRequest for a proxy that may not be used, as far as its name alone shows. What a
     reference stands for is judged when the proxy is used."""
     if text is None or reference_in(text) is not None:

@@ -276,6 +276,7 @@ pages = Table(
     _count("document_version"),  # the current one; 0 = none yet
     Column("document_hash", Text),
     Column("created_at", BigInteger, nullable=False),
+    Column("sent_turn", BigInteger),  # in this turn a POST was about to be sent
     sqlite_autoincrement=True,
 )
 
@@ -298,6 +299,7 @@ visits = Table(
     ),  # while other pages were answered
     _flag("links"),  # a crawl needs the links of the page
     Column("created_at", BigInteger, nullable=False),
+    _flag("repeats"),  # after a redirect: with the page's own method and body
     _partial("visits_ready", "source_id", "priority", "rank", "page_id", where="due_at IS NULL"),
     _partial("visits_due", "source_id", "due_at", where="due_at IS NOT NULL"),
 )
@@ -571,6 +573,21 @@ links = Table(
     Column("urls", Text, nullable=False),
     Index("links_of_job", "job_id"),
     sqlite_autoincrement=True,
+)
+
+cookie_jars = Table(
+    "cookie_jars",
+    metadata,
+    Column("session", _Key, nullable=False),
+    Column("source_id", BigInteger, nullable=False),  # 0: what came with the job
+    Column("cookies", Text, nullable=False),  # JSON
+    Column("login", Text, nullable=False, server_default="{}"),  # JSON: what is known of the login
+    Column("job_id", BigInteger),  # the session ends with this job
+    Column("updated_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("session", "source_id"),
+    Index("cookie_jars_by_age", "updated_at"),
+    _partial("cookie_jars_of_job", "job_id", where="job_id IS NOT NULL"),
+    sqlite_with_rowid=False,
 )
 
 lists = Table(

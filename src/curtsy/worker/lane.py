@@ -4,6 +4,7 @@ Only this lane, on this event loop, decides when a request to the source starts.
 """
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 from curtsy.fetch import TrustEnded
@@ -20,7 +21,9 @@ from curtsy.politeness.waits import Waited
 from curtsy.worker.budget import Budget
 from curtsy.worker.lane_context import LaneContext
 from curtsy.worker.lookahead import Lookahead
+from curtsy.worker.page_sessions import LaneSessions
 from curtsy.worker.pipeline import denial
+from curtsy.worker.sent_posts import already_sent, not_repeated
 from curtsy.worker.source_state import SourceState
 from curtsy.worker.visit_buffer import VisitBuffer
 
@@ -54,7 +57,9 @@ class Lane:
         self._band, self._known_band = Band(lease.band), lease.band
         self._open: dict[int, asyncio.Task[None]] = {}
         self._scout: Visit | None = None
-        """The open visit that fetches robots.txt; no other visit starts until it is known."""
+        """The open visit that fetches robots.txt, or logs in; no other visit starts until that is
+        done."""
+        self._sessions = LaneSessions(lease.source_id, read=context.read_jar, now=context.clock.now)
         self._sent: set[int] = set()
         self._reported: set[int] = set()
         """Pages whose result was added to the flush."""
@@ -121,7 +126,9 @@ class Lane:
 
     def report(self, release: Release | None = None) -> SourceReport:
         is_open = [page_id for page_id in self._open if page_id not in self._reported]
-        return self._source_state.report(self._buffer.ranks(self._monotonic()), is_open, release)
+        ranks = self._buffer.ranks(self._monotonic())
+        report = self._source_state.report(ranks, is_open, release)
+        return replace(report, jars=self._sessions.changed())
 
     # The lane's loop.
 
@@ -140,7 +147,7 @@ class Lane:
                 self._lookahead.started()
                 waited = self._source_state.starting(visit)
                 self._context.flusher.started(self, visit)
-                if self._robots(visit) is None:
+                if self._is_first(visit):
                     self._scout = visit
                 self._open[visit.page_id] = task = visits.create_task(self._visit(visit, waited))
                 task.add_done_callback(partial(self._ended, visit, band))
@@ -235,7 +242,13 @@ class Lane:
         return True
 
     def _is_scouting(self) -> bool:
-        return self._scout is not None and self._robots(self._scout) is None
+        scouts = self._scout is not None and self._is_first(self._scout)
+        return scouts or self._sessions.is_sending()
+
+    def _is_first(self, visit: Visit) -> bool:
+        """Whether something else is requested before the page: robots.txt, or a login."""
+        policy, version = self._pace.policy, self._control_version
+        return self._robots(visit) is None or self._sessions.comes_first(visit, policy, version)
 
     def _robots(self, visit: Visit) -> Robots | None:
         return self._context.pipeline.robots(visit, self._pace.policy)
@@ -245,32 +258,43 @@ class Lane:
         robots = self._robots(visit)
         if robots is not None:
             self._source_state.apply_crawl_delay(robots.crawl_delay)
-        return self._source_state.refusal(visit) or (denial(robots, visit) if robots else None)
+        known = self._source_state.refusal(visit) or already_sent(visit)
+        refusal = known or (denial(robots, visit) if robots else None)
+        policy, version = self._pace.policy, self._control_version
+        return refusal or self._sessions.refusal(visit, policy, version)
 
     async def _visit(self, visit: Visit, waited: Waited) -> None:
         started_at, began = self._context.clock.now(), self._monotonic()
         if self._suspected and not await self._context.flusher.suspect(self, visit):
             return
+        session = await self._sessions.of(visit)
         try:
             done = await self._context.pipeline.run(
-                visit, self._pace.policy, partial(self._may_start, visit)
-            )
+                visit, self._pace.policy, partial(self._may_start, visit), session,
+                self._control_version, partial(self._context.sent_marks.mark, visit),
+            )  # fmt: skip
         except TrustEnded:
             return
         self._source_state.received(done.wire_bytes, robots=done.asked_robots)
         if done.answered_ms:
             self._pace.observe(done.answered_ms)
         if done.outcome is None:
-            self._lookahead.invalidate()  # robots.txt is known now: read the page again
+            self._lookahead.invalidate()  # robots.txt or the login is done: read the page again
             return
         outcome = done.outcome
-        no_request = isinstance(outcome, Failed) and outcome.kind is Kind.ROBOTS_DENIED
+        no_request = isinstance(outcome, Failed) and (
+            outcome.kind is Kind.ROBOTS_DENIED
+            or (done.asked_login and outcome.kind is Kind.LOGIN_FAILED)
+        )
         result = Result(
             visit, outcome, started_at, self._context.clock.now(), document=done.document,
             links=done.links, lines=done.lines, no_request=no_request, waited=waited,
-            robots_allowed=self._pace.policy.robots, of_robots=done.asked_robots,
+            robots_allowed=self._pace.policy.robots,
+            of_robots=done.asked_robots or done.asked_login,
         )  # fmt: skip
-        self._report_result(result if no_request else self._source_state.judge(result, began))
+        judged = result if no_request else self._source_state.judge(result, began)
+        was_sent = visit.page_id in self._sent and not (done.asked_robots or done.asked_login)
+        self._report_result(not_repeated(judged) if was_sent else judged)
 
     def _report_result(self, result: Result) -> None:
         if isinstance(result.outcome, Failed) and result.outcome.kind is Kind.ROBOTS_DENIED:

@@ -8,7 +8,9 @@ from curtsy.clock import Clock
 from curtsy.politeness.policy import Policy
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.lookahead import VisitTaker
+from curtsy.worker.page_sessions import ReadJar
 from curtsy.worker.pipeline import Pipeline
+from curtsy.worker.sent_posts import SentMarks
 from curtsy.worker.worker_slots import WorkerSlots
 
 
@@ -19,10 +21,12 @@ class LaneContext:
     taker: VisitTaker
     flusher: Flusher
     pipeline: Pipeline
+    sent_marks: SentMarks
     trusted: Callable[[], bool]
     defaults: Policy
     trust: int
     """Milliseconds that an owner may continue without reaching the store."""
     rng: random.Random
+    read_jar: ReadJar
     keeps: Callable[[], bool]
     """Whether a lane whose budget ends may keep its source: no other worker needs it more."""

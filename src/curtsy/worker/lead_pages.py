@@ -22,10 +22,10 @@ from curtsy.model.crawl_rules import CrawlRule, CrawlRules
 from curtsy.model.link import Link, loaded
 from curtsy.model.options import identity_of, options_for
 from curtsy.model.origins import origin_of, reach_of
-from curtsy.model.page_use import PageUse, is_followed
+from curtsy.model.page_use import ONLY_LISTS, PageUse, is_followed
 from curtsy.model.scope import Scope
 from curtsy.model.urls import BadUrl, Url, canonical, fingerprint
-from curtsy.scrapers import LISTS, arguments_for
+from curtsy.scrapers import LISTS, SUMMARY, arguments_for
 from curtsy.scrapers.record_keys import is_listing
 
 AT_ONCE = 5_000
@@ -51,6 +51,7 @@ class CrawlTerms:
     ways: Sequence[str]
     entries: "EntryTerms"
     allow: tuple[Network, ...]
+    session: str | None = None
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any], allow: tuple[Network, ...]) -> Self:
@@ -60,12 +61,14 @@ class CrawlTerms:
         return cls(
             Scope.from_json(stored["scope"]), CrawlRules.from_json(stored.get("rules")), headers,
             frozenset(origins), stored.get("params", {}), stored.get("ways", ()),
-            EntryTerms.from_json(stored.get("start")), allow,
+            EntryTerms.from_json(stored.get("start")), allow, stored.get("session"),
         )  # fmt: skip
 
     def options(self, url: Url, params: Mapping[str, Any]) -> str | None:
         headers = self.headers if origin_of(url.text) in self.origins else ()
-        return options_for(url.host, headers=headers, params=params, ways=self.ways)
+        return options_for(
+            url.host, headers=headers, params=params, ways=self.ways, session=self.session
+        )
 
 
 class EntryTerms(NamedTuple):
@@ -139,7 +142,8 @@ def listed_pages(lead: WaitingList, document: ListDocument | None, terms: CrawlT
     page = _parsed(document)
     if page is None:
         return Listed(key)
-    records = sorted(page["records"] if terms.entries.fetched else (), key=_stamp, reverse=True)
+    found = page["records"] if terms.entries.fetched and is_listing(page) else ()
+    records = sorted(found, key=_stamp, reverse=True)
     part = records[lead.reached : lead.reached + AT_ONCE]
     entries = [*_found(lambda record: _entry(record, lead, terms), part)]
     total, next_at = len(part), lead.reached + AT_ONCE
@@ -148,7 +152,7 @@ def listed_pages(lead: WaitingList, document: ListDocument | None, terms: CrawlT
         lists = [one for one in page.get("more", ()) if one["scraper"] in LISTS]
         entries = [*_found(lambda one: _list(one, lead, terms, MOST_LEVELS), lists), *entries]
         total += len(lists)
-        if page.get("next") and terms.entries.fetched:
+        if page.get("next") and records:  # a part without entries says nothing of older ones
             following = {"url": page["next"], "scraper": lead.list_scraper}
             older = _list(following, lead, terms, MOST_PARTS)
     return Listed(key, entries, next_at if next_at < len(records) else None, total,
@@ -160,7 +164,7 @@ def _parsed(document: ListDocument | None) -> dict[str, Any] | None:
         return None
     content = zstandard.decompress(document.content, max_output_size=max(1, document.bytes))
     page = orjson.loads(content)
-    return page if is_listing(page) else None
+    return page if is_listing(page) or (isinstance(page, dict) and "more" in page) else None
 
 
 def _stamp(record: Mapping[str, Any]) -> str:
@@ -188,12 +192,10 @@ def _list(
     url = _permitted(one["url"], terms.entries.lists_scope, terms.allow)
     if url is None or lead.depth <= -levels:
         return None
-    rule = CrawlRule(uses=PageUse.LISTS if terms.entries.fetched else _ONLY_LISTS)
-    page = _page(url, rule, lead, terms, scraper=one["scraper"], more={}, depth=lead.depth - 1)
+    rule = CrawlRule(uses=PageUse.LISTS if terms.entries.fetched else ONLY_LISTS)
+    more = {} if terms.entries.fetched else SUMMARY
+    page = _page(url, rule, lead, terms, scraper=one["scraper"], more=more, depth=lead.depth - 1)
     return Entry(page, _list_key(url.text), one.get("updated_at") or "", is_list=True)
-
-
-_ONLY_LISTS = PageUse.LISTS | PageUse.KEPT
 
 
 def _list_key(url: str) -> str:

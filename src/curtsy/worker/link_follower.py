@@ -8,9 +8,16 @@ import orjson
 from curtsy.clock import Clock
 from curtsy.fetch.guard import Network
 from curtsy.frontier.admit import Wanted
-from curtsy.frontier.crawls.leads import MOST_LEADS, Lead, admit_links, waiting_leads
+from curtsy.frontier.crawls.leads import (
+    MOST_LEADS,
+    Admitted,
+    Lead,
+    admit_links,
+    waiting_leads,
+)
 from curtsy.frontier.crawls.listed_pages import admit_listed
 from curtsy.frontier.crawls.lists import WaitingList, read_document, waiting_lists
+from curtsy.frontier.sources import wake_released
 from curtsy.jobs.parsed_documents import parsed_documents
 from curtsy.offload import MANY_PAGES, offload
 from curtsy.scrapers.record_keys import records_on
@@ -52,11 +59,12 @@ class LinkFollower:
         else:
             found = await offload(lambda: {lead.id: linked_pages(lead, terms) for lead in leads})
         now = self._clock.now()
-        await self._store.write(
+        admitted = await self._store.write(
             lambda c: admit_links(c, job_id, found, max_age=stored["max_age"],
                                   delay_ms=self._delay_ms, now=now),
             large=sum(map(len, found.values())) > MANY_PAGES,
         )  # fmt: skip
+        await self._wake(admitted)
 
     async def _follow_list(self, waiting: WaitingList) -> None:
         stored = orjson.loads(waiting.scope)
@@ -64,11 +72,17 @@ class LinkFollower:
         document = await self._store.read(lambda c: read_document(c, waiting))
         listed = await offload(listed_pages, waiting, document, terms)
         now = self._clock.now()
-        await self._store.write(
+        admitted = await self._store.write(
             lambda c: admit_listed(c, waiting, listed, max_age=stored["max_age"],
                                    delay_ms=self._delay_ms, now=now),
             large=len(listed.entries) > MANY_PAGES,
         )  # fmt: skip
+        await self._wake(admitted)
+
+    async def _wake(self, admitted: Admitted) -> None:
+        if admitted.bands:
+            now = self._clock.now()
+            await self._store.write(lambda c: wake_released(c, admitted.bands, now=now))
 
     async def _has_enough(self, job_id: int, wanted: int | None) -> bool:
         """Whether the pages of a run have as many records as were wanted."""

@@ -72,6 +72,8 @@ def _judge_failure(
             again_at = result.ended_at + follows.wait
             waits = replace(result, again_at=again_at, spends_attempt=True)
             return Judged(waits, answered=_answered(failed))
+        case Rest(wait=0):  # another proxy is ready
+            return Judged(replace(result, again_at=result.ended_at), answered=False)
         case Rest():
             after = health.failed(follows.wait, policy, announced=follows.announced)
             trouble = HostTrouble(follows, after)

@@ -39,7 +39,9 @@ from curtsy.worker.lane_context import LaneContext
 from curtsy.worker.link_follower import LinkFollower
 from curtsy.worker.lookahead import VisitTaker
 from curtsy.worker.observer import Observer
+from curtsy.worker.page_sessions import JarReader
 from curtsy.worker.pipeline import Pipeline
+from curtsy.worker.sent_posts import SentMarks
 from curtsy.worker.settings import WorkerSettings
 from curtsy.worker.webhook_sender import WebhookSender
 from curtsy.worker.worker_slots import SHARES, WorkerSlots
@@ -102,8 +104,9 @@ class Session:
             clock=clock, slots=WorkerSlots(settings.slots),
             taker=VisitTaker(store=store, clock=clock),
             flusher=self._flusher, pipeline=pipeline, trusted=self._heartbeat.trusted,
+            sent_marks=SentMarks(store=store, worker=row.id),
             defaults=settings.policy, trust=settings.lease_ttl,
-            rng=random.Random(), keeps=self._keeps,
+            rng=random.Random(), read_jar=JarReader(store), keeps=self._keeps,
         )  # fmt: skip
 
     async def run(self) -> None:

@@ -165,13 +165,14 @@ class SourceState:
         self._holds.add(result.ended_at, result.ended_at + rest.wait, "backoff")
         receipt = self._receipt()
         as_asked = failed.retry_after is not None and 0 < rest.wait <= failed.retry_after
+        of_proxies = {"proxies": failed.error} if failed.proxies_rest is not None else {}
         receipt.rests_announced += as_asked
         receipt.rests_of_our_own += not as_asked
         self._rest_why = {"announced": as_asked, "kind": failed.kind,
                           "status": failed.status, "url": result.visit.url,
                           "failures": health.streak(announced=rest.announced),
                           "given_up_after": health.limit(self.policy, announced=rest.announced),
-                          }  # fmt: skip
+                          } | of_proxies  # fmt: skip
 
     def _count(self, result: Result) -> None:
         if isinstance(result.outcome, NotModified):

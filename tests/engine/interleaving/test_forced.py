@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,11 @@ from curtsy.alerts.rule_fields import RuleFields
 from curtsy.errors import NotFound, WrongState
 from curtsy.frontier import admit, flush, worker_rows
 from curtsy.frontier.batch import Release
+from curtsy.frontier.crawls import leads
 from curtsy.jobs import admission
+from curtsy.store import Connection
 from support.frontier import Bench, failed, fetched
-from support.holding import blocked_or_done, hold
+from support.holding import Held, blocked_or_done, hold
 
 cancel = import_module("curtsy.jobs.cancel")
 dropping = import_module("curtsy.frontier.withdraw")
@@ -84,6 +87,47 @@ async def test_work_that_is_committed_after_its_source_was_given_back_is_found_b
     assert await worker.lease() == []
     bench.time.moves(1)
     assert [v.url for v in await worker.lease_and_take()] == [f"{A}late"]
+
+
+async def test_links_that_are_committed_after_their_source_was_given_back_wake_it(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    """The page that leads on is often the last one of its lane: ten seconds later is too late."""
+    await bench.crawl(A, depth=1)
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    await worker.flush(fetched(visit, links=[f"{A}late"]))
+    held = hold(monkeypatch, leads, "count_admitted")
+    following = asyncio.create_task(bench.follow_links())
+    await held.reached()
+    await worker.release(visit.source_id, looks=2)
+    held.let_go()
+    await following
+    assert [lease.source_id for lease in await worker.lease()] == [visit.source_id]
+
+
+async def test_a_release_that_is_under_way_when_links_are_committed_is_waited_for(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    """It has looked for visits, found none, and has not committed yet."""
+    await bench.crawl(A, depth=1)
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    await worker.flush(fetched(visit, links=[f"{A}late"]))
+    held, release = Held(lambda _connection: None), flush.release
+
+    def release_and_wait(connection: Connection, *given: Any, **values: Any) -> None:
+        release(connection, *given, **values)
+        held(connection)
+
+    monkeypatch.setattr(flush, "release", release_and_wait)
+    releasing = asyncio.create_task(worker.release(visit.source_id, looks=2))
+    await held.reached()
+    following = asyncio.create_task(bench.follow_links())
+    await blocked_or_done(bench.store, following)
+    held.let_go()
+    await asyncio.gather(releasing, following)
+    assert [lease.source_id for lease in await worker.lease()] == [visit.source_id]
 
 
 async def test_two_retries_of_one_job_at_once_open_one_round(

@@ -16,6 +16,7 @@ import pytest
 import zstandard
 
 from curtsy.clock import Clock
+from curtsy.demo import news
 from curtsy.demo.news import article_paths
 from curtsy.demo.practice_site import PracticeSite
 from curtsy.extract import ExtractLimits
@@ -70,6 +71,27 @@ async def test_pages_that_are_no_article_say_why(curtsy: Engine) -> None:
         await curtsy.ended(job)
     kinds = {item.page_url: item.kind for item in await curtsy.items(job)}
     assert kinds == {server.url(path): kind for path, (_, kind) in pages.items()}
+
+
+async def test_what_stands_in_front_of_an_article_is_told_apart(
+    curtsy: Engine, site: PracticeSite
+) -> None:
+    """Through redirects and the confined process: the child knows with which URL a visit began."""
+    expected = {news.SHELL: "needs_javascript", news.MEMBERS: "login_required", news.PAID: None}
+    async with curtsy.worker(settings(FAST, extract=quick())):
+        job = await submit(curtsy, *(site.url(0, path) for path in expected))
+        await curtsy.ended(job)
+    items = await curtsy.items(job)
+    assert {item.page_url: item.kind for item in items} == {
+        site.url(0, path): kind for path, kind in expected.items()
+    }
+    [login] = [item.error for item in items if item.kind == "login_required"]
+    assert login == f"The site asks for a login: the page led to {site.url(0, news.LOGIN)}."
+    [document] = await curtsy.query("SELECT content FROM documents")
+    teaser = orjson.loads(zstandard.decompress(document.content))
+    assert teaser["paywall"] is True
+    # The detector was loaded by the confined process, for the page declares no language.
+    assert (teaser["language"], teaser["language_source"]) == ("en", "detected")
 
 
 class _Arrivals(dict[str, bytes]):

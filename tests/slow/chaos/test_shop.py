@@ -14,9 +14,11 @@ import pytest
 
 from chaos.trouble import Trouble
 from chaos.world import World, world
+from curtsy.api.schemas.results import lines_of
 from curtsy.demo.process import PracticeProcess
 from curtsy.extract.inspection import inspect_scrapers
 from curtsy.jobs import JobRequest
+from curtsy.jobs.results import ResultPlace, ended_items
 from curtsy.model.roles import OPEN
 from curtsy.requests.crawl import CrawlRequest, job_request
 from curtsy.scrapers import NAMES
@@ -140,10 +142,7 @@ async def scraped_under_fire(
 
 async def records(made: World) -> list[dict[str, Any]]:
     """The records of the job, as its results show them."""
-    from curtsy.api.schemas.results import as_lines
-    from curtsy.jobs.results import ended_items
-
-    job = await made.count("SELECT id FROM jobs")
-    piece = await made.store.read(lambda c: ended_items(c, job, after=-1, most=1_000))
-    lines = [orjson.loads(line) for line in as_lines(piece).splitlines()]
+    job, start = await made.count("SELECT id FROM jobs"), ResultPlace()
+    piece = await made.store.read(lambda c: ended_items(c, job, place=start, most=1_000))
+    lines = [orjson.loads(line) for line in b"".join(lines_of(piece, start)).splitlines()]
     return [line["record"] for line in lines]

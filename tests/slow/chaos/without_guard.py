@@ -160,6 +160,24 @@ def lifeline() -> None:
     Lifeline._wait = lambda *_given: None  # type: ignore[method-assign]
 
 
+def jar() -> None:
+    """What a lane knows of its sessions is not stored."""
+    from curtsy.worker.page_sessions import LaneSessions
+
+    LaneSessions.changed = lambda _self: ()  # type: ignore[method-assign]
+
+
+def post_mark() -> None:
+    """A POST is sent without a mark in the store, and nobody looks for one."""
+    from curtsy.worker import lane, sent_posts
+
+    async def always(_marks: object, _visit: object) -> bool:
+        return True
+
+    sent_posts.SentMarks.mark = always  # type: ignore[method-assign]
+    lane.already_sent = lambda _visit: None
+
+
 def haste() -> None:
     """No guard, but what hides that one is missing: it takes its time between two statements, so
     that most signals meet it in the middle of a transaction."""
@@ -181,7 +199,7 @@ GUARDS: dict[str, Callable[[], None]] = {
     guard.__name__: guard
     for guard in (
         trust, hearing, epoch, page_lock, turn, begin_immediate, idempotency_key, worst,
-        many_lanes, held_schedule, one_firing, one_transaction, lifeline, haste,
+        many_lanes, held_schedule, one_firing, one_transaction, lifeline, jar, post_mark, haste,
     )
 }  # fmt: skip
 

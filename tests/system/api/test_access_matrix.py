@@ -45,6 +45,7 @@ DECISIONS: dict[tuple[str, str], tuple[Role | None, Of]] = {
     ("POST", "/jobs/"): (S, "nothing"),
     ("POST", "/jobs/submit"): (S, "nothing"),
     ("POST", "/crawl"): (S, "nothing"),
+    ("POST", "/discover"): (S, "nothing"),
     ("GET", "/jobs/{job_id}"): (R, "job"),
     ("GET", "/jobs/{job_id}/status"): (R, "job"),
     ("GET", "/jobs/{job_id}/results"): (R, "job"),

@@ -28,6 +28,9 @@ PLANTED = {
     "file header": "planted-file-header-5f", "webhook query": "planted-webhook-query-6f",
     "webhook path": "planted-webhook-path-7f", "webhook userinfo": "planted-webhook-user-8f",
     "proxy": "planted-proxy-9f", "site cookie": "planted-site-cookie-af",
+    "login word": "planted-login-word-1a", "file login word": "planted-file-login-word-2a",
+    "member cookie": "planted-member-cookie-3a", "browser cookie": "planted-browser-cookie-4a",
+    "scheduled cookie": "planted-scheduled-cookie-5a", "referred word": "planted-referred-6a",
     "database": "planted-database-bf", "wrong key": "planted-wrong-key-cf",
 }  # fmt: skip
 STORED = {
@@ -40,6 +43,11 @@ STORED = {
     "webhook path": {"jobs.webhook_url", "webhook_deliveries.url", "schedules.payload"},
     "proxy": {"sources.policy"},
     "site cookie": {"visits.progress"},
+    "login word": {"sources.policy"},
+    "file login word": {"sources.policy"},
+    "member cookie": {"cookie_jars.cookies"},
+    "browser cookie": {"cookie_jars.cookies"},
+    "scheduled cookie": {"cookie_jars.cookies", "schedules.payload"},
     "webhook secret": {"secrets.value"},
 }
 """Where a secret must be stored, because it will be sent from there; all others nowhere."""
@@ -56,6 +64,8 @@ class Site(http.server.BaseHTTPRequestHandler):
         path = re.sub(r"^http://[^/]+", "", self.path)
         status = next((int(found) for found in re.findall(r"/status-(\d+)", path)), 200)
         self.send_response(404 if path == "/robots.txt" else status)
+        if path.startswith("/login"):
+            self.send_header("Set-Cookie", f"member={PLANTED['member cookie']}; Path=/")
         if status == 302:
             self.send_header("Location", "/status-503/after-login")
             self.send_header("Set-Cookie", f"session={PLANTED['site cookie']}; Path=/")
@@ -122,6 +132,10 @@ class Service:
         return told.stdout
 
 
+def cookies(value: str) -> str:
+    return f"127.0.0.1\tFALSE\t/\tFALSE\t0\tfrom-browser\t{value}\n"
+
+
 def plant(service: Service, key: str, sites: list[str]) -> list[str]:
     """Does everything that takes a secret; returns the ids of jobs."""
     site, proxied, _of_file = (f"http://{one}" for one in sites)
@@ -132,6 +146,10 @@ def plant(service: Service, key: str, sites: list[str]) -> list[str]:
         "headers": {"X-Any": PLANTED["source header"]},
         "proxy": f"http://me:{PLANTED['proxy']}@{sites[1]}",
     })  # fmt: skip
+    assert status == 201, made
+    status, made = service.ask(key, "PUT", f"/sources/{sites[0]}", {
+        "login": {"url": f"{site}/login", "form": {"word": PLANTED["login word"]},
+                  "success": {"cookie": "member"}, "lost": {"status": 403}}})  # fmt: skip
     assert status == 201, made
     bodies: list[tuple[str, Any]] = [
         ("/jobs/submit", {"articles": [{"url": f"{site}/a"}, {"url": f"{site}/status-404"},
@@ -144,6 +162,10 @@ def plant(service: Service, key: str, sites: list[str]) -> list[str]:
                     "webhook_url": failing}),
         ("/jobs", {"url": f"{proxied}/through-the-proxy", "webhook_url": dead}),
         ("/jobs", {"url": f"http://{sites[2]}/of-file"}),
+        ("/jobs", {"url": f"http://{sites[2]}/of-members", "session": True}),
+        ("/jobs/submit", {"articles": [{"url": f"{site}/members"}], "session": True,
+                          "cookies": cookies(PLANTED["browser cookie"])}),
+        ("/jobs/submit", {"articles": [{"url": f"{site}/status-403/never"}], "session": True}),
     ]  # fmt: skip
     jobs = []
     for path, body in bodies:
@@ -152,7 +174,8 @@ def plant(service: Service, key: str, sites: list[str]) -> list[str]:
         jobs.append(made.get("job_id") or made["id"])
     schedule = {"name": "planted", "cron": "@yearly", "payload": {"crawl": {
         "spider": "raw", "start_urls": [f"{site}/scheduled"], "webhook_url": hook,
-        "params": {"headers": {"X-Any": PLANTED["schedule header"]}}}}}  # fmt: skip
+        "params": {"headers": {"X-Any": PLANTED["schedule header"]},
+                   "cookies": cookies(PLANTED["scheduled cookie"])}}}}  # fmt: skip
     assert service.ask(key, "POST", "/schedules", schedule)[0] == 201
     status, ran = service.ask(key, "POST", "/schedules/planted/run", {})
     assert status == 202, ran
@@ -169,6 +192,13 @@ def fail(service: Service, key: str, sites: list[str]) -> None:
         ("POST", "/jobs/submit", {"articles": [{"url": f"http://{sites[0]}/"}], "headers": header}),
         ("POST", "/jobs/submit", {"articles": 3, "headers": {"A": PLANTED["job header"]}}),
         ("PUT", f"/sources/{sites[1]}", {"headers": header}),
+        ("PUT", f"/sources/{sites[1]}", {"login": {"form": {"word": PLANTED["login word"]}}}),
+        ("PUT", f"/sources/{sites[1]}", {"login": {
+            "url": "http://else.example/", "form": {"word": PLANTED["login word"]},
+            "success": {"status": 200}}}),
+        ("POST", "/jobs", {"url": f"http://{sites[0]}/", "cookies": PLANTED["browser cookie"]}),
+        ("POST", "/jobs", {"url": "http://else.example/",
+                           "cookies": cookies(PLANTED["browser cookie"])}),
         ("PUT", f"/sources/{sites[1]}", {"proxy": f"ftp://me:{PLANTED['proxy']}@a:1"}),
         ("PATCH", "/schedules/planted", {"payload": {"fetch": {"webhook_url": bad_hook}}}),
         ("PATCH", "/schedules/planted", {"payload": {"fetch": {
@@ -287,7 +317,16 @@ SETTINGS = {"retry_base": 0.1, "retry_cap": 0.2, "max_retry_attempts": 1, "host_
 
 def test_secrets_are_found_only_where_they_must_be_stored(tmp_path: Path, sites: list[str]) -> None:
     file = tmp_path / "sources.toml"
-    file.write_text(f'["{sites[2]}"]\nheaders = {{X-Any = "{PLANTED["file header"]}"}}\n')
+    word = tmp_path / "word"
+    word.write_text(PLANTED["referred word"])
+    file.write_text(f'''
+        ["{sites[2]}"]
+        headers = {{X-Any = "{PLANTED["file header"]}"}}
+        ["{sites[2]}".login]
+        url = "http://{sites[2]}/login"
+        form = {{one = "{PLANTED["file login word"]}", two = "file:{word}"}}
+        success = {{cookie = "member"}}
+    ''')
     file.chmod(0o600)
     before = os.umask(0)
     try:
@@ -307,7 +346,8 @@ def test_secrets_are_found_only_where_they_must_be_stored(tmp_path: Path, sites:
     elsewhere = {name: found - STORED.get(name, set()) for name, found in places.items()}
     assert not {name: found for name, found in elsewhere.items() if found}
     assert {"job header", "source header", "file header", "proxy", "webhook query",
-            "schedule header", "webhook secret"} <= places.keys()  # fmt: skip
+            "schedule header", "webhook secret", "login word", "file login word",
+            "member cookie", "browser cookie", "scheduled cookie"} <= places.keys()  # fmt: skip
     never = [name for name in secrets if name not in STORED]
     assert {"session cookie", "key of ann admin", "wrong key", "database"} <= set(never)
     assert [(name, file) for name in never for file, content in raw.items()

@@ -84,6 +84,6 @@ def test_the_doctor_misses_a_scheduler_once_a_schedule_is_late(quick: Curtsy) ->
 
 def test_what_is_not_built_is_no_success(quick: Curtsy) -> None:
     quick("db", "upgrade")
-    told = quick("discover", "http://a.example/")
+    told = quick("export", "job_1")
     assert (told.exit_code, told.out) == (5, "")
     assert "is not built yet" in told.err

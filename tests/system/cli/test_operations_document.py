@@ -19,7 +19,7 @@ COMMANDS = {
     "submit", "crawl", "status", "results", "cancel", "retry", "logs", "watch", "sources",
     "schedules", "why", "plan", "export", "try", "discover", "keys", "doctor", "db", "demo",
 }  # fmt: skip
-EXPECTED_LATER = {"export": "export", "discover": "discovery"}
+EXPECTED_LATER = {"export": "export"}
 """Only ever taken from: what is built leaves this list and the program's."""
 
 
@@ -31,7 +31,7 @@ def test_what_comes_later_is_known_by_name() -> None:
     assert NOT_YET == EXPECTED_LATER
 
 
-@pytest.mark.parametrize("asked", [["export", "job_1"], ["discover", "http://a/"]])
+@pytest.mark.parametrize("asked", [["export", "job_1"]])
 def test_what_comes_later_says_so_and_with_what(curtsy: Curtsy, asked: list[str]) -> None:
     for more in ([], ["--json"], ["--url", "http://127.0.0.1:9"]):
         sentence = curtsy(*asked, *more).sentence(5)

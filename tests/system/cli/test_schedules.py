@@ -105,7 +105,10 @@ def test_add_makes_what_was_said(curtsy: Curtsy, tmp_path: Path) -> None:
     ("options", "sentence"),
     [
         (("--fetch", PAGE), "Give one of --cron, --every and --at, to say when the schedule runs."),
-        (("--every", "2h"), "Give one of --fetch, --crawl, --articles, --duty and --payload"),
+        (
+            ("--every", "2h"),
+            "Give one of --fetch, --crawl, --feed, --sitemap, --articles, --duty and --payload",
+        ),
         (
             ("--every", "2h", "--cron", "@daily", "--fetch", PAGE),
             "Give only one of --cron, --every and --at.",
@@ -115,7 +118,7 @@ def test_add_makes_what_was_said(curtsy: Curtsy, tmp_path: Path) -> None:
             "Give only one of --fetch, --crawl",
         ),
         (("--every", "often", "--fetch", PAGE), "--every is 'often': give a span"),
-        (("--every", "2h", "--fetch", PAGE, "--depth", "2"), "need --crawl."),
+        (("--every", "2h", "--fetch", PAGE, "--depth", "2"), "need --crawl, --feed or --sitemap."),
         (("--every", "2h", "--fetch", PAGE, "--country", "x"), "No such option: --country"),
     ],
 )

@@ -29,11 +29,6 @@ def test_standard_input_is_read_like_a_file(
     assert _submitted(curtsy, "--file", "-", f"{B}#again") == 2
 
 
-def test_a_file_of_another_encoding_is_told(curtsy: Curtsy) -> None:
-    Path("urls.txt").write_text(f"{A}\n", encoding="utf-16")
-    assert "urls.txt is not UTF-8 text" in curtsy("submit", "-f", "urls.txt").sentence()
-
-
 def test_what_is_no_url_is_told_with_its_line(curtsy: Curtsy) -> None:
     Path("urls.txt").write_text(f"# mine\n{A}\n\nexample.com/x\nftp://a/\n3\n4\n5\n")
     assert curtsy("submit", "-f", "urls.txt").sentence() == (

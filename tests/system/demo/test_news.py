@@ -58,3 +58,19 @@ def test_some_refuse_at_first() -> None:
 @pytest.mark.parametrize("path", ["/news/x", "/news/harbour", "/news/harbour/x", "/news/private/"])
 def test_anything_else_is_not_found(path: str) -> None:
     assert plan(HERE, path).answer.status == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [(news.SHELL, "needs_javascript"), (news.LOGIN, "login_required"), (news.PAID, None)],
+)
+def test_walls_are_what_they_say(path: str, kind: str | None) -> None:
+    found = load("article")(Reply(200, f"http://127.0.1.1{path}", {}, body(path), 0))
+    assert (found.kind if isinstance(found, Failed) else None) == kind
+    assert kind is not None or (isinstance(found, Record) and b'"paywall":true' in found.content)
+
+
+def test_the_members_page_leads_to_the_login() -> None:
+    head = plan(HERE, news.MEMBERS).answer.head
+    assert f"Location: {news.LOGIN}?next=".encode() in head
+    assert plan(HERE, f"{news.LOGIN}?next={news.MEMBERS}").answer.status == 200

@@ -7,9 +7,11 @@ import orjson
 import pytest
 import zstandard
 
-from curtsy.api.schemas.results import CHUNK_BYTES, lines_of, rows_of
+from curtsy.api.schemas.results import CHUNK_BYTES, as_document_since, lines_of, rows_of
+from curtsy.jobs.job import Job as JobRow
 from curtsy.jobs.job import StoredDocument
 from curtsy.jobs.results import EndedItem, Piece, ResultPlace
+from curtsy.jobs.results_since import EndedSince
 from curtsy.model.content_digest import content_digest, is_digest
 from curtsy.model.job_states import ItemState
 from curtsy.scrapers.record_keys import pack_listing
@@ -21,8 +23,8 @@ def item(position: int, content: bytes, scraper: str = "goods") -> EndedItem:
     packed = zstandard.ZstdCompressor().compress(content)
     document = StoredDocument(packed, "application/json", "utf-8", len(content))
     url = f"http://a.example/{position}"
-    return EndedItem(position, position + 1, ItemState.DONE, url, None, None, False, None, None,
-                     1_000, 1_000, scraper, url, url, document)  # fmt: skip
+    return EndedItem(10 + position, position, position + 1, ItemState.DONE, url, None, None, False,
+                     None, None, 1_000, 1_000, scraper, url, url, document)  # fmt: skip
 
 
 def failed(position: int) -> EndedItem:
@@ -61,6 +63,16 @@ def test_pages_may_stay_whole_for_readers_that_go_on_by_pages() -> None:
     assert (numbers(rows.done), rows.pages) == ([0, 1, 2, 0, 1, 2, 3, 4], 2)
     assert str(rows.onward) == "2-0"
     assert rows_of(piece, START, 4).pages == 1
+
+
+def test_results_since_an_event_go_on_after_the_last_page_that_they_have() -> None:
+    job = JobRow(*([0] * len(JobRow._fields)))._replace(state="running", door="crawl")
+    found = EndedSince(Piece([item(0, listing(3)), item(1, listing(5)), item(2, b"{}")], False), 99)
+    for most, rows, last in ((1, 3, 10), (4, 8, 11), (9, 9, 99)):
+        body = orjson.loads(as_document_since(job, found, most))
+        assert (len(body["results"]), body["last_event"]) == (rows, last)
+    nothing = EndedSince(Piece([], False), 7)
+    assert orjson.loads(as_document_since(job, nothing, 5))["last_event"] == 7
 
 
 @pytest.mark.parametrize(("cursor", "after", "read"), [("7", 7, 0), ("7-3", 6, 3), ("0-0", -1, 0)])

@@ -106,7 +106,7 @@ def test_what_costs_nothing_is_in_the_record() -> None:
         '<meta property="og:site_name" content="Paper">', html='<html lang="pt-BR">',
     )  # fmt: skip
     assert found["image"] == "http://a.example/i.png"
-    assert found["canonical"] == "http://a.example/y"
+    assert found["canonical_url"] == "http://a.example/y"
     assert found["tags"] == ["harbour", "plans"]
     assert found["description"] == "A b"
     assert found["site"] == "Paper"

@@ -68,7 +68,9 @@ def test_other_content_than_html_is_named_and_never_an_article(
         assert outcome.kind is Kind.NOT_SUPPORTED
         if outcome.error != "The page is text/plain, not HTML.":  # which only an article may be
             assert says in outcome.error
-            assert outcome.error.endswith("not HTML.")
+            assert "not HTML." in outcome.error
+            advises = "`curtsy crawl --" in outcome.error
+            assert advises == (" is a feed" in outcome.error or " is a sitemap" in outcome.error)
     assert links(page) == ()
 
 

@@ -30,4 +30,4 @@ async def submit_articles(
     )  # fmt: skip
     if body.dry_run:
         return planned(await backend.plan(request), request.finish_by)
-    return created(await backend.submit(request))
+    return created(await backend.submit(request), request)

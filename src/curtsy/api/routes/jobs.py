@@ -2,9 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -40,14 +41,16 @@ from curtsy.api.schemas.jobs import (
     summary,
     whole,
 )
-from curtsy.api.schemas.results import as_document, lines_of
+from curtsy.api.schemas.results import as_document, as_document_since, lines_of
 from curtsy.errors import BadRequest, NotFound, WrongState
 from curtsy.jobs.asked import read_asked
+from curtsy.jobs.job import Job as JobRow
 from curtsy.jobs.job import read_job_and_result
 from curtsy.jobs.listing import FIRST, TOTAL_CAP, JobFilter, JobPage, Place
 from curtsy.jobs.listing import list_jobs as read_list
 from curtsy.jobs.page_filters import PAGE_WORDS, find_source
-from curtsy.jobs.results import AT_ONCE, ResultPlace, ended_items
+from curtsy.jobs.results import AT_ONCE, Piece, ResultPlace, ended_items
+from curtsy.jobs.results_since import ended_since
 from curtsy.model.counts import are, counted
 from curtsy.model.job_states import JobState
 from curtsy.model.status_words import DOORS, EVERY_STATE, FILTERS, StatusFilter, word
@@ -172,17 +175,28 @@ async def get_job_results(
     backend: TheBackend,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}(-[0-9]{1,9})?$")] = None,
+    after_event: Annotated[int | None, Query(ge=0, lt=10**15)] = None,
 ) -> Response:
     """The results so far: pages, or the records that were found on them. The counts are of pages.
-    With `Accept: application/x-ndjson` all results, one line each."""
+    With `Accept: application/x-ndjson` all results, one line each. With `after_event` (at first 0)
+    those of pages that ended since, in the order in which they ended: the next request sends the
+    answer's `last_event`. Pages from the store have no event; read them without `after_event`."""
     row, place = await backend.job(job), ResultPlace.parse(cursor)
+    if after_event is not None:
+        return await _results_since(backend, row, after_event, limit)
     if NDJSON in request.headers.get("accept", ""):
         return StreamingResponse(_stream(backend, row.id, place), media_type=NDJSON)
     piece = await backend.read(lambda c: ended_items(c, row.id, place=place, most=limit))
-    if piece.is_light:
-        body = as_document(row, piece, place, limit)
-    else:
-        body = await asyncio.to_thread(as_document, row, piece, place, limit)
+    return await _document(piece, partial(as_document, row, piece, place, limit))
+
+
+async def _results_since(backend: Backend, row: JobRow, event: int, limit: int) -> Response:
+    found = await backend.read(lambda c: ended_since(c, row.id, event=event, most=limit))
+    return await _document(found.piece, partial(as_document_since, row, found, limit))
+
+
+async def _document(piece: Piece, build: Callable[[], bytes]) -> Response:
+    body = build() if piece.is_light else await asyncio.to_thread(build)
     return Response(body, media_type="application/json")
 
 

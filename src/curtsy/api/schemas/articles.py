@@ -7,7 +7,7 @@ from fastapi import Response
 from pydantic import BaseModel, ConfigDict
 
 from curtsy.api.schemas.idempotency import REPLAYED
-from curtsy.jobs import Submitted
+from curtsy.jobs import JobRequest, Submitted
 from curtsy.model.job_states import JobState
 from curtsy.model.status_words import word
 from curtsy.requests import examples
@@ -22,6 +22,8 @@ class ArticlesCreated(BaseModel):
     total_articles: int
     new_articles: int
     cached_articles: int
+    skipped_articles: int | None = None
+    """With `new_only`: articles that the store has, and that the job leaves out."""
     message: str
 
 
@@ -87,15 +89,19 @@ class ArticleResults(BaseModel):
     """Pages of this part that were scraped and had no record, so that they have no row."""
     next_cursor: str | None = None
     """Send this as `cursor` to get the next page; null: there are no more results."""
+    last_event: int | None = None
+    """With `after_event`: send this as the next `after_event`."""
 
 
-def created(submitted: Submitted) -> Response:
+def created(submitted: Submitted, request: JobRequest) -> Response:
     state = JobState.QUEUED if submitted.new else JobState.SUCCEEDED
     body: dict[str, Any] = {
         "job_id": submitted.job, "status": word(DOOR, state, submitted.cached),
         "total_articles": submitted.total, "new_articles": submitted.new,
         "cached_articles": submitted.cached, "message": "Job submitted successfully",
     }  # fmt: skip
+    if request.new_only:
+        body["skipped_articles"] = len(request.pages) - submitted.total
     headers = {"Location": f"/jobs/{submitted.job}"}
     if submitted.replayed:
         headers |= REPLAYED

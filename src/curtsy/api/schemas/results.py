@@ -12,6 +12,7 @@ from curtsy.clock import rfc3339
 from curtsy.jobs.job import Job
 from curtsy.jobs.parsed_documents import parsed
 from curtsy.jobs.results import EndedItem, Piece, ResultPlace
+from curtsy.jobs.results_since import EndedSince
 from curtsy.model.job_states import ItemState, JobState, page_name
 from curtsy.model.status_words import word
 from curtsy.scrapers import PAGES
@@ -145,6 +146,16 @@ def as_document(job: Job, piece: Piece, place: ResultPlace, most: int) -> bytes:
     if rows.onward is not None:
         body["next_cursor"] = str(rows.onward)
     return orjson.dumps(body)
+
+
+def as_document_since(job: Job, found: EndedSince, most: int) -> bytes:
+    """Returns the same of pages that ended since an event. The records of a page come together, so
+    those of the last page may be more than `most`."""
+    items = found.piece.items
+    rows = rows_of(found.piece, ResultPlace(), most, whole_pages=True)
+    last = found.last_event if rows.pages == len(items) else items[rows.pages - 1].rank
+    body = _head(job) | {"results": rows.done, "failed_articles": rows.failed}
+    return orjson.dumps(body | {"last_event": last})
 
 
 def _lines(row: EndedItem, read: int) -> Iterator[bytes]:

@@ -13,9 +13,11 @@ from curtsy.cli.console.job_wait import note_failures, warn_without_worker, watc
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.runner import run
+from curtsy.cli.console.scrape_options import NewOnly
+from curtsy.cli.console.session_options import CookieFile, Session, session_fields
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8, to_minute, to_second
-from curtsy.cli.console.url_arguments import File, Urls, read_urls
+from curtsy.cli.console.url_arguments import Column, File, SkipInvalid, Urls, read_articles
 from curtsy.cli.console.webhook_option import Webhook, webhook_field
 from curtsy.cli.views.performance import performance_lines
 from curtsy.cli.views.results import (
@@ -53,6 +55,9 @@ Wait = Annotated[
 def submit(
     urls: Urls = None,
     file: File = None,
+    column: Column = None,
+    skip_invalid: SkipInvalid = False,
+    new_only: NewOnly = False,
     priority: Annotated[
         int, typer.Option(min=1, max=10, metavar="N", help="1 is fetched first, 10 last.")
     ] = 5,
@@ -67,6 +72,8 @@ def submit(
         bool, typer.Option("--ignore-cache", help="Also fetch pages that are in the store already.")
     ] = False,
     webhook: Webhook = None,
+    session: Session = False,
+    cookies: CookieFile = None,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
@@ -76,10 +83,15 @@ def submit(
     Once its id is printed the job is stored, whatever happens to this command. `curtsy up` and
     `curtsy worker` run workers. With --wait the exit code shows the outcome.
     """
-    articles = [{"url": one, "priority": priority} for one in read_urls(urls, file)]
+    if new_only and ignore_cache:
+        raise WrongUsage("--new-only and --ignore-cache exclude each other.")
+    found = read_articles(urls, file, column, skip_invalid=skip_invalid)
+    articles = [{"priority": priority} | one for one in found]
     body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache,
                             "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
-    named = {"name": in_utf8(name)} if name else {}
+    named: dict[str, Any] = {"name": in_utf8(name)} if name else {}
+    named |= {"new_only": True} if new_only else {}
+    body |= session_fields(session, cookies)
     run(_submit(url, body | named | webhook_field(webhook), wait=wait, as_json=as_json))
 
 
@@ -88,8 +100,10 @@ async def _submit(url: str | None, body: Any, *, wait: bool, as_json: bool) -> N
         with spinner(f"Submitting {counted(len(body['articles']), 'page')}"):
             created = await api.request("POST", "/jobs/submit", body=body)
         if not as_json:
+            skipped = created.get("skipped_articles")
+            before = f", {skipped} left out that were scraped before" if skipped else ""
             echo(f"{created['job_id']}: {created['new_articles']} to fetch, "
-                f"{created['cached_articles']} in the store already.")  # fmt: skip
+                f"{created['cached_articles']} in the store already{before}.")  # fmt: skip
         elif not wait:
             echo_json(created)
         if wait:

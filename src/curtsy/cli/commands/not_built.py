@@ -13,7 +13,6 @@ from curtsy.cli.console.error_output import NotBuilt
 
 NOT_YET: Mapping[str, str] = {
     "export": "export",
-    "discover": "discovery",
 }
 """The part that brings each command."""
 
@@ -39,15 +38,3 @@ def export(
     Ends with exit code 5.
     """
     raise _refusal("export")
-
-
-def discover(
-    page: Annotated[str, typer.Argument(metavar="URL", help="The site.")],  # noqa: ARG001
-    as_json: AsJson = False,  # noqa: ARG001
-    url: Url = None,  # noqa: ARG001
-) -> None:
-    """List what a site has to scrape (not built yet).
-
-    Ends with exit code 5.
-    """
-    raise _refusal("discover")

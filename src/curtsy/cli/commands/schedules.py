@@ -14,6 +14,7 @@ from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.job_wait import warn_without_scheduler, warn_without_worker
 from curtsy.cli.console.output import echo, echo_json, require_yes
 from curtsy.cli.console.runner import run as run_loop
+from curtsy.cli.console.start_options import AllEntries, Feeds, Sitemaps, start_field
 from curtsy.cli.console.text import in_utf8, one_line
 from curtsy.cli.console.webhook_option import Webhook
 from curtsy.cli.views.schedules import listed, page
@@ -67,6 +68,9 @@ def add(
     timezone: options.Timezone = None,
     fetch: options.Fetch = None,
     crawl: options.CrawlFrom = None,
+    feed: Feeds = None,
+    sitemap: Sitemaps = None,
+    all_entries: AllEntries = False,
     spider: options.Spider = None,
     depth: options.Depth = None,
     max_pages: options.MaxPages = None,
@@ -86,8 +90,8 @@ def add(
 ) -> None:
     """Create a schedule: when it runs, and what it does.
 
-    When: one of --cron, --every and --at. What: one of --fetch, --crawl, --articles, --duty and
-    --payload. A scheduler starts it: run `curtsy up` or `curtsy scheduler`.
+    When: one of --cron, --every and --at. What: --crawl, --feed and --sitemap, or one of --fetch,
+    --articles, --duty and --payload. A scheduler starts it: `curtsy up` or `curtsy scheduler`.
     """
     body = options.rule_fields(
         cron=cron, every=every, at=at, timezone=timezone, overlap=overlap, catch_up=catch_up,
@@ -96,13 +100,11 @@ def add(
     if not {"cron", "every_minutes", "at"} & body.keys():
         raise WrongUsage("Give one of --cron, --every and --at, to say when the schedule runs.")
     more = options.crawl_fields(spider, depth, max_pages)
-    action = options.payload(fetch=fetch, crawl=crawl, crawl_options=more, articles=articles,
-                           duty=duty, file=payload)  # fmt: skip
+    start = start_field(feed, sitemap, all_entries=all_entries)
+    action = options.payload(fetch=fetch, crawl=crawl, start=start, crawl_options=more,
+                           articles=articles, duty=duty, file=payload)  # fmt: skip
     if action is None:
-        raise WrongUsage(
-            "Give one of --fetch, --crawl, --articles, --duty and --payload, to say what it does."
-        )
-    _require_crawl(more, crawl)
+        raise WrongUsage(f"Give one of {options.WHAT}, to say what it does.")
     action = options.with_webhook(action, webhook)
     body |= {"name": in_utf8(name), "payload": action} | ({"enabled": False} if paused else {})
     created = run_loop(_create(url, body), doing="Creating the schedule")
@@ -117,6 +119,9 @@ def edit(
     timezone: options.Timezone = None,
     fetch: options.Fetch = None,
     crawl: options.CrawlFrom = None,
+    feed: Feeds = None,
+    sitemap: Sitemaps = None,
+    all_entries: AllEntries = False,
     spider: options.Spider = None,
     depth: options.Depth = None,
     max_pages: options.MaxPages = None,
@@ -146,14 +151,13 @@ def edit(
         catch_up_within=catch_up_within, not_before=not_before, after_end=after_end, jitter=jitter,
     )  # fmt: skip
     more = options.crawl_fields(spider, depth, max_pages)
-    action = options.payload(fetch=fetch, crawl=crawl, crawl_options=more, articles=articles,
-                           duty=duty, file=payload)  # fmt: skip
+    start = start_field(feed, sitemap, all_entries=all_entries)
+    action = options.payload(fetch=fetch, crawl=crawl, start=start, crawl_options=more,
+                           articles=articles, duty=duty, file=payload)  # fmt: skip
     body |= ({"name": in_utf8(rename)} if rename else {}) | ({"enabled": False} if paused else {})
     body |= {} if action is None else {"payload": action}
     if not body and not more and not webhook:
         raise WrongUsage("Give at least one option to change: see `curtsy schedules edit --help`.")
-    if action is not None:
-        _require_crawl(more, crawl)
     changing = _edit(url, path_of(name), body, more, webhook)
     changed = run_loop(changing, doing="Changing the schedule")
     _show(changed, "" if as_json else page(changed), as_json=as_json)
@@ -251,11 +255,6 @@ async def _follow(api: ApiConnection, job: str, *, wait: bool, as_json: bool) ->
     if wait:
         await wait_for_end(api, job, as_json=as_json)
     await warn_without_worker(api)
-
-
-def _require_crawl(more: dict[str, Any], crawl: object) -> None:
-    if more and not crawl:
-        raise WrongUsage("--spider, --depth and --max-pages need --crawl.")
 
 
 def _show(found: dict[str, Any], text: str, *, as_json: bool) -> None:

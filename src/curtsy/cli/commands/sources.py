@@ -90,10 +90,10 @@ def set(  # noqa: A001 - the command's name
         "concurrency": concurrency, "max_retries": max_retries, "timeout": timeout,
         "respectful_hours": options.hours_from(hours, timezone, slowdown, closed=closed),
         "robots": robots, "user_agent": in_utf8(user_agent) if user_agent else None,
-        "headers": options.headers_from(header), "proxy": in_utf8(proxy) if proxy else None,
+        "headers": options.headers_from(header),
         "enabled": enabled,
     }  # fmt: skip
-    body = options.patch_body(given, reset or [])
+    body = options.patch_body(given, reset or [], options.proxies_from(proxy))
     _show(
         run(_change_or_create(url, path_of(name), body), doing="Describing the source"),
         as_json=as_json,

@@ -1,6 +1,7 @@
 """A bar or a spinner on a terminal. Loads `rich`, which takes longer than most commands do."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from rich.console import Console, RenderableType
 from rich.progress import (
@@ -14,18 +15,26 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from curtsy.cli.console.text import span
 from curtsy.terminal import printable
 
 
 class Display(Progress):
-    """A progress display with a sentence below it."""
+    """A progress display with a sentence below it, which counts down."""
 
     waits: str | None = None
+    until: datetime | None = None
 
     def get_renderables(self) -> Iterator[RenderableType]:
         yield from super().get_renderables()
         if self.waits:
-            yield Text(printable(self.waits))
+            yield Text(printable(f"{self.waits}{_left(self.until)}"))
+
+
+def _left(until: datetime | None) -> str:
+    """The time that is left until then, as far as there is any."""
+    seconds = (until - datetime.now(UTC)).total_seconds() if until is not None else 0
+    return f" ({span(seconds)} left)" if seconds >= 1 else ""
 
 
 def bar() -> Display:

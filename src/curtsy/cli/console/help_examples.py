@@ -38,6 +38,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "curtsy crawl": {
         "curtsy crawl https://example.com/blog/ --depth 2 --scope prefix --wait": "crawl a blog",
         "curtsy crawl https://example.com/ --exclude '*/tag/*' --max-pages 500": "most of a site",
+        "curtsy crawl --sitemap https://example.com/sitemap.xml": "what is new in a sitemap",
     },
     "curtsy logs": {
         "curtsy logs job_0d45a0376e21": "print the log so far",
@@ -110,6 +111,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     },
     "curtsy schedules add": {
         "curtsy schedules add news --every 2h --articles urls.txt": "every two hours",
+        "curtsy schedules add feed --every 2h --feed https://a.com/rss": "what is new in a feed",
         "curtsy schedules add blog --cron '0 9 * * MON-FRI' --crawl https://a.com/": "on weekdays",
         "curtsy schedules add jp --cron @daily --timezone Japan --fetch https://a.jp/": "daily",
         "curtsy schedules add once --at 2030-01-01T12:00:00Z --fetch https://a.com/": "once",
@@ -207,7 +209,8 @@ EXAMPLES: dict[str, dict[str, str]] = {
     },
     "curtsy export": {"curtsy export job_0d45a0376e21": "export its results as a table"},
     "curtsy discover": {
-        "curtsy discover https://example.com/": "list its feeds, sitemaps and listings"
+        "curtsy discover https://example.com/": "list its feeds and sitemaps",
+        "curtsy discover https://example.com/ --json": "with their parts, as JSON",
     },
     "curtsy keys add": {
         "curtsy keys add --user ann": "for a user who submits jobs and sees only her own",

@@ -1,7 +1,7 @@
 """Waits until a job has ended and shows its progress; warns where no process would run it."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -24,17 +24,24 @@ class Waited:
     """What the job waits for, if nothing can come of it; None: the job has ended."""
 
 
+async def _nothing() -> None:
+    pass
+
+
 async def wait_with_progress(
-    job: AsyncJob, total: int, *, quiet: bool = False, give_up: float | None = None
-) -> Waited:
+    job: AsyncJob, total: int, *, quiet: bool = False, give_up: float | None = None,
+    plain: bool = False, on_status: Callable[[], Awaitable[None]] = _nothing,
+) -> Waited:  # fmt: skip
     """Waits until the job has ended, and shows what it waits for. With `give_up` also until no page
-    has ended for so many seconds and no host of those that are left answers."""
+    has ended for so many seconds and no host of those that are left answers. Calls `on_status`
+    after each status."""
     stall = Stall(job, quiet=quiet, give_up=give_up)
-    with progress(total, quiet=quiet) as update:
+    with progress(total, quiet=quiet, plain=plain) as update:
         async with aclosing(job.poll()) as statuses:
             async for now in statuses:
                 await stall.look(now)
-                update(now.completed, now.failed, now.total, stall.sentence)
+                update(now.completed, now.failed, now.total, stall.sentence, stall.until)
+                await on_status()
                 if stall.is_hopeless:
                     return Waited(now, stall.sentence)
     return Waited(now)

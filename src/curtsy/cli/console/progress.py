@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from curtsy.cli.console.output import note
@@ -19,18 +20,22 @@ SPINNER_AFTER_SECONDS = 1.0
 
 class ProgressUpdate(Protocol):
     def __call__(
-        self, done: int, failed: int, total: int | None = None, waits: str | None = None
-    ) -> None:
+        self, done: int, failed: int, total: int | None = None, waits: str | None = None,
+        until: datetime | None = None,
+    ) -> None:  # fmt: skip
         """`total` replaces the first total: a crawl finds more pages as it goes. `waits` is a
-        sentence about what the pages wait for."""
+        sentence about what the pages wait for, `until` when that ends."""
 
 
 @contextmanager
-def progress(total: int, *, quiet: bool = False) -> Iterator[ProgressUpdate]:
-    """Yields a function that shows how many of `total` pages have ended."""
+def progress(
+    total: int, *, quiet: bool = False, plain: bool = False
+) -> Iterator[ProgressUpdate]:  # fmt: skip
+    """Yields a function that shows how many of `total` pages have ended: `plain`, in lines on a
+    terminal, too, since another program may write there."""
     if quiet:
         yield lambda *_, **__: None
-    elif sys.stderr.isatty():
+    elif sys.stderr.isatty() and not plain:
         with _bar(total) as update:
             yield update
     else:
@@ -71,10 +76,11 @@ def _bar(total: int) -> Iterator[ProgressUpdate]:
         task = shown.add_task("pages", total=total)
 
         def update(
-            done: int, failed: int, total: int | None = None, waits: str | None = None
-        ) -> None:
+            done: int, failed: int, total: int | None = None, waits: str | None = None,
+            until: datetime | None = None,
+        ) -> None:  # fmt: skip
             text = f"pages ({failed} failed)" if failed else "pages"
-            shown.waits = waits
+            shown.waits, shown.until = waits, until
             shown.update(task, completed=done + failed, description=text, total=total)
 
         yield update
@@ -84,7 +90,10 @@ def _lines(first_total: int) -> ProgressUpdate:
     """Prints a line now and then, and none twice."""
     printed_at, printed = time.monotonic(), set[str]()
 
-    def update(done: int, failed: int, total: int | None = None, waits: str | None = None) -> None:
+    def update(
+        done: int, failed: int, total: int | None = None, waits: str | None = None,
+        until: datetime | None = None,  # noqa: ARG001 - the sentence says it
+    ) -> None:  # fmt: skip
         nonlocal printed_at
         line = f"{done + failed} of {counted(total or first_total, 'page')}, {failed} failed"
         line += f". {waits}" if waits else ""

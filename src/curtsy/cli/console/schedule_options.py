@@ -78,14 +78,17 @@ CrawlFrom = Annotated[
 ]
 Spider = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Scraper of --crawl: article or raw; article by default."),
+    typer.Option(metavar="NAME", help="Scraper of the crawl: article or raw; article by default."),
 ]
 Depth = Annotated[
     int | None,
-    typer.Option(metavar="N", help="How many links deep --crawl follows; 1 by default."),
+    typer.Option(
+        metavar="N",
+        help="How many links deep to follow: 1 from --crawl, 0 from --feed and --sitemap only.",
+    ),
 ]
 MaxPages = Annotated[
-    int | None, typer.Option(metavar="N", help="Maximum number of pages of --crawl.")
+    int | None, typer.Option(metavar="N", help="Maximum number of pages of the crawl.")
 ]
 Articles = Annotated[
     Path | None,
@@ -110,6 +113,7 @@ PayloadFile = Annotated[
 ]
 
 Body = dict[str, Any]
+WHAT = "--fetch, --crawl, --feed, --sitemap, --articles, --duty and --payload"
 
 
 def rule_fields(
@@ -138,19 +142,22 @@ def crawl_fields(spider: str | None, depth: int | None, max_pages: int | None) -
 
 
 def payload(
-    *, fetch: str | None, crawl: list[str] | None, crawl_options: Body, articles: Path | None,
-    duty: str | None, file: Path | None,
+    *, fetch: str | None, crawl: list[str] | None, start: Body, crawl_options: Body,
+    articles: Path | None, duty: str | None, file: Path | None,
 ) -> Body | None:  # fmt: skip
     """The payload that the options describe; None where they describe none."""
-    chosen = [bool(option) for option in (fetch, crawl, articles, duty, file)]
+    chosen = [bool(option) for option in (fetch, crawl or start, articles, duty, file)]
     if sum(chosen) > 1:
-        raise WrongUsage("Give only one of --fetch, --crawl, --articles, --duty and --payload.")
+        raise WrongUsage(f"Give only one of {WHAT}; --feed and --sitemap go with --crawl.")
+    if any(chosen) and crawl_options and not (crawl or start):
+        raise WrongUsage("--spider, --depth and --max-pages need --crawl, --feed or --sitemap.")
     if fetch:
         [page] = read_urls([fetch], None)
         return {"fetch": {"url": page}}
-    if crawl:
-        return {"crawl": {"spider": "article", "start_urls": read_urls(crawl, None), "depth": 1}
-                | crawl_options}  # fmt: skip
+    if crawl or start:
+        pages = {"start_urls": read_urls(crawl, None)} if crawl else {}
+        depth = {"depth": int(bool(crawl))}
+        return {"crawl": {"spider": "article"} | pages | depth | start | crawl_options}
     if articles:
         found = [{"url": url} for url in read_urls(None, articles)]
         return {"articles": {"articles": found}}

@@ -75,9 +75,12 @@ Header = Annotated[
     ),
 ]
 ProxyOption = Annotated[
-    str | None,
-    typer.Option("--proxy", metavar="URL", help="Proxy, such as http://user:password@host:port."),
-]
+    list[str] | None,
+    typer.Option(
+        "--proxy", metavar="URL",
+        help="Proxy, such as socks5://user:password@host:port; may be repeated to take turns.",
+    ),
+]  # fmt: skip
 Enabled = Annotated[
     bool | None,
     typer.Option(
@@ -105,9 +108,11 @@ FIELDS = {
 _HOURS = re.compile(r"([0-9:]+)\s*-\s*([0-9:]+)")
 
 
-def patch_body(given: dict[str, Any], reset: list[str]) -> dict[str, Any]:
+def patch_body(given: dict[str, Any], reset: list[str], proxies: dict[str, Any]) -> dict[str, Any]:
     """The body of a PATCH: the given values, and null for fields to set back to their default."""
-    body = {name: value for name, value in given.items() if value is not None}
+    body = {name: value for name, value in given.items() if value is not None} | proxies
+    if "proxy" in reset or "--proxy" in reset:
+        body.setdefault("proxies", None)
     for word in reset:
         field = FIELDS.get(word.removeprefix("--"))
         if field is None:
@@ -144,6 +149,18 @@ def headers_from(lines: list[str] | None) -> dict[str, str] | None:
     if not all(colon for _name, colon, _value in pairs):
         raise WrongUsage("A --header is a name and a value, such as 'Accept-Language: de'.")
     return {name.strip(): value.strip() for name, _colon, value in pairs}
+
+
+def proxies_from(urls: list[str] | None) -> dict[str, Any]:
+    """One proxy is `proxy`, several are `proxies`; either replaces both."""
+    if not urls:
+        return {}
+    given = [in_utf8(url) for url in urls]
+    return (
+        {"proxy": given[0], "proxies": None}
+        if len(given) == 1
+        else {"proxies": given, "proxy": None}
+    )
 
 
 def hosts_from(text: str | None) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 from curtsy.cli.console.text import one_line
@@ -9,7 +10,9 @@ from curtsy.client import AsyncJob, Status
 from curtsy.errors import CurtsyError
 
 LOOK_AFTER = 2.0
-"""Seconds without the end of a page after which the reason is read, and then again and again."""
+"""Seconds without the end of a page after which the reason is read."""
+LOOK_AGAIN = 5.0
+"""Seconds after which it is read again: a reason changes seldom, and each reading is a request."""
 NEED_SOMEBODY = ("no_worker", "workers_drain", "job_paused", "source_paused", "source_disabled")
 TELLING = ("backoff", "retry_after", "closed_hours", "hourly_limit", "handover", "scheduled")
 """Codes of reasons; those that explain more than a delay or a queue are told first."""
@@ -22,6 +25,8 @@ class Stall:
         self._ended, self._since, self._read_at = -1, time.monotonic(), 0.0
         self.sentence: str | None = None
         """What the job waits for; None: pages end, or nothing is known."""
+        self.until: datetime | None = None
+        """When that reason ends; None: nobody knows."""
         self.is_hopeless = False
         """No host that the job waits for answers, and has not for as long as `give_up`."""
 
@@ -29,24 +34,39 @@ class Stall:
         """Called with each status of the job."""
         now, ended = time.monotonic(), status.completed + status.failed
         if ended != self._ended or status.is_over:
-            self._ended, self._since, self.sentence = ended, now, None
+            self._ended, self._since = ended, now
+            self.sentence = self.until = None
             return
         is_late = self._give_up is not None and now - self._since >= self._give_up
-        is_due = now - self._read_at >= LOOK_AFTER and now - self._since >= LOOK_AFTER
+        is_due = now - self._read_at >= LOOK_AGAIN and now - self._since >= LOOK_AFTER
         if not (is_late or (is_due and not self._quiet)):
             return
         with suppress(CurtsyError):  # the API is away for a moment, or does not tell us
             why = await self._job.why()
-            self.sentence = sentence_of(why)
+            self.sentence, self.until = sentence_of(why), _end_of(_first_reason(why))
             self.is_hopeless = is_late and nobody_answers(why)
         self._read_at = time.monotonic()
 
 
 def sentence_of(why: dict[str, Any]) -> str | None:
+    reason = _first_reason(why)
+    return one_line(reason["because"]) if reason is not None else None
+
+
+def _first_reason(why: dict[str, Any]) -> dict[str, Any] | None:
     """The reason that explains most; among equals, the one that lasts longest."""
     whole = [reason for reason in why["reasons"] if reason["code"] not in ("links", "ended")]
     found = whole or [reason for source in why["sources"] for reason in source["reasons"]]
-    return one_line(max(found, key=_weight)["because"]) if found else None
+    return max(found, key=_weight) if found else None
+
+
+def _end_of(reason: dict[str, Any] | None) -> datetime | None:
+    if reason is None or not reason["until"]:
+        return None
+    try:
+        return datetime.fromisoformat(reason["until"])
+    except ValueError:
+        return None
 
 
 def nobody_answers(why: dict[str, Any]) -> bool:

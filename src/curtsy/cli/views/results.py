@@ -111,23 +111,28 @@ CANCELLED = 5
 async def write_all(job: AsyncJob, writer: Writer, update: ProgressUpdate) -> Written:
     written, before = Written(), await job.status()
     async for found in job.results():
-        if not is_record(found) and found.get("kind") == "cancelled":
-            written.cancelled += 1
-            if written.cancelled <= CANCELLED:
-                written.first_cancelled.append(one_line(found["url"]))
-            continue
-        writer.write(found)
-        if is_record(found) or "error" not in found:
-            written.add(found)
-        else:
-            written.failed += 1
-            if writer.form is not Form.JSON:
-                written.failures.append(f"{one_line(found['url'])}: {found['error']}")
+        write_one(found, writer, written)
         update(written.done, written.failed)
     if not before.is_run:
         # A page without a record has no row, and yet it was scraped.
         written.done = max(written.done, before.completed)
     return written
+
+
+def write_one(found: dict[str, Any], writer: Writer, written: Written) -> None:
+    """Writes a result unless its page was cancelled, and counts it."""
+    if not is_record(found) and found.get("kind") == "cancelled":
+        written.cancelled += 1
+        if written.cancelled <= CANCELLED:
+            written.first_cancelled.append(one_line(found["url"]))
+        return
+    writer.write(found)
+    if is_record(found) or "error" not in found:
+        written.add(found)
+        return
+    written.failed += 1
+    if writer.form is not Form.JSON:
+        written.failures.append(f"{one_line(found['url'])}: {found['error']}")
 
 
 RULE = "\n\n" + "-" * 72 + "\n\n"

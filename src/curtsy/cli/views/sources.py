@@ -42,7 +42,7 @@ def page(source: Source) -> str:
         ("robots.txt", _or_default(policy["robots"], "robots" in described)),
         ("User agent", _or_default(policy["user_agent"] or "", "user_agent" in described)),
         ("Headers", ", ".join(f"{n}: {v}" for n, v in (policy["headers"] or {}).items())),
-        ("Proxy", policy["proxy"] or ""),
+        ("Proxy", ", ".join(filter(None, [policy["proxy"], *(policy["proxies"] or ())]))),
         ("Today", _today(source["today"])),
     ]
     width = max(len(name) for name, _ in facts)

@@ -22,7 +22,7 @@ from curtsy.frontier.crawls.subscriptions import (
     subscription_of,
 )
 from curtsy.frontier.job_counts import Changes, Event, count, count_cached
-from curtsy.model.job_states import OPEN_STATES
+from curtsy.model.job_states import OPEN_STATES, band_of
 from curtsy.model.link import Link, dumped
 from curtsy.model.page_use import lists_pages
 from curtsy.store import Connection, Statement
@@ -189,26 +189,25 @@ def admit_links(
     max_age: int,
     delay_ms: int,
     now: int,
-) -> int:
+) -> "Admitted":
     """Admits the pages of the leads that the crawl has not met yet, until the crawl is full, and
     deletes the leads.
 
-    `found` has the pages of each lead, by its id. Returns how many pages were admitted; skips leads
-    that another process has claimed.
+    `found` has the pages of each lead, by its id. Skips leads that another process has claimed.
     """
     pages = list(chain.from_iterable(found.values()))
     places = places_for(connection, bands_of(pages), delay_ms=delay_ms, now=now)
     crawl = lock_open_crawl(connection, job_id)
     if crawl is None:
-        return 0
+        return NOTHING_ADMITTED
     claimed = _CLAIM_LEADS(connection, leads=[(lead,) for lead in found]).scalars()
     if not claimed:
-        return 0
+        return NOTHING_ADMITTED
     linked = chain.from_iterable(found[lead] for lead in sorted(claimed))
     new = not_crawled(connection, job_id, linked)[: crawl.room]
     admitted = admit_to_crawl(connection, crawl, new, places, max_age=max_age, now=now)
     count_admitted(connection, job_id, admitted, leads=len(claimed), now=now)
-    return len(admitted.pages)
+    return admitted
 
 
 class OpenCrawl(NamedTuple):
@@ -231,6 +230,11 @@ class Admitted(NamedTuple):
     """With their positions in the job."""
     cached: int
     """How many of them need no visit."""
+    bands: Mapping[int, int]
+    """The best band of the pages, by source."""
+
+
+NOTHING_ADMITTED = Admitted((), 0, {})
 
 
 def lock_open_crawl(connection: Connection, job_id: int) -> OpenCrawl | None:
@@ -257,7 +261,11 @@ def admit_to_crawl(
     if placed:
         _COUNT_ADMITTED(connection, job_id=crawl.job_id, pages=len(placed),
                         ranks=orjson.dumps(newest).decode())  # fmt: skip
-    return Admitted(placed, cached.get(crawl.job_id, 0))
+    bands: dict[int, int] = {}
+    for page in placed:
+        source_id, band = places.source_of[page.host], band_of(page.priority)
+        bands[source_id] = min(bands.get(source_id, band), band)
+    return Admitted(placed, cached.get(crawl.job_id, 0), bands)
 
 
 def not_crawled(

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from curtsy.frontier.admit import bands_of, places_for
 from curtsy.frontier.crawls.leads import (
+    NOTHING_ADMITTED,
     Admitted,
     OpenCrawl,
     admit_to_crawl,
@@ -42,15 +43,15 @@ class Listed(NamedTuple):
 def admit_listed(
     connection: Connection, waiting: WaitingList, listed: Listed, *, max_age: int, delay_ms: int,
     now: int,
-) -> int:  # fmt: skip
-    """Admits the entries of this part that the subscription has not seen, until the crawl is full.
-    Returns how many; none if another process was first."""
+) -> Admitted:  # fmt: skip
+    """Admits the entries of this part that the subscription has not seen, until the crawl is full;
+    none if another process was first."""
     older = [listed.older] if listed.older is not None else []
     bands = bands_of(entry.page for entry in (*listed.entries, *older))
     places = places_for(connection, bands, delay_ms=delay_ms, now=now)
     crawl = lock_open_crawl(connection, waiting.job_id)
     if crawl is None or not claim(connection, waiting, listed.next_at):
-        return 0
+        return NOTHING_ADMITTED
     wanted = _wanted(connection, waiting, listed, now=now)
     by_fingerprint = {entry.page.fingerprint: entry for entry in reversed(wanted)}
     new = not_crawled(
@@ -66,7 +67,7 @@ def admit_listed(
         if listed.next_at is None and len(new) < crawl.room:
             mark_whole(connection, waiting.subscription_id, listed.key)
     _count(connection, waiting, crawl, listed, wanted, admitted, now=now)
-    return len(admitted.pages)
+    return admitted
 
 
 def _wanted(

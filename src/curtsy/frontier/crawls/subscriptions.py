@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from curtsy.clock import rfc3339
 from curtsy.frontier.admit import Wanted
 from curtsy.model.job_states import ItemState
 from curtsy.store import Connection, Statement
@@ -129,12 +130,15 @@ def unseen(
     old = [(key,) for key, one in seen.items() if one.listed_at < now - DAY]
     if old:
         _LISTED_AGAIN(connection, id=subscription_id, listed=old, now=now)
-    return [entry for entry in entries if _is_wanted(entry, seen.get(entry.key))]
+    today = rfc3339(now)
+    return [entry for entry in entries if _is_wanted(entry, seen.get(entry.key), today)]
 
 
-def _is_wanted(entry: Entry, seen: _Seen | None) -> bool:
+def _is_wanted(entry: Entry, seen: _Seen | None, now: str) -> bool:
     if seen is None or seen.state == ItemState.CANCELLED:
         return True
+    if seen.stamp > now:  # a date that had not come yet: any other one corrects it
+        return entry.stamp != seen.stamp
     if entry.is_list:  # without a date it may have changed; in part, it was cut off
         return not (entry.stamp and entry.stamp <= seen.stamp and seen.whole)
     return entry.stamp > seen.stamp

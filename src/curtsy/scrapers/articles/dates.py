@@ -1,8 +1,8 @@
-"""Finds the day on which an article was published."""
+"""Finds the day on which an article was published, and the instants that its page states."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import date, timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from htmldate import find_date
@@ -49,6 +49,14 @@ _MONTHS = (
     ("dec", "dez", "déc", "dic", "des", "дек", "гру", "ara", "gru"),
 )
 """How the months' names begin in a dozen languages."""
+_MODIFIED = ("article:modified_time", "og:updated_time", "datemodified", "last-modified",
+             "article:modified", "dcterms.modified", "dc.date.modified", "revised",
+             "lastmod")  # fmt: skip
+_INSTANT = re.compile(
+    r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d{1,9})?\s?"
+    r"(Z|[+-]\d\d:?(?:\d\d)?)?(?![\d:])",
+    re.I,
+)
 
 
 def stated_date(
@@ -132,3 +140,35 @@ def _day(year: str, month: str | int, day: str, latest: date) -> str | None:
     except ValueError:
         return None
     return found.isoformat() if found.year >= FIRST_YEAR and found <= latest else None
+
+
+def stated_instants(
+    metas: Mapping[str, str], described: Sequence[Mapping[str, Any]], today: date
+) -> tuple[str | None, str | None]:
+    """Returns when the head says that the article was published, and last modified."""
+    latest = today + timedelta(days=2)
+    published = _first_instant(metas, described, "datePublished", _PUBLISHED, latest)
+    return published, _first_instant(metas, described, "dateModified", _MODIFIED, latest)
+
+
+def _first_instant(
+    metas: Mapping[str, str], described: Sequence[Mapping[str, Any]],
+    key: str, names: tuple[str, ...], latest: date,
+) -> str | None:  # fmt: skip
+    stated = (metas.get(names[0]), *(json_ld.text_in(thing, key) for thing in described),
+              *map(metas.get, names[1:]))  # fmt: skip
+    found = (_instant(value[:LONGEST], latest) for value in stated if value)
+    return next((instant for instant in found if instant is not None), None)
+
+
+def _instant(text: str, latest: date) -> str | None:
+    """Returns the instant in the form of ISO 8601, with the offset that is stated."""
+    found = _INSTANT.search(text)
+    if found is None:
+        return None
+    offset = "+00:00" if (found[3] or "").upper() == "Z" else found[3] or ""
+    try:
+        instant = datetime.fromisoformat(f"{found[1]}T{found[2]}{offset}")
+    except ValueError:
+        return None
+    return instant.isoformat() if instant.year >= FIRST_YEAR and instant.date() <= latest else None

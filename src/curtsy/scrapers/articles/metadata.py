@@ -1,4 +1,4 @@
-"""Finds what a page says of its article: title, site, description, language, image, tags."""
+"""Finds what the head of a page says of its article, and the title, site and description."""
 
 import re
 from collections.abc import Mapping
@@ -9,10 +9,12 @@ from typing import Any
 from selectolax.lexbor import LexborHTMLParser
 
 from curtsy.scrapers.articles import json_ld, tags
+from curtsy.scrapers.articles.bylines import REPEATED
 from curtsy.scrapers.articles.class_words import HEADLINE
+from curtsy.scrapers.articles.language import declared_by
 from curtsy.scrapers.articles.outline import Outline
 
-MOST_METAS, LONGEST_META, MOST_TAGS = 500, 2_000, 30
+MOST_METAS, LONGEST_META = 500, 2_000
 LONGEST_TITLE = 500
 _TITLES = ("og:title", "twitter:title", "dc.title", "dcterms.title", "citation_title",
            "parsely-title", "sailthru.title", "headline")  # fmt: skip
@@ -20,11 +22,9 @@ _DESCRIPTIONS = ("og:description", "description", "twitter:description", "dc.des
                  "dcterms.description", "sailthru.description")  # fmt: skip
 _SITES = ("og:site_name", "application-name", "dc.publisher", "citation_journal_title",
           "apple-mobile-web-app-title", "publisher")  # fmt: skip
-_IMAGES = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
-_KEYWORDS = ("article:tag", "keywords", "news_keywords", "parsely-tags", "sailthru.tags")
+_EACH = REPEATED | {"article:tag"}
 _SEPARATOR = re.compile(r"\s+[|–—·•«»:›]\s+|\s+--?\s+|\s*\|\s*")
 _HOST = re.compile(r"(?:[\w-]{2,40}\.){1,3}[a-z]{2,12}")
-_LANGUAGE = re.compile(r"[a-z]{2,3}(?![a-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,48 +33,43 @@ class Head:
 
     metas: Mapping[str, str]
     """The first of each name, in lower case."""
-    tags: tuple[str, ...]
+    repeated: Mapping[str, list[str]]
+    """All of those names that stand once for each author or tag."""
     described: tuple[Mapping[str, Any], ...]
+    trails: tuple[Mapping[str, Any], ...]
+    """Breadcrumb trails."""
     title: str
     canonical: str | None
     language: str | None
 
 
 def head_of(tree: LexborHTMLParser) -> Head:
-    metas: dict[str, str] = {}
-    words: list[str] = []
-    for node in islice(tree.css("meta[content]"), MOST_METAS):
-        attributes = node.attributes
-        content = (attributes.get("content") or "")[:LONGEST_META].strip()
-        name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
-        if name and content:
-            name = name[:60].lower()
-            metas.setdefault(name, content)
-            if name == "article:tag":
-                words.append(content)
+    metas, repeated = _metas(tree)
+    data = json_ld.data_in(tree)
     title = tree.css_first("title")
     link = tree.css_first("link[rel=canonical]")
     return Head(
-        metas, tuple(_tags(metas, words)), tuple(json_ld.articles_in(tree)),
+        metas, repeated, data.articles, data.trails,
         " ".join(title.text()[:LONGEST_TITLE].split()) if title is not None else "",
-        link.attributes.get("href") if link is not None else None, _language(tree),
+        link.attributes.get("href") if link is not None else None,
+        declared_by(tree, metas, data.articles),
     )  # fmt: skip
 
 
-def _tags(metas: Mapping[str, str], words: list[str]) -> list[str]:
-    if not words:
-        listed = next((metas[name] for name in _KEYWORDS if name in metas), "")
-        words = re.split(r"[,;]", listed)
-    return list(dict.fromkeys(word.strip()[:100] for word in words if word.strip()))[:MOST_TAGS]
-
-
-def _language(tree: LexborHTMLParser) -> str | None:
-    """Returns the language that the page declares, as a code of two or three letters."""
-    root = tree.root
-    attributes = root.attributes if root is not None else {}
-    declared = (attributes.get("lang") or attributes.get("xml:lang") or "").strip().lower()
-    found = _LANGUAGE.match(declared)
-    return found[0] if found else None
+def _metas(tree: LexborHTMLParser) -> tuple[dict[str, str], dict[str, list[str]]]:
+    metas: dict[str, str] = {}
+    repeated: dict[str, list[str]] = {}
+    for node in islice(tree.css("meta[content]"), MOST_METAS):
+        attributes = node.attributes
+        content = (attributes.get("content") or "")[:LONGEST_META].strip()
+        name = (attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
+                or attributes.get("http-equiv"))  # fmt: skip
+        if name and content:
+            name = name[:60].lower()
+            metas.setdefault(name, content)
+            if name in _EACH:
+                repeated.setdefault(name, []).append(content)
+    return metas, repeated
 
 
 def title_of(head: Head, outline: Outline) -> str | None:
@@ -137,8 +132,9 @@ def description_of(head: Head) -> str | None:
     return " ".join(found.split()) if found else None
 
 
-def image_of(head: Head) -> str | None:
-    return _first(head.metas, _IMAGES)
+def canonical_of(head: Head) -> str | None:
+    """Returns the address that the page calls its own, as written."""
+    return head.canonical or head.metas.get("og:url")
 
 
 def _first(metas: Mapping[str, str], names: tuple[str, ...]) -> str | None:

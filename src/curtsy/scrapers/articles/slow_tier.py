@@ -6,7 +6,7 @@ from lxml import html
 from selectolax.lexbor import LexborHTMLParser
 from trafilatura import bare_extraction, load_html
 
-from curtsy.scrapers.articles.blocks import Block, markdown_of, text_of, tidied
+from curtsy.scrapers.articles.blocks import Block, tidied
 from curtsy.scrapers.articles.outline import outline_of
 from curtsy.scrapers.articles.writer import Absolute, Writer
 
@@ -27,23 +27,14 @@ def slow_blocks(page: str, url: str, absolute: Absolute, *, thorough: bool) -> l
     return [] if found is None else _blocks(found.body, absolute)
 
 
-def slow_article(page: str, url: str, absolute: Absolute) -> dict[str, Any]:
-    """Returns the article with the metadata that trafilatura finds, for pages that the first
-    tier's parser does not read."""
+def slow_article(page: str, url: str, absolute: Absolute) -> tuple[dict[str, Any], list[Block]]:
+    """Returns a few metadata that trafilatura finds and the blocks of the article, for pages that
+    the first tier's parser does not read."""
     found = _document(page, url, fast=True, with_metadata=True)
     if found is None:
-        return {"title": None, "text": "", "language": None}
-    blocks = tidied(_blocks(found.body, absolute), found.title, 1.0)
-    return {
-        "title": found.title,
-        "byline": found.author,
-        "date": found.date,
-        "site": found.sitename,
-        "description": found.description,
-        "language": None,
-        "text": text_of(blocks),
-        "markdown": markdown_of(blocks),
-    }
+        return {}, []
+    parts = {"title": found.title, "date": found.date, "description": found.description}
+    return parts, tidied(_blocks(found.body, absolute), found.title, 1.0)
 
 
 def _blocks(body: Any, absolute: Absolute) -> list[Block]:

@@ -131,6 +131,19 @@ CREATE TABLE clock (
 	PRIMARY KEY (id)
 );
 
+CREATE TABLE cookie_jars (
+	session TEXT NOT NULL, 
+	source_id BIGINT NOT NULL, 
+	cookies TEXT NOT NULL, 
+	login TEXT DEFAULT '{}' NOT NULL, 
+	job_id BIGINT, 
+	updated_at BIGINT NOT NULL, 
+	PRIMARY KEY (session, source_id)
+)
+ WITHOUT ROWID
+
+;
+
 CREATE TABLE crawled (
 	job_id BIGINT NOT NULL, 
 	fingerprint TEXT NOT NULL, subscription_id BIGINT, 
@@ -361,7 +374,7 @@ CREATE TABLE "pages" (
 	document_version INTEGER DEFAULT 0 NOT NULL, 
 	document_hash TEXT, 
 	created_at BIGINT NOT NULL, 
-	wire_bytes BIGINT, 
+	wire_bytes BIGINT, sent_turn BIGINT, 
 	UNIQUE (fingerprint)
 );
 
@@ -581,7 +594,7 @@ CREATE TABLE visits (
 	hops SMALLINT DEFAULT '0' NOT NULL, 
 	progress TEXT, 
 	crashes SMALLINT DEFAULT '0' NOT NULL, 
-	created_at BIGINT NOT NULL, links BOOLEAN DEFAULT false NOT NULL, refused SMALLINT DEFAULT '0' NOT NULL, 
+	created_at BIGINT NOT NULL, links BOOLEAN DEFAULT false NOT NULL, refused SMALLINT DEFAULT '0' NOT NULL, repeats BOOLEAN DEFAULT false NOT NULL, 
 	PRIMARY KEY (page_id)
 );
 
@@ -618,6 +631,10 @@ CREATE INDEX alert_changes_by_age ON alert_changes (at);
 CREATE INDEX alert_deliveries_next ON alert_deliveries (next_at) WHERE state = 'waiting';
 
 CREATE INDEX alert_deliveries_of_channel ON alert_deliveries (channel, id);
+
+CREATE INDEX cookie_jars_by_age ON cookie_jars (updated_at);
+
+CREATE INDEX cookie_jars_of_job ON cookie_jars (job_id) WHERE job_id IS NOT NULL;
 
 CREATE INDEX dead_letters_in_state ON dead_letters (state, id);
 
@@ -703,7 +720,7 @@ CREATE INDEX visits_ready ON visits (source_id, priority, rank, page_id) WHERE d
 
 CREATE INDEX webhook_deliveries_next ON webhook_deliveries (next_at) WHERE state = 'waiting';
 
-INSERT INTO alembic_version VALUES ('0020');
+INSERT INTO alembic_version VALUES ('0022');
 
 INSERT INTO alert_evaluations VALUES (1, 0, NULL, NULL);
 
@@ -724,4 +741,8 @@ INSERT INTO schema_support VALUES ('0018', '0013');
 INSERT INTO schema_support VALUES ('0019', '0013');
 
 INSERT INTO schema_support VALUES ('0020', '0013');
+
+INSERT INTO schema_support VALUES ('0021', '0013');
+
+INSERT INTO schema_support VALUES ('0022', '0013');
 

@@ -1,0 +1,1 @@
+"""Lists of URLs as people have them: lines, tables, JSON."""

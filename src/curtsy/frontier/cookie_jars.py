@@ -1,0 +1,95 @@
+"""Stores the cookies of sessions: a jar for each session and source, and what the job brought.
+
+Only the owner of a source writes the jars of the source, in its flush. The row of source 0 is what
+the session was given when its job was admitted; no lane writes it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from curtsy.store import Call, Connection, Statement
+
+GIVEN = 0
+"""In place of a source: the cookies that came with the job."""
+
+_READ = Statement(
+    """
+    SELECT source_id, cookies, login FROM cookie_jars
+    WHERE session = :session AND source_id IN (:given, :source_id)
+    """
+)
+_WRITE = Statement(
+    """
+    INSERT INTO cookie_jars (session, source_id, cookies, login, job_id, updated_at)
+    SELECT session, source_id, cookies, login, job_id, :now FROM {jars} WHERE true
+    ON CONFLICT (session, source_id) DO UPDATE SET cookies = excluded.cookies,
+        login = excluded.login, job_id = excluded.job_id, updated_at = excluded.updated_at
+    """,
+    jars={"session": "text", "source_id": "bigint", "cookies": "text", "login": "text",
+          "job_id": "bigint"},
+)  # fmt: skip
+_OF_JOBS = Statement(
+    """
+    DELETE FROM cookie_jars WHERE session IN (
+        SELECT c.session FROM {gone} JOIN cookie_jars c ON c.job_id = gone.id)
+    """,
+    gone={"id": "bigint"},
+)
+_OLD = Statement(
+    """
+    DELETE FROM cookie_jars WHERE (session, source_id) IN (
+        SELECT session, source_id FROM cookie_jars WHERE updated_at < :before
+        ORDER BY updated_at LIMIT :most)
+    """
+)
+
+
+class StoredJar(NamedTuple):
+    """The jar of a session at a source."""
+
+    session: str
+    source_id: int
+    cookies: str
+    """JSON."""
+    login: str = "{}"
+    """JSON: what is known of the login."""
+    job_id: int | None = None
+    """The job whose jars end with it; None: a schedule or site keeps the session, or the row is
+    not the one that came with the job."""
+
+
+class JarPair(NamedTuple):
+    """What is stored of a session for one source."""
+
+    given: str
+    """JSON: the cookies that came with the job."""
+    jar: StoredJar | None
+    """None: no page of the session was fetched from the source."""
+
+
+def read_jar(connection: Connection, session: str, source_id: int) -> JarPair:
+    rows = _READ(connection, session=session, given=GIVEN, source_id=source_id)
+    found = {row[0]: StoredJar(session, *row) for row in rows.tuples()}
+    given = found.get(GIVEN)
+    return JarPair(given.cookies if given is not None else "[]", found.get(source_id))
+
+
+def jar_calls(jars: Iterable[StoredJar], *, now: int) -> list[Call]:
+    """Returns the call that stores absolute contents: a repeated write does no harm."""
+    rows = [tuple(jar) for jar in jars]
+    return [(_WRITE, {"jars": rows, "now": now})] if rows else []
+
+
+def store_jars(connection: Connection, jars: Iterable[StoredJar], *, now: int) -> None:
+    for statement, values in jar_calls(jars, now=now):
+        statement(connection, **values)
+
+
+def delete_jars_of(connection: Connection, jobs: Sequence[int]) -> None:
+    """Deletes the sessions that end with these jobs."""
+    _OF_JOBS(connection, gone=[(job,) for job in jobs])
+
+
+def delete_old_jars(connection: Connection, *, before: int, most: int) -> int:
+    """Deletes jars that were not written since; returns how many, at most `most`."""
+    return int(_OLD(connection, before=before, most=most).rowcount)
