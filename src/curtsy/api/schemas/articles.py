@@ -56,10 +56,10 @@ class FoundRecord(BaseModel):
     scraped_at: str
     cached: bool
     scraper: str
-    record_key: str
+    record_key: str | None
     """Identifies the record in later results of the same scraper."""
-    record: dict[str, Any]
-    """The fields, in the order that the scraper declares."""
+    record: dict[str, Any] | None
+    """The fields, in the order that the scraper declares; null: they cannot be shown."""
 
 
 class FailedArticle(BaseModel):
