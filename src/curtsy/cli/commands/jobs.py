@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 
 from curtsy.cli.console.api_connection import AsJson, Url, list_jobs, open_api
+from curtsy.cli.console.body_options import BodyJson, Form, MethodOption, body_fields
 from curtsy.cli.console.completion import job_ids, source_names
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.exit_codes import code_of_job
@@ -67,6 +68,9 @@ def submit(
         bool, typer.Option("--ignore-cache", help="Also fetch pages that are in the store already.")
     ] = False,
     webhook: Webhook = None,
+    method: MethodOption = None,
+    form: Form = None,
+    body_json: BodyJson = None,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
@@ -76,7 +80,8 @@ def submit(
     Once its id is printed the job is stored, whatever happens to this command. `curtsy up` and
     `curtsy worker` run workers. With --wait the exit code shows the outcome.
     """
-    articles = [{"url": one, "priority": priority} for one in read_urls(urls, file)]
+    sent = body_fields(method, form, body_json)
+    articles = [{"url": one, "priority": priority} | sent for one in read_urls(urls, file)]
     body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache,
                             "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
     named = {"name": in_utf8(name)} if name else {}

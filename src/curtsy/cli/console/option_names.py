@@ -14,7 +14,7 @@ OPTIONS: Mapping[str, str] = {
     "respectful_hours": "--hours", "timezone": "--timezone", "slowdown": "--slowdown",
     "max_retries": "--max-retries", "timeout": "--timeout", "robots": "--robots",
     "user_agent": "--user-agent", "headers": "--header", "proxy": "--proxy",
-    "proxies": "--proxy", "name": "--name",
+    "proxies": "--proxy", "method": "--method", "form": "--form", "json": "--body-json", "name": "--name",
     "tags": "--tag", "tag": "--tag", "priority": "--priority", "max_age": "--max-age",
     "webhook_url": "--webhook", "finish_by": "--finish-by", "depth": "--depth", "scope": "--scope",
     "include": "--include", "exclude": "--exclude", "max_pages": "--max-pages",
