@@ -18,9 +18,7 @@ Form = Annotated[
 ]
 BodyJson = Annotated[
     str | None,
-    typer.Option(
-        metavar="JSON", help="JSON to send, such as '{\"q\": 1}'; with each URL the same."
-    ),
+    typer.Option(metavar="JSON", help="JSON to send with each URL, such as '{\"q\": 1}'."),
 ]
 
 
