@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 
 from curtsy.cli.console.api_connection import AsJson, Url, list_jobs, open_api
+from curtsy.cli.console.body_options import BodyJson, Form, MethodOption, body_fields
 from curtsy.cli.console.completion import job_ids, source_names
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.exit_codes import code_of_job
@@ -74,6 +75,9 @@ def submit(
     webhook: Webhook = None,
     session: Session = False,
     cookies: CookieFile = None,
+    method: MethodOption = None,
+    form: Form = None,
+    body_json: BodyJson = None,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
@@ -86,7 +90,8 @@ def submit(
     if new_only and ignore_cache:
         raise WrongUsage("--new-only and --ignore-cache exclude each other.")
     found = read_articles(urls, file, column, skip_invalid=skip_invalid)
-    articles = [{"priority": priority} | one for one in found]
+    sent = body_fields(method, form, body_json)
+    articles = [{"priority": priority} | one | sent for one in found]
     body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache,
                             "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
     named: dict[str, Any] = {"name": in_utf8(name)} if name else {}
