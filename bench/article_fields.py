@@ -1,6 +1,8 @@
-"""`python -m bench.article_fields PAGES`: processor time of the article scraper on a folder of saved
-pages, apart for those that declare their language. Compare two revisions by running it on both in
-turns; PAGES is as for `bench.article_score`."""
+"""`python -m bench.article_fields PAGES`: processor time of the article scraper on saved pages,
+apart for those that declare their language.
+
+Compare two revisions by running it on both in turns; PAGES is as for `bench.article_score`.
+"""
 
 import json
 import re
