@@ -28,7 +28,8 @@ class ArticlesCreated(BaseModel):
 
 
 class ScrapedArticle(BaseModel):
-    """A scraped page. The scraper may add fields: byline, date, language, markdown, site,
+    """A scraped page. The scraper may add fields: byline, authors, date, published_at, modified_at,
+    language, language_source, section, tags, image, canonical_url, paywall, markdown, site,
     description."""
 
     model_config = ConfigDict(extra="allow")
