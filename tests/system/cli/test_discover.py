@@ -108,12 +108,13 @@ def test_a_site_without_lists_is_no_failure(quick: Curtsy, site: Offering) -> No
 
 def test_robots_txt_is_obeyed_and_may_itself_be_read(quick: Curtsy, news: Offering) -> None:
     news.pages["/robots.txt"] = b"User-agent: *\nDisallow: /\nSitemap: " + news.url.encode() + b"/x"
-    told = quick("discover", news.url, "--json")
+    told = quick("discover", f"{news.url}/", "--json")
     assert set(news.asked) == {"/robots.txt"}
     assert told.exit_code == 4
-    assert {one["error"] for one in told.json["failed"]} == {
-        "The host's robots.txt does not allow this page."
-    }
+    denied = "The host's robots.txt does not allow this page."
+    assert {one["url"].removeprefix(news.url): one["error"] for one in told.json["failed"]} == {
+        "/": denied, "/sitemap.xml": denied, "/x": denied,
+    }  # fmt: skip
 
 
 def test_a_crawl_may_start_from_feeds_and_sitemaps(quick: Curtsy, news: Offering) -> None:
