@@ -243,8 +243,7 @@ def _or_empty(visit: Visit, record: Record | Failed) -> Record | Failed:
 
 
 def denial(robots: Robots, visit: Visit) -> Failed | None:
-    path = path_of(visit.url)
-    if robots.allows_all or path == "/robots.txt" or robots.allows(path):  # RFC 9309, 2.2.2
+    if robots.allows_all or robots.allows(path_of(visit.url)):
         return None
     return Failed(Kind.ROBOTS_DENIED, "The host's robots.txt does not allow this page.")
 
