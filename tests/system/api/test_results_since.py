@@ -128,6 +128,10 @@ async def test_new_only_and_the_age_of_copies_exclude_each_other(reading: Front)
         assert "new_only takes nothing from the store" in str(refused.json)
 
 
+def _lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
 async def _written(door: Front, job: str, file: Path, *, passes: int) -> list[dict[str, Any]]:
     """What `scrape` writes of a job: `passes` times what is new, then the rest."""
     with file.open("w", encoding="utf-8") as to:
@@ -137,7 +141,7 @@ async def _written(door: Front, job: str, file: Path, *, passes: int) -> list[di
             for _ in range(passes):
                 await live.write_new(api)
             written = await live.finish(api, await AsyncJob(api, job).status(), names=True)
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines = _lines(file)
     assert written.done + written.failed == len(lines)
     return lines
 
@@ -174,6 +178,6 @@ async def test_a_failure_that_is_retried_meanwhile_is_followed_by_its_result(
             await ended(reading, job)
             await live.write_new(api)
             await live.write_new(api)
-    lines = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    lines = _lines(tmp_path / "out")
     assert ["error" in line for line in lines] == [True, False]
     assert (live.written.done, live.written.failed) == (1, 0), "the last counts"
