@@ -119,6 +119,10 @@ async def test_a_job_without_any_new_page_ends_at_once(reading: Front, site: Sit
     assert [one["id"] for one in listed] == [job]
     planned = await submit(reading, url, new_only=True, dry_run=True)
     assert (planned.status, planned.json["total"]) == (200, 0)
+    for action in ("retry", "pause"):
+        assert (await reading.ask("POST", f"/jobs/{job}/{action}")).status in (400, 409)
+    assert (await reading.ask("DELETE", f"/jobs/{job}?purge=true")).status == 200
+    assert (await reading.get(f"/jobs/{job}")).status == 404
 
 
 async def test_new_only_and_the_age_of_copies_exclude_each_other(reading: Front) -> None:
