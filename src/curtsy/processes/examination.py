@@ -16,7 +16,8 @@ from curtsy.reports.findings.database import of_clocks, of_held_back, of_space
 from curtsy.reports.findings.finding import Finding, sorted_by_severity
 from curtsy.reports.findings.machine import of_machine
 from curtsy.reports.findings.processes import of_processes
-from curtsy.reports.findings.sources import of_sources
+from curtsy.reports.findings.sources import of_logins, of_sources
+from curtsy.reports.resting_logins import RestingLogin, resting_logins
 from curtsy.store import Store
 from curtsy.store.held_back import HeldBack, read_held_back
 from curtsy.store.space import Space, read_space
@@ -28,6 +29,7 @@ class Examination:
     schema: str
     diagnosis: Diagnosis
     failing: list[FailingSource]
+    resting: list[RestingLogin]
     held_back: HeldBack
     space: Space
     has_room: bool
@@ -52,6 +54,7 @@ class Examination:
             *of_held_back(self.held_back),
             *of_clocks(self.skew, uncertainty=self.doubt),
             *of_sources(self.failing, now=self.diagnosis.now),
+            *of_logins(self.resting),
             *of_machine(self.confinement, exposed=self.exposed,
                         missing_secrets=self.missing_secrets),
         ])  # fmt: skip
@@ -65,13 +68,15 @@ async def examine(settings: Settings, *, sources: int) -> Examination:
             await require_known_schema(store)
             diagnosis, skew, doubt = await _diagnosis(store, sources)
             failing = await store.read(lambda c: failing_sources(c, now=diagnosis.now))
+            resting = await store.read(lambda c: resting_logins(c, now=diagnosis.now))
             held_back = await store.read(read_held_back)
         except StoreAway as away:
             if is_full:  # SQLite cannot even be read where its index cannot be made
                 raise StoreFull("no room for its log") from away
             raise
         return Examination(
-            schema=newest(), diagnosis=diagnosis, failing=failing, held_back=held_back,
+            schema=newest(), diagnosis=diagnosis, failing=failing, resting=resting,
+            held_back=held_back,
             space=await read_space(store), has_room=await store.has_room(), is_full=is_full,
             skew=skew, doubt=doubt,
             confinement=await asyncio.to_thread(check_confinement),

@@ -11,7 +11,10 @@ from curtsy.fetch.cookies import Cookie
 from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.jobs.job_request import JobSession
 from curtsy.jobs.purge import purge_some
+from curtsy.politeness.login import REST
 from curtsy.politeness.policy import Policy
+from curtsy.reports.findings.sources import of_logins
+from curtsy.reports.resting_logins import resting_logins
 from support.engine import QUICK, Engine, settings
 from support.members_site import PASSWORD, MembersSite
 
@@ -142,6 +145,12 @@ async def test_a_login_that_never_succeeds_is_tried_twice_and_every_page_fails_w
     [error] = await errors(curtsy, job)
     assert error.startswith("The login failed: the cookie member was not set (status 200).")
     assert "The next login is tried from 20" in error
+    now = curtsy.clock.now()
+    [resting] = await curtsy.store.read(lambda c: resting_logins(c, now=now))
+    [finding] = of_logins([resting])
+    assert finding.text.startswith(f"The login of {members.host} rests until 20")
+    assert "the cookie member was not set" in finding.text
+    assert await curtsy.store.read(lambda c: resting_logins(c, now=now + REST)) == []
     again = await fetched(curtsy, members, "/page/later")
     assert (again.failed, members.logins) == (1, 2), "it rests, with another owner too"
     kinds = await curtsy.query("SELECT DISTINCT kind FROM dead_letters")

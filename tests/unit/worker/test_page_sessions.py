@@ -1,6 +1,7 @@
 """What a lane knows of a session: its cookies, its login, and when that rests."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from curtsy.model.outcome import Reply
 from curtsy.politeness.login import MOST_PER_HOUR, REST, Login, Signs
 from curtsy.politeness.policy import Policy
 from curtsy.worker.page_sessions import LARGEST_JAR, MOST_COOKIES, LaneSessions, PageSession
+from curtsy.worker.pipeline import Pipeline
 
 NOW = 1_800_000_000_000
 URL = "https://a.example/"
@@ -155,3 +157,15 @@ def test_what_another_program_wrote_is_read(stored: str) -> None:
 def test_no_form_is_in_the_text_of_a_login() -> None:
     login = Login(URL, Signs(), form=(("word", "secret"),))
     assert "secret" not in repr(replace(WITH_LOGIN, login=login))
+
+
+async def test_a_visit_sends_no_login_while_another_does() -> None:
+    """It had started before the session was lost. Nothing here could send a request."""
+    absent: Any = None
+    pipeline = Pipeline(robots=absent, fetcher=absent, pool=absent, now=lambda: NOW,
+                        max_redirects=5)  # fmt: skip
+    one = session()
+    one.is_sending = True
+    done = await pipeline._login_first(one, WITH_LOGIN, 1, lambda: True)
+    assert done is not None
+    assert (done.outcome, done.asked_login) == (None, True)

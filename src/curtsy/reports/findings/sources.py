@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from curtsy.clock import HOUR, MINUTE
+from curtsy.clock import HOUR, MINUTE, rfc3339
 from curtsy.model.counts import counted
 from curtsy.reports.failing_sources import FailingSource
 from curtsy.reports.findings.finding import Finding, Severity
+from curtsy.reports.resting_logins import RestingLogin
 
 LASTING = 10 * MINUTE
 """A shorter failure is what retries are for."""
@@ -28,6 +29,16 @@ def of_sources(failing: Iterable[FailingSource], *, now: int) -> Iterator[Findin
                 f"{source.name} has failed for {_span(now - source.failing_since)}{kind}.",
                 f"{look}, and `curtsy dead-letters` what was given up.",
             )  # fmt: skip
+
+
+def of_logins(resting: Iterable[RestingLogin]) -> Iterator[Finding]:
+    for login in resting:
+        yield Finding(
+            Severity.WARNING, "login_failed",
+            f"The login of {login.source} rests until {rfc3339(login.until)}. {login.why}",
+            f"check the login of {login.source} and its secrets; any change of its policy ends "
+            "the rest.",
+        )  # fmt: skip
 
 
 def _span(ms: int) -> str:
