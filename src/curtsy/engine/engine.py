@@ -40,7 +40,7 @@ class OpenEngine(ClientCalls[Blocking, Job]):
         closed(self)
         if not self._background.is_closed:
             try:
-                self._background.run(self._run.stop())
+                self._background.run(self._run.stop(self._background.close_open))
             finally:
                 self._background.close()
 
