@@ -153,7 +153,9 @@ ON_EXIT = (
     HEAD
     + """
 engine = curtsy.Engine("exit.db", LOOPBACK).open()
-engine.submit(urls)
+job = engine.submit(urls)
+while job.status.state == "queued":
+    pass
 print("submitted", flush=True)
 """
 )
