@@ -24,10 +24,10 @@ from curtsy.references import resolved
 from curtsy.scrapers import LISTS, SIMPLE
 from curtsy.scrapers.record_keys import pack_listing
 from curtsy.worker.document_packer import unpacked
-from curtsy.worker.page_sessions import PageSession
 from curtsy.worker.policy_secrets import with_secrets
 from curtsy.worker.robots_cache import RobotsCache, path_of
-from curtsy.worker.site_login import SiteLogin
+from curtsy.worker.sessions.page_sessions import PageSession
+from curtsy.worker.sessions.site_login import SiteLogin
 
 Mark = Callable[[], Awaitable[bool]]
 

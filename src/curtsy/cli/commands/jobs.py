@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 
 from curtsy.cli.console.api_connection import AsJson, Url, list_jobs, open_api
-from curtsy.cli.console.body_options import BodyJson, Form, MethodOption, body_fields
 from curtsy.cli.console.completion import job_ids, source_names
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.exit_codes import code_of_job
@@ -14,12 +13,13 @@ from curtsy.cli.console.job_wait import note_failures, warn_without_worker, watc
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.runner import run
-from curtsy.cli.console.scrape_options import NewOnly
-from curtsy.cli.console.session_options import CookieFile, Session, session_fields
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8, to_minute, to_second
 from curtsy.cli.console.url_arguments import Column, File, SkipInvalid, Urls, read_articles
-from curtsy.cli.console.webhook_option import Webhook, webhook_field
+from curtsy.cli.options.body_options import BodyJson, Form, MethodOption, body_fields
+from curtsy.cli.options.scrape_options import NewOnly
+from curtsy.cli.options.session_options import CookieFile, Session, session_fields
+from curtsy.cli.options.webhook_option import Webhook, webhook_field
 from curtsy.cli.views.performance import performance_lines
 from curtsy.cli.views.results import (
     AsLines,
