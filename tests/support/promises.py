@@ -16,7 +16,7 @@ _PROMISES = {
                 sum(CASE state WHEN 3 THEN 1 ELSE 0 END) AS cancelled
             FROM items GROUP BY job_id) i ON i.job_id = j.id
         WHERE (i.job_id IS NULL AND (j.total > 0 OR j.due_at IS NULL
-                                     AND j.state NOT IN ('scheduled', 'cancelled')))
+                                     AND j.state NOT IN ('scheduled', 'cancelled', 'succeeded')))
            OR j.total <> i.total
            OR j.done <> i.done OR j.failed <> i.failed OR j.cancelled <> i.cancelled""",
     "a job is open exactly as long as items wait, or links": """

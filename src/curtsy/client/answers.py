@@ -37,16 +37,17 @@ class FoundRecord(Answer):
     scraped_at: datetime
     cached: bool
     scraper: str
-    record_key: str
+    record_key: str | None
     """Identifies the record in later results of the same scraper."""
-    record: Mapping[str, object]
-    """The fields, in the order that the scraper declares."""
+    record: Mapping[str, object] | None
+    """The fields, in the order that the scraper declares; null: they cannot be shown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ScrapedPage(Answer):
-    """A scraped page. The scraper may add fields: byline, date, language, markdown, site,
-    description."""
+    """A scraped page. The scraper may add fields: byline, authors, date, published_at,
+    modified_at, language, language_source, section, tags, image, canonical_url, paywall,
+    markdown, site, description."""
 
     article_id: str
     url: str

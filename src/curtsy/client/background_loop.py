@@ -62,10 +62,14 @@ class BackgroundLoop:
         self._thread.join()
         self._loop.close()
 
+    async def close_open(self) -> None:
+        """Closes what callers have not read to its end."""
+        while self._open:
+            await self._open.pop().aclose()
+
     async def _cancel_all(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
-        while self._open:
-            await self._open.pop().aclose()
+        await self.close_open()

@@ -5,8 +5,8 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from curtsy.client.faces import Awaited, Blocking, loop_of
-from curtsy.client.record_models import as_model
 from curtsy.client.results import records_in
+from curtsy.model.record_models import as_model
 
 if TYPE_CHECKING:
     from curtsy.client.job_handle import JobHandle

@@ -77,6 +77,9 @@ class ResultStream:
         self._next_at = now + (now - began) / LONGEST_SHARE
 
     def _is_whole(self, piece: Sequence[PageResult], cursor: str) -> bool:
-        """Whether no page is missing between the start and the cursor, which is a position."""
+        """Whether no page is missing between the start and the cursor, which is a position, or a
+        position and a record where a page with many was cut."""
+        if "-" in cursor:
+            return False
         first = int(self._start) + 1 if self._start is not None else 0
         return int(cursor) - first + 1 == len({result.article_id for result in piece})

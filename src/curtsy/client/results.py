@@ -1,6 +1,7 @@
 """What a page of a job became: an article, records, a page as it came, or a failure."""
 
 import base64
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -113,6 +114,8 @@ class RunRecord(Answer):
 
 PageResult = Article | RecordRow | RawPage | PageFailure
 Result = PageResult | RunRecord
+PACKED = {"records", "next", "empty"}
+"""The fields of a page of several records, as the store has it."""
 
 
 def result_of(row: dict[str, Any]) -> PageResult:
@@ -134,12 +137,11 @@ def records_in(result: Result) -> list[dict[str, Any]]:
 
 
 def _records_in_json(content: str) -> list[dict[str, Any]]:
-    """A scraper's records in the text of its page, as servers before record rows send them."""
-    import json
-
+    """The records in the content of a page, where a server sends a page and not its records."""
     try:
         found = json.loads(content)
     except ValueError:
         return []
-    found = found if isinstance(found, list) else [found]
-    return [one for one in found if isinstance(one, dict)]
+    if isinstance(found, dict) and found.keys() == PACKED:
+        return [dict(one["fields"]) for one in found["records"]]
+    return [found] if isinstance(found, dict) else []

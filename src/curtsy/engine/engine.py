@@ -1,7 +1,6 @@
 """`Engine`: what it is opened with, and its two faces."""
 
 import asyncio
-import atexit
 from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
@@ -10,6 +9,7 @@ from curtsy.client import AsyncClient, AsyncJob, Job
 from curtsy.client.background_loop import BackgroundLoop
 from curtsy.client.client_calls import ClientCalls
 from curtsy.client.faces import Blocking
+from curtsy.engine.exit_hook import close_at_exit, closed
 from curtsy.engine.in_process import InProcessConnection
 from curtsy.engine.loops import new_loop
 from curtsy.engine.program_settings import Path, Setting, program_settings
@@ -24,7 +24,7 @@ class OpenEngine(ClientCalls[Blocking, Job]):
     def __init__(self, api: InProcessConnection, loop: BackgroundLoop, run: RunningEngine) -> None:
         super().__init__(api, lambda job_id: Job(api, job_id, loop), loop)
         self._background, self._run = loop, run
-        atexit.register(self.close)
+        close_at_exit(self, self.close)
 
     async def _leave(self, job: AsyncJob) -> None:
         await self._run.leave(job)
@@ -37,10 +37,10 @@ class OpenEngine(ClientCalls[Blocking, Job]):
     def close(self) -> None:
         """Waits for the requests that are open, and stores their results. What was not fetched
         waits in the database. May be called more than once."""
-        atexit.unregister(self.close)
+        closed(self)
         if not self._background.is_closed:
             try:
-                self._background.run(self._run.stop())
+                self._background.run(self._run.stop(self._background.close_open))
             finally:
                 self._background.close()
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar, overload
 
-from curtsy.client.record_models import as_model
 from curtsy.client.results import Article, PageFailure, PageResult, records_in
+from curtsy.model.record_models import as_model
 from curtsy.model.urls import BadUrl, canonical
 
 M = TypeVar("M")

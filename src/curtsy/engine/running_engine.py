@@ -1,6 +1,7 @@
 """The engine as one task: it is opened and closed there, whichever task asks for that."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -16,7 +17,7 @@ class RunningEngine:
         self, settings: Settings, *, fires_schedules: bool, is_for_one_call: bool = False
     ) -> None:
         self._settings, self._fires_schedules = settings, fires_schedules
-        self._is_for_one_call = is_for_one_call
+        self._cancels_at_end = is_for_one_call
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._left: list[AsyncJob] = []
@@ -35,8 +36,12 @@ class RunningEngine:
             self._task.result()
         return opened.result()
 
-    async def stop(self) -> None:
-        """Waits for the requests that are open, and stores their results."""
+    async def stop(self, before: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Waits for the requests that are open, and stores their results. Calls `before` first,
+        while the API still answers."""
+        self._cancels_at_end = True
+        if before is not None:
+            await before()
         self._stopping.set()
         if self._task is not None:
             await asyncio.wait([self._task])
@@ -45,7 +50,9 @@ class RunningEngine:
     async def leave(self, job: AsyncJob) -> None:
         """Cancels the job: at once, or where the engine stops now anyway, after its open requests;
         their results are stored then."""
-        if self._is_for_one_call:
+        if self._task is None or self._task.done():
+            return
+        if self._cancels_at_end:
             self._left.append(job)
         else:
             await job.cancel()

@@ -45,6 +45,9 @@ class Wanted(NamedTuple):
     """When the page changed, as a feed or sitemap says: an older copy is not enough."""
     sends: bool = False
     """The request has a method of its own: no stored copy stands for it."""
+    met_as: str | None = None
+    """The fingerprint without what its link passes along: a crawl fetches each URL once for each
+    scraper, whatever the links to it pass. None: the link passes nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The fence: only the owner of a source, with the epoch of its lease, may write results and state.
 
-Also stores the pace of sources and releases them.
+Also stores the pace of sources, releases them, and marks the POSTs that are about to be sent.
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -53,6 +53,15 @@ _RELEASE = Statement(
     released={"source_id": "bigint", "more": "bool", "band": "smallint", "known_band": "smallint",
               "looks": "int", "look_at": "bigint", "control_version": "int"},
 )  # fmt: skip
+_MARK_SENT = Statement(
+    """
+    UPDATE pages SET sent_turn = :turn
+    WHERE id = :page_id AND turn < :turn AND (sent_turn IS NULL OR sent_turn < :turn)
+      AND EXISTS (SELECT 1 FROM visits v JOIN sources s ON s.id = v.source_id
+                  WHERE v.page_id = :page_id AND v.turn = :turn AND s.owner = :worker)
+    RETURNING id
+    """
+)
 
 
 def fence(
@@ -68,6 +77,14 @@ def fence(
     wanted = [(i,) for i in sorted({*epochs, *also_lock})]
     rows = _LOCK(connection, wanted=wanted)
     return frozenset(r.id for r in rows if r.owner == worker and r.epoch == epochs.get(r.id))
+
+
+def mark_sent(connection: Connection, page_id: int, turn: int, *, worker: str) -> bool:
+    """Returns whether this call set the mark: at most one ever does for a turn of a page, and only
+    one of the worker that owns the visit. The mark outlives the visit, as when its job is paused;
+    it ends when the result of the turn is stored."""
+    marked = _MARK_SENT(connection, page_id=page_id, turn=turn, worker=worker)
+    return marked.one_or_none() is not None
 
 
 class TimeShifted(Exception):

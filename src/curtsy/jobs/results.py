@@ -26,7 +26,8 @@ def _statement(items: str, **tables: dict[str, str]) -> Statement:
         f"""
         SELECT found.*, c.content FROM (
             SELECT i.rank, i.position, i.page_id, i.state, coalesce(i.url, p.url) AS url,
-                   i.source_label, i.category, i.cached, i.kind, i.error, i.fetched_at, i.ended_at,
+                   p.url AS page_url, i.source_label, i.category, i.cached, i.kind, i.error,
+                   i.fetched_at, i.ended_at,
                    p.scraper, d.version, d.content_type, d.charset, d.bytes, d.url AS found_at,
                    sum(coalesce(d.bytes, 0)) OVER (ORDER BY i.rank) - coalesce(d.bytes, 0)
                        AS bytes_before

@@ -21,9 +21,9 @@ from curtsy.politeness.waits import Waited
 from curtsy.worker.budget import Budget
 from curtsy.worker.lane_context import LaneContext
 from curtsy.worker.lookahead import Lookahead
-from curtsy.worker.page_sessions import LaneSessions
 from curtsy.worker.pipeline import denial
 from curtsy.worker.sent_posts import already_sent, not_repeated
+from curtsy.worker.sessions.page_sessions import LaneSessions
 from curtsy.worker.source_state import SourceState
 from curtsy.worker.visit_buffer import VisitBuffer
 

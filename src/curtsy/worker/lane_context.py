@@ -8,9 +8,9 @@ from curtsy.clock import Clock
 from curtsy.politeness.policy import Policy
 from curtsy.worker.flusher import Flusher
 from curtsy.worker.lookahead import VisitTaker
-from curtsy.worker.page_sessions import ReadJar
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.sent_posts import SentMarks
+from curtsy.worker.sessions.page_sessions import ReadJar
 from curtsy.worker.worker_slots import WorkerSlots
 
 

@@ -106,7 +106,11 @@ def _linked(link: Link, lead: Lead, terms: CrawlTerms) -> Wanted | None:
     if url is None:
         return None
     rule = terms.rules.rule_for(url.text, lead.depth)
-    return _page(url, rule, lead, terms, scraper=link.scraper, more=link.params or {})
+    page = _page(url, rule, lead, terms, scraper=link.scraper, more=link.params or {})
+    if not link.params:
+        return page
+    met_as = _page(url, rule, lead, terms, scraper=link.scraper, more={}).fingerprint
+    return page._replace(met_as=met_as)
 
 
 def _permitted(link: str, scope: Scope, allow: tuple[Network, ...]) -> Url | None:

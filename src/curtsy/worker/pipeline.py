@@ -24,10 +24,10 @@ from curtsy.references import resolved
 from curtsy.scrapers import LISTS, SIMPLE
 from curtsy.scrapers.record_keys import pack_listing
 from curtsy.worker.document_packer import unpacked
-from curtsy.worker.page_sessions import PageSession
 from curtsy.worker.policy_secrets import with_secrets
 from curtsy.worker.robots_cache import RobotsCache, path_of
-from curtsy.worker.site_login import SiteLogin
+from curtsy.worker.sessions.page_sessions import PageSession
+from curtsy.worker.sessions.site_login import SiteLogin
 
 Mark = Callable[[], Awaitable[bool]]
 
@@ -243,8 +243,7 @@ def _or_empty(visit: Visit, record: Record | Failed) -> Record | Failed:
 
 
 def denial(robots: Robots, visit: Visit) -> Failed | None:
-    path = path_of(visit.url)
-    if robots.allows_all or path == "/robots.txt" or robots.allows(path):  # RFC 9309, 2.2.2
+    if robots.allows_all or robots.allows(path_of(visit.url)):
         return None
     return Failed(Kind.ROBOTS_DENIED, "The host's robots.txt does not allow this page.")
 

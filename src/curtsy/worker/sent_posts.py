@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from curtsy.errors import StoreAway, StoreFull
 from curtsy.frontier.batch import Result
-from curtsy.frontier.sent_marks import mark_sent
+from curtsy.frontier.fence import mark_sent
 from curtsy.frontier.take import Visit
 from curtsy.logs import logger
 from curtsy.model.failure_kinds import Kind

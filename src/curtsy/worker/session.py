@@ -39,9 +39,9 @@ from curtsy.worker.lane_context import LaneContext
 from curtsy.worker.link_follower import LinkFollower
 from curtsy.worker.lookahead import VisitTaker
 from curtsy.worker.observer import Observer
-from curtsy.worker.page_sessions import JarReader
 from curtsy.worker.pipeline import Pipeline
 from curtsy.worker.sent_posts import SentMarks
+from curtsy.worker.sessions.page_sessions import JarReader
 from curtsy.worker.settings import WorkerSettings
 from curtsy.worker.webhook_sender import WebhookSender
 from curtsy.worker.worker_slots import SHARES, WorkerSlots

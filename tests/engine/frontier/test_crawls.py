@@ -1,8 +1,11 @@
 """Crawls: where pages lead is kept with their results, and followed by whoever is first."""
 
 import asyncio
+from dataclasses import replace
 
 from curtsy.frontier.crawls.leads import admit_links, waiting_leads
+from curtsy.model.link import Link
+from curtsy.scrapers import NAMES
 from support.frontier import LONG, Bench, failed, fetched
 
 SITE = "https://site.example"
@@ -173,3 +176,19 @@ async def test_what_was_in_the_store_counts_once_however_often_a_crawl_grows(ben
     assert await bench.violations() == []
     await worker.flush(*(fetched(v, at=bench.time()) for v in await worker.take()))
     assert (await bench.counts(job)).done == 4
+
+
+async def test_a_page_is_met_once_for_each_scraper_whatever_its_links_pass(bench: Bench) -> None:
+    bench.submitter.limits = replace(bench.submitter.limits, scrapers=NAMES | {"detail"})
+    job = await bench.crawl(HOME, depth=1)
+    worker = await bench.worker()
+    a = f"{SITE}/a"
+    links = [Link(a, "detail", {"n": 1}), Link(a, "detail", {"n": 2}), Link(a, "detail"), Link(a)]
+    await worker.flush(*(fetched(v, links=links) for v in await worker.lease_and_take()))
+    await bench.follow_links()
+    pages = await bench.rows("SELECT scraper, options FROM pages WHERE url = :url", url=a)
+    assert sorted((page.scraper, page.options) for page in pages) == [
+        ("detail", '{"params":{"n":1}}'), ("raw", None),
+    ]  # fmt: skip
+    assert (await bench.counts(job)).total == 3
+    assert await bench.violations() == []

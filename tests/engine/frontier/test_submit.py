@@ -277,3 +277,27 @@ async def test_better_work_brings_a_waiting_source_into_a_better_band(bench: Ben
     assert (await bench.source("site.example")).band == 1
     await bench.submit("https://site.example/c", priority=9)
     assert (await bench.source("site.example")).band == 1
+
+
+async def test_a_job_for_new_pages_only_leaves_out_those_with_a_document(bench: Bench) -> None:
+    await bench.submit(PAGE, "https://site.example/failed")
+    worker = await bench.worker()
+    first, second = await worker.lease_and_take()
+    await worker.flush(fetched(first), failed(second))
+    new = "https://site.example/new"
+    told = await bench.submit(new, PAGE, "https://site.example/failed", new_only=True)
+    assert (told.total, told.cached) == (2, 0)
+    items = await bench.items(told.job)
+    assert [item.position for item in items] == [0, 1], "without a gap"
+    assert await bench.violations() == []
+
+
+async def test_a_job_without_a_new_page_ends_and_says_so(bench: Bench) -> None:
+    await bench.submit(PAGE)
+    worker = await bench.worker()
+    await worker.flush(*[fetched(visit) for visit in await worker.lease_and_take()])
+    told = await bench.submit(PAGE, new_only=True, webhook_url="https://hook.example/")
+    assert (told.total, (await bench.counts(told.job)).state) == (0, "succeeded")
+    assert await bench.events(told.job) == ["job_queued", "job_finished"]
+    assert len(await bench.rows("SELECT * FROM webhook_deliveries")) == 1
+    assert await bench.violations() == []

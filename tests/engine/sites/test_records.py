@@ -63,6 +63,18 @@ async def test_one_record_is_known_again_by_its_key_and_keeps_its_own_url(board:
     assert await found(board, runs[1]) == [{"url": "https://other.example/7", "price": 2}]
 
 
+async def test_fields_keep_their_order_and_another_order_is_no_change(board: Board) -> None:
+    runs = []
+    for fields in ({"title": "x", "id": 1, "a": 2}, {"a": 2, "title": "x", "id": 1}):
+        runs.append(await board.run(results_wanted=2))
+        page = pack_listing([{"key": "k", "fields": fields}], following=None, is_empty=False)
+        await board.fetch_alone(page.decode())
+        await board.gather()
+    assert [await board.seen(run) for run in runs] == [{"k": "new"}, {"k": "same"}]
+    shown = [list(one) for run in runs for one in await found(board, run)]
+    assert shown == [["title", "id", "a"], ["a", "title", "id"]]
+
+
 async def test_what_cannot_be_read_is_told_with_the_run(board: Board, bench: Bench) -> None:
     run = await board.run()
     await board.fetch("ab", "cd", "ef", "g")

@@ -63,3 +63,10 @@ def test_the_hash_tells_contents_and_kinds_apart() -> None:
     kinds = [(b"a", "text/html", "utf-8"), (b"b", "text/html", "utf-8"),
              (b"a", "text/plain", "utf-8"), (b"a", "text/html", "latin-1")]  # fmt: skip
     assert len({unpacked(Record(*kind)).hash for kind in kinds}) == len(kinds)
+
+
+def test_what_the_child_says_is_compared_is_compared() -> None:
+    one, other = (Record(content, "application/json", "utf-8", digest="d" * 22)
+                  for content in (b'{"a":1,"b":2}', b'{"b":2,"a":1}'))  # fmt: skip
+    assert unpacked(one).hash == unpacked(other).hash == "d" * 22
+    assert unpacked(other).content == other.content

@@ -260,6 +260,22 @@ async def test_people_send_it_again_and_the_duty_does_not(curtsy: Engine, shop: 
         assert len(shop.heard) == 3
 
 
+async def test_even_a_post_that_never_left_is_left_to_people_once_it_was_given_up(
+    curtsy: Engine,
+) -> None:
+    async with PostSite() as site:
+        url = site.url()
+    duties = MaintenanceTasks(store=curtsy.store, clock=curtsy.clock, keep_days=30).by_name()
+    policy = Policy(min_delay=0, retry_base=10, retry_cap=10, give_up_probes=1)
+    async with curtsy.worker(settings(policy)):
+        await curtsy.ended(await submitted(curtsy, url, post(), put()))
+    letters = await curtsy.query("SELECT kind, final FROM dead_letters")
+    found = sorted((one.kind, bool(one.final)) for one in letters)
+    assert found == [("connect", False), ("connect", True)]
+    await curtsy.execute("UPDATE sources SET failing_since = NULL, fail_streak = 0")
+    assert await duties["dead_letters"]() == "1 failed page is retried."
+
+
 async def test_a_get_writes_no_mark(curtsy: Engine, shop: PostSite) -> None:
     async with curtsy.worker(QUICK):
         await curtsy.ended(await submitted(curtsy, shop.url(), None, put(), post(idempotent=True)))

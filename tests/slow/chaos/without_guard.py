@@ -162,7 +162,7 @@ def lifeline() -> None:
 
 def jar() -> None:
     """What a lane knows of its sessions is not stored."""
-    from curtsy.worker.page_sessions import LaneSessions
+    from curtsy.worker.sessions.page_sessions import LaneSessions
 
     LaneSessions.changed = lambda _self: ()  # type: ignore[method-assign]
 

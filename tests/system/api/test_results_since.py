@@ -119,6 +119,10 @@ async def test_a_job_without_any_new_page_ends_at_once(reading: Front, site: Sit
     assert [one["id"] for one in listed] == [job]
     planned = await submit(reading, url, new_only=True, dry_run=True)
     assert (planned.status, planned.json["total"]) == (200, 0)
+    for action in ("retry", "pause"):
+        assert (await reading.ask("POST", f"/jobs/{job}/{action}")).status in (400, 409)
+    assert (await reading.ask("DELETE", f"/jobs/{job}?purge=true")).status == 200
+    assert (await reading.get(f"/jobs/{job}")).status == 404
 
 
 async def test_new_only_and_the_age_of_copies_exclude_each_other(reading: Front) -> None:
@@ -126,6 +130,10 @@ async def test_new_only_and_the_age_of_copies_exclude_each_other(reading: Front)
         refused = await submit(reading, "http://a.invalid/", new_only=True, **field)
         assert_problem(refused, 422, "bad_request")
         assert "new_only takes nothing from the store" in str(refused.json)
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 async def _written(door: Front, job: str, file: Path, *, passes: int) -> list[dict[str, Any]]:
@@ -137,7 +145,7 @@ async def _written(door: Front, job: str, file: Path, *, passes: int) -> list[di
             for _ in range(passes):
                 await live.write_new(api)
             written = await live.finish(api, await AsyncJob(api, job).status(), names=True)
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines = _lines(file)
     assert written.done + written.failed == len(lines)
     return lines
 
@@ -174,6 +182,6 @@ async def test_a_failure_that_is_retried_meanwhile_is_followed_by_its_result(
             await ended(reading, job)
             await live.write_new(api)
             await live.write_new(api)
-    lines = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    lines = _lines(tmp_path / "out")
     assert ["error" in line for line in lines] == [True, False]
     assert (live.written.done, live.written.failed) == (1, 0), "the last counts"

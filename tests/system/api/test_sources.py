@@ -247,6 +247,44 @@ async def test_secrets_are_not_shown_and_their_mask_is_not_taken(
     assert row.policy.count("hush") == (2 if "hush" in proxy else 1)
 
 
+async def test_several_proxies_are_shown_without_their_passwords(plain_door: Front) -> None:
+    given = [
+        "socks5://me:hush@p.example:1080",
+        "https://token@q.example:443",
+        "http://r.example:3128",
+    ]
+    shown = ["socks5://me:***@p.example:1080", "https://***@q.example:443", "http://r.example:3128"]
+    made = (await put(plain_door, "news", **NEWS, proxies=given)).json
+    assert made["policy"]["proxies"] == made["said"]["proxies"] == shown
+    assert "hush" not in str((await plain_door.get("/sources")).json)
+    assert_problem(await patch(plain_door, "news", proxies=shown), 422, "bad_request")
+    changed = (await patch(plain_door, "news", proxies=None)).json
+    assert (changed["policy"]["proxies"], "proxies" in changed["said"]) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("proxies", "said"),
+    [
+        (["http://p.example:3128", "http://127.0.0.1:8811"], "ALLOW_PROXIES"),
+        (["http://p.example:3128", "socks4://me:hush@p.example:1"], "socks5://host:port"),
+        (["http://p.example:3128", "env:HOME"], "only the operator's own files"),
+        ([], "at least 1"),
+        ([f"http://p.example:{port}" for port in range(8_000, 8_051)], "at most 50"),
+    ],
+)
+async def test_one_wrong_proxy_of_several_is_refused(
+    plain_door: Front, proxies: list[str], said: str
+) -> None:
+    await put(plain_door, "news", **NEWS)
+    for answer in (
+        await put(plain_door, "news", **NEWS, proxies=proxies),
+        await patch(plain_door, "news", proxies=proxies),
+    ):
+        assert_problem(answer, 422, "bad_request")
+        assert said in str(answer.json)
+        assert "hush" not in str(answer.json)
+
+
 async def test_a_wrong_proxy_is_refused_without_its_password(plain_door: Front) -> None:
     answer = await put(plain_door, "news", **NEWS, proxy="http://me:hush@p.example:99999")
     assert_problem(answer, 422, "bad_request")
@@ -372,6 +410,7 @@ async def test_a_proxy_that_the_operator_does_not_allow_is_refused_when_it_is_se
         ({"hosts": [*HOSTS, "elsewhere.example"]}, False),
         ({"hosts": ["elsewhere.example"]}, False),
         ({"hosts": HOSTS}, True),
+        ({"proxies": ["http://p.example:3128"]}, False),
         ({"proxy": "http://old.example:3128"}, True),
         ({"min_delay_seconds": 3}, True),
         ({"proxy": None, "headers": {"X-Api-Key": "new"}}, True),

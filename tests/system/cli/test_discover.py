@@ -2,6 +2,8 @@
 
 import gzip
 import http.server
+import json
+import sqlite3
 import threading
 from collections.abc import Iterator
 
@@ -106,9 +108,45 @@ def test_a_site_without_lists_is_no_failure(quick: Curtsy, site: Offering) -> No
 
 def test_robots_txt_is_obeyed_and_may_itself_be_read(quick: Curtsy, news: Offering) -> None:
     news.pages["/robots.txt"] = b"User-agent: *\nDisallow: /\nSitemap: " + news.url.encode() + b"/x"
-    told = quick("discover", news.url, "--json")
+    told = quick("discover", f"{news.url}/", "--json")
     assert set(news.asked) == {"/robots.txt"}
     assert told.exit_code == 4
-    assert {one["error"] for one in told.json["failed"]} == {
-        "The host's robots.txt does not allow this page."
+    denied = "The host's robots.txt does not allow this page."
+    assert {one["url"].removeprefix(news.url): one["error"] for one in told.json["failed"]} == {
+        "/": denied, "/sitemap.xml": denied, "/x": denied,
+    }  # fmt: skip
+
+
+def test_a_crawl_may_start_from_feeds_and_sitemaps(quick: Curtsy, news: Offering) -> None:
+    feed, index = f"{news.url}/rss", f"{news.url}/index.xml"
+    told = quick("crawl", "--feed", feed, "--sitemap", index, "--all", "--json")
+    assert told.exit_code == 0, told
+    with sqlite3.connect("curtsy.db") as database:
+        [(params, depth)] = database.execute(
+            "SELECT j.params, c.depth FROM jobs j JOIN crawls c ON c.job_id = j.id"
+        )
+    database.close()
+    assert json.loads(params)["start"] == {"feed": [feed], "sitemap": [index], "new_only": False}
+    assert depth == 0
+    assert "--all is for" in quick("crawl", news.url, "--all").sentence(2)
+    assert "There are no URLs" in quick("crawl").sentence(2)
+
+
+def test_a_schedule_may_start_from_feeds_and_sitemaps(quick: Curtsy, news: Offering) -> None:
+    quick("db", "upgrade")
+    feed, more = f"{news.url}/rss", ("--feed", f"{news.url}/rss", "--json")
+    told = quick("schedules", "add", "a", "--every", "2h", *more)
+    assert told.json["payload"] == {
+        "crawl": {"spider": "article", "depth": 0, "start": {"feed": [feed]}}
     }
+    told = quick("schedules", "add", "b", "--every", "2h", "--crawl", news.url, "--all", *more)
+    assert told.json["payload"]["crawl"]["start"] == {"feed": [feed], "new_only": False}
+    assert told.json["payload"]["crawl"]["depth"] == 1
+    told = quick(
+        "schedules", "edit", "b", "--sitemap", f"{news.url}/s.xml", "--depth", "2", "--json"
+    )
+    assert told.json["payload"]["crawl"] == {
+        "spider": "article", "depth": 2, "start": {"sitemap": [f"{news.url}/s.xml"]}
+    }  # fmt: skip
+    wrong = quick("schedules", "add", "c", "--every", "2h", "--fetch", news.url, *more)
+    assert "Give only one of" in wrong.sentence(2)

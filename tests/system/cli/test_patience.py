@@ -2,7 +2,9 @@
 
 import socket
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,8 +12,9 @@ from cli.conftest import Curtsy
 from cli.running import running, wait_for
 from cli.terminal import terminal
 from curtsy.cli.console.error_output import WrongUsage
-from curtsy.cli.console.stall import nobody_answers, sentence_of
+from curtsy.cli.console.stall import Stall, nobody_answers, sentence_of
 from curtsy.cli.console.text import seconds_or_never
+from curtsy.client import Status
 from curtsy.demo.process import PracticeProcess
 
 
@@ -54,6 +57,7 @@ def test_a_closed_port_is_named_once_and_given_up_and_the_rest_is_kept(
 def test_the_bar_says_what_is_waited_for(tmp_path: Path, closed: str) -> None:
     with terminal(tmp_path, "scrape", f"{closed}/1", "--give-up", "3s", columns=250) as shown:
         shown.shows("rests until")
+        shown.shows(" s left)")
         shown.shows("Gave up after 3 s")
         assert shown.ended() == 4
 
@@ -91,6 +95,35 @@ def test_a_span_of_patience_is_read_in_seconds_minutes_or_hours() -> None:
     for wrong in ("", "0", "0s", "-1", "soon", "1w", "٣s"):
         with pytest.raises(WrongUsage, match="--give-up is"):
             seconds_or_never(wrong, "--give-up")
+
+
+class _Stopped:
+    """A job of which no page ends; it counts how often its reasons are read."""
+
+    readings = 0
+
+    async def why(self) -> dict[str, object]:
+        self.readings += 1
+        return {"reasons": [REST | {"until": "2030-01-01T00:00:00Z"}], "sources": [],
+                "more_sources": 0}  # fmt: skip
+
+
+async def test_a_reason_is_read_again_after_some_seconds_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("curtsy.cli.console.stall.time.monotonic", lambda: now)
+    job: Any = _Stopped()
+    stall = Stall(job, quiet=False, give_up=None)
+    status = Status("running", {"completed": 1, "failed": 0, "total_articles": 3})
+    for half_seconds in range(40):
+        now = 100.0 + half_seconds / 2
+        await stall.look(status)
+        assert (stall.sentence is None) is (half_seconds < 4)
+    assert job.readings == 4, "after 2, 7, 12 and 17 seconds"
+    assert stall.until == datetime(2030, 1, 1, tzinfo=UTC)
+    await stall.look(Status("running", {"completed": 2, "failed": 0, "total_articles": 3}))
+    assert (stall.sentence, stall.until) == (None, None)
 
 
 REST = {"code": "backoff", "because": "a rests.", "until": "2030", "data": {"status": None}}

@@ -46,7 +46,9 @@ def test_every_type_is_what_it_promises_and_every_mistake_is_found(tmp_path: Pat
 def test_a_wrong_promise_would_be_noticed(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     text = PROGRAM.read_text()
-    program.write_text(text.replace("client.workers(), tuple[Worker, ...]", "client.workers(), Any"))
+    program.write_text(
+        text.replace("client.workers(), tuple[Worker, ...]", "client.workers(), Any")
+    )
     assert {code for _line, code in mypy(program, tmp_path) - mistakes_in(program)} == {
         "[assert-type]"
     }

@@ -13,6 +13,7 @@ import pytest
 
 from curtsy.extract import ExtractLimits, Pool
 from curtsy.extract import pool as pool_module
+from curtsy.extract.frames import frame
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.registry import OwnScrapers
@@ -61,6 +62,8 @@ async def until_alone(number: int) -> None:
             await asyncio.sleep(0.01)
 
 
+ODD_DIGEST = frame({"content_type": "application/json", "charset": "utf-8", "peak": 1,
+                    "links": None, "lines": [], "digest": "\0" * 22})  # fmt: skip
 HARM = {
     "raise nonsense": (Kind.EXTRACT_FAILED, "ValueError: nonsense"),
     "broken No prices.": (Kind.EXTRACT_FAILED, "No prices."),
@@ -94,6 +97,7 @@ HARM = {
     "write-everywhere 0000000200000000787b": (Kind.EXTRACT_FAILED, "disturbed"),
     "write-everywhere 00000002000000007b7d": (Kind.EXTRACT_FAILED, "disturbed"),
     "write-everywhere 00000002000000005b5d": (Kind.EXTRACT_FAILED, "disturbed"),
+    f"write-everywhere {ODD_DIGEST.hex()}": (Kind.EXTRACT_FAILED, "disturbed"),
 }
 
 

@@ -13,7 +13,9 @@ from support.patience import PATIENCE
 
 Stories = Callable[[int], list[str]]
 HEAD = "import json, sys\nimport curtsy\nurls = sys.argv[1:]\n"
-WHOLE = HEAD + """
+WHOLE = (
+    HEAD
+    + """
 with curtsy.Engine("whole.db", LOOPBACK) as engine:
     job = engine.submit(urls, tags=["a"])
     status = job.wait(60)
@@ -27,6 +29,7 @@ with curtsy.Engine("whole.db", LOOPBACK) as engine:
                       engine.sources.get(source.name).policy.requests_per_hour,
                       streamed == sorted(urls), job.why()["state"], engine.version().name]))
 """
+)
 
 
 async def test_an_engine_is_a_client_of_its_own_service(
@@ -38,24 +41,30 @@ async def test_an_engine_is_a_client_of_its_own_service(
     ]  # fmt: skip
 
 
-TWO = HEAD + """
+TWO = (
+    HEAD
+    + """
 one, other = curtsy.Engine("two.db", LOOPBACK), curtsy.Engine("two.db", LOOPBACK)
 with one as first, other as second, one as third:
     jobs = [engine.submit(url) for engine, url in zip((first, second, third), urls)]
     print(json.dumps([job.wait(60).state for job in jobs]))
 """
+)
 
 
 async def test_several_engines_work_on_one_database(programs: Programs, stories: Stories) -> None:
     assert (await programs.run(TWO, *stories(3))).json == ["succeeded"] * 3
 
 
-SERVED = HEAD + """
+SERVED = (
+    HEAD
+    + """
 try:
     curtsy.scrape(urls, LOOPBACK, database="served.db")
 except curtsy.errors.CurtsyError as error:
     print(type(error).__name__, error)
 """
+)
 
 
 async def test_beside_a_service_on_the_same_file_it_says_what_to_do(
@@ -68,20 +77,25 @@ async def test_beside_a_service_on_the_same_file_it_says_what_to_do(
     assert (await programs.run(SERVED, *stories(1))).out == ""
 
 
-LEFT = HEAD + """
+LEFT = (
+    HEAD
+    + """
 with curtsy.Engine("left.db", log_level="ERROR", LOOPBACK) as engine:
     for one in engine.scrape(urls):
         break
     [job] = engine.jobs()
     print(json.dumps([job.state, job.completed < 30]))
 """
+)
 
 
 async def test_whoever_stops_reading_cancels_the_rest(programs: Programs, stories: Stories) -> None:
     assert (await programs.run(LEFT, *stories(30))).json == ["cancelled", True]
 
 
-SCHEDULED = HEAD + """
+SCHEDULED = (
+    HEAD
+    + """
 from datetime import UTC, datetime, timedelta
 import time
 payload = {"crawl": {"spider": "article", "start_urls": urls}}
@@ -92,13 +106,16 @@ with curtsy.Engine("later.db", LOOPBACK) as engine:
         time.sleep(0.1)
     print(json.dumps([slots[0].outcome, engine.job(slots[0].job_id).wait(60).state]))
 """
+)
 
 
 async def test_schedules_fire_while_an_engine_is_open(programs: Programs, stories: Stories) -> None:
     assert (await programs.run(SCHEDULED, *stories(1))).json == ["fired", "succeeded"]
 
 
-OPENED = HEAD + """
+OPENED = (
+    HEAD
+    + """
 import asyncio
 engine = curtsy.Engine("open.db", LOOPBACK).open()
 first = engine.scrape(urls)
@@ -120,6 +137,7 @@ asyncio.run(main())
 kept = curtsy.Engine("open.db", LOOPBACK).open()
 print(kept.submit(urls[0]).wait(60).state)
 """
+)
 
 
 async def test_an_engine_lives_as_long_as_a_notebook_wants_and_ends_with_the_program(
@@ -131,11 +149,16 @@ async def test_an_engine_lives_as_long_as_a_notebook_wants_and_ends_with_the_pro
     assert said[2:] == ["job_finished succeeded", "succeeded"]
 
 
-ON_EXIT = HEAD + """
+ON_EXIT = (
+    HEAD
+    + """
 engine = curtsy.Engine("exit.db", LOOPBACK).open()
-engine.submit(urls)
+job = engine.submit(urls)
+while job.status.state == "queued":
+    pass
 print("submitted", flush=True)
 """
+)
 
 
 async def test_a_program_that_ends_with_an_open_engine_stores_the_open_request(
@@ -155,6 +178,7 @@ async def test_a_program_that_ends_with_an_open_engine_stores_the_open_request(
     assert (said.status, said.err) == (0, "")
     again = await programs.run(
         HEAD + "print(json.dumps([one.cached for one in "
-        "curtsy.scrape(urls, database='exit.db', LOOPBACK)]))", *urls
+        "curtsy.scrape(urls, database='exit.db', LOOPBACK)]))",
+        *urls,
     )
     assert again.json == [True]

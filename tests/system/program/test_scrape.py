@@ -13,13 +13,18 @@ from support.patience import PATIENCE
 
 Stories = Callable[[int], list[str]]
 HEAD = "import json, sys\nimport curtsy\nurls = sys.argv[1:]\n"
-PLAIN = HEAD + """
+PLAIN = (
+    HEAD
+    + """
 print("begins")
 pages = curtsy.scrape(urls, LOOPBACK)
 print(json.dumps([[one.title for one in pages.articles], [one.kind for one in pages.failures],
                   [one.url for one in pages]]))
 """
-GUARDED = HEAD + """
+)
+GUARDED = (
+    HEAD
+    + """
 def main():
     pages = curtsy.scrape(urls, LOOPBACK)
     print("begins")
@@ -29,7 +34,10 @@ def main():
 if __name__ == "__main__":
     main()
 """
-THREAD = HEAD + """
+)
+THREAD = (
+    HEAD
+    + """
 import threading
 
 def work():
@@ -42,7 +50,10 @@ thread = threading.Thread(target=work)
 thread.start()
 thread.join()
 """
-IN_A_LOOP = HEAD + """
+)
+IN_A_LOOP = (
+    HEAD
+    + """
 import asyncio
 
 async def main():
@@ -56,6 +67,7 @@ async def main():
 
 asyncio.run(main())
 """
+)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +85,9 @@ async def test_a_script_gets_its_pages_and_runs_once(
     assert said.out.count("begins") == 1, "no process of the engine imports the program"
 
 
-TWICE = HEAD + """
+TWICE = (
+    HEAD
+    + """
 import gc, threading
 before = gc.get_threshold()
 first = curtsy.scrape(urls, LOOPBACK)
@@ -85,6 +99,7 @@ assert gc.get_threshold() == before and gc.get_freeze_count() == 0
 print(json.dumps([[one.cached for one in found.articles] for found in (first, again, fresh)]
                  + [raw[0].body.decode()[:6], left]))
 """
+)
 
 
 async def test_a_second_call_takes_from_the_store_what_is_fresh(
@@ -96,7 +111,9 @@ async def test_a_second_call_takes_from_the_store_what_is_fresh(
     assert sorted(one for one in site.asked if one != "/robots.txt") == ["/0"] * 3 + ["/1", "/2"]
 
 
-INTERRUPTED = HEAD + """
+INTERRUPTED = (
+    HEAD
+    + """
 try:
     curtsy.scrape(urls, LOOPBACK, on_result=lambda one: print("came", one.url, flush=True))
 except KeyboardInterrupt:
@@ -104,6 +121,7 @@ except KeyboardInterrupt:
     pages = curtsy.scrape(urls, LOOPBACK)
     print(json.dumps([one.cached for one in pages.articles]))
 """
+)
 
 
 async def test_ctrl_c_stops_after_the_open_requests_and_the_next_call_continues(
@@ -127,13 +145,16 @@ async def test_ctrl_c_stops_after_the_open_requests_and_the_next_call_continues(
     assert sorted(one for one in site.asked if one != "/robots.txt") == ["/0", "/1", "/2", "/3"]
 
 
-TOO_LATE = HEAD + """
+TOO_LATE = (
+    HEAD
+    + """
 from curtsy.client import NotInTime
 try:
     curtsy.scrape(urls, LOOPBACK, timeout=3)
 except NotInTime as late:
     print(late)
 """
+)
 
 
 async def test_a_timeout_says_what_is_kept(
@@ -163,7 +184,9 @@ from curtsy.scrapers import Found, scraper
 def shelf(page):
     return Found(records=[{"name": "a book", "price": 3.5}, {"name": "a map", "price": 4.0}])
 """
-RECORDS = HEAD + """
+RECORDS = (
+    HEAD
+    + """
 from dataclasses import dataclass
 
 @dataclass
@@ -175,6 +198,7 @@ found = curtsy.scrape(urls, scraper="shelf", scrapers=["own.py"], LOOPBACK)
 assert found.records(Product)[1] == Product("a map", 4.0)
 print(json.dumps(found.records()))
 """
+)
 
 
 async def test_records_of_a_scraper_of_ones_own_come_back_as_what_they_are(
@@ -185,7 +209,9 @@ async def test_records_of_a_scraper_of_ones_own_come_back_as_what_they_are(
     assert said.json == [{"name": "a book", "price": 3.5}, {"name": "a map", "price": 4.0}]
 
 
-NO_FILE = HEAD + """
+NO_FILE = (
+    HEAD
+    + """
 from curtsy.errors import BadSetting
 for wrong in ({"scrapers": [print]}, {"min_delay": 3}, {"min_delay_seconds": "soon"}):
     try:
@@ -193,6 +219,7 @@ for wrong in ({"scrapers": [print]}, {"min_delay": 3}, {"min_delay_seconds": "so
     except BadSetting as bad:
         print(bad)
 """
+)
 
 
 async def test_what_is_wrong_is_a_sentence_in_the_words_of_the_caller(programs: Programs) -> None:

@@ -15,8 +15,13 @@ from curtsy.model.options import options_for
 from curtsy.model.outcome import Reply
 from curtsy.politeness.login import MOST_PER_HOUR, REST, Login, Signs
 from curtsy.politeness.policy import Policy
-from curtsy.worker.page_sessions import LARGEST_JAR, MOST_COOKIES, LaneSessions, PageSession
 from curtsy.worker.pipeline import Pipeline
+from curtsy.worker.sessions.page_sessions import (
+    LARGEST_JAR,
+    MOST_COOKIES,
+    LaneSessions,
+    PageSession,
+)
 
 NOW = 1_800_000_000_000
 URL = "https://a.example/"

@@ -192,7 +192,7 @@ async def get_job_results(
 
 async def _results_since(backend: Backend, row: JobRow, event: int, limit: int) -> Response:
     found = await backend.read(lambda c: ended_since(c, row.id, event=event, most=limit))
-    return await _document(found.piece, partial(as_document_since, row, found))
+    return await _document(found.piece, partial(as_document_since, row, found, limit))
 
 
 async def _document(piece: Piece, build: Callable[[], bytes]) -> Response:

@@ -28,7 +28,8 @@ class ArticlesCreated(BaseModel):
 
 
 class ScrapedArticle(BaseModel):
-    """A scraped page. The scraper may add fields: byline, date, language, markdown, site,
+    """A scraped page. The scraper may add fields: byline, authors, date, published_at, modified_at,
+    language, language_source, section, tags, image, canonical_url, paywall, markdown, site,
     description."""
 
     model_config = ConfigDict(extra="allow")
@@ -56,10 +57,10 @@ class FoundRecord(BaseModel):
     scraped_at: str
     cached: bool
     scraper: str
-    record_key: str
+    record_key: str | None
     """Identifies the record in later results of the same scraper."""
-    record: dict[str, Any]
-    """The fields, in the order that the scraper declares."""
+    record: dict[str, Any] | None
+    """The fields, in the order that the scraper declares; null: they cannot be shown."""
 
 
 class FailedArticle(BaseModel):

@@ -1,8 +1,7 @@
 """A job's results as JSON: one document, or one line per result. A result is a page, or one of the
 records that its scraper found on it."""
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -32,6 +31,8 @@ class FoundRows(NamedTuple):
     """Pages without a record: they have no row."""
     onward: ResultPlace | None
     """Where the next results are; None: there are no more."""
+    pages: int
+    """Items of the piece that were read to their end."""
 
 
 def page_of(row: EndedItem) -> dict[str, Any]:
@@ -59,10 +60,15 @@ def record_rows(row: EndedItem) -> Iterator[bytes] | None:
     if not isinstance(page, dict):
         return None
     origin = _origin(row) | _times(row) | {"scraper": row.scraper}
-    return (
-        orjson.dumps(origin | {"record_key": key, "record": fields})
-        for key, fields in records_on(page, row.page_url)
-    )
+    return (_record_row(origin, key, fields) for key, fields in records_on(page, row.page_url))
+
+
+def _record_row(origin: dict[str, Any], key: str, fields: Mapping[str, Any]) -> bytes:
+    """Never fails: a scraper that disturbs its own process can store what cannot be written."""
+    try:
+        return orjson.dumps(origin | {"record_key": key, "record": fields})
+    except orjson.JSONEncodeError:
+        return orjson.dumps(origin | {"record_key": None, "record": None})
 
 
 def _rows(row: EndedItem) -> Iterator[bytes]:
@@ -96,23 +102,26 @@ def failure_of(row: EndedItem) -> dict[str, Any]:
     }
 
 
-def rows_of(piece: Piece, place: ResultPlace, most: int) -> FoundRows:
-    """Returns at most so many results from this place on."""
+def rows_of(piece: Piece, place: ResultPlace, most: int, *, whole_pages: bool = False) -> FoundRows:
+    """Returns at most so many results from this place on. With `whole_pages` no page is cut: the
+    results are more than `most` if those of the last page are."""
     done, failed, empty = list[orjson.Fragment](), list[orjson.Fragment](), 0
-    for row in piece.items:
+    for pages, row in enumerate(piece.items):
         room = most - len(done) - len(failed)
-        if not room:
-            return FoundRows(done, failed, empty, ResultPlace(row.position, 0))
+        if room <= 0:
+            return FoundRows(done, failed, empty, ResultPlace(row.position, 0), pages)
         if not row.is_success:
             failed.append(orjson.Fragment(orjson.dumps(failure_of(row))))
             continue
         read = place.read_of(row.position)
-        found = list(islice(_rows(row), read, read + room + 1))
-        done += map(orjson.Fragment, found[:room])
-        if len(found) > room:
-            return FoundRows(done, failed, empty, ResultPlace(row.position, read + room))
+        found = list(islice(_rows(row), read, None if whole_pages else read + room + 1))
+        if len(found) > room and not whole_pages:
+            done += map(orjson.Fragment, found[:room])
+            return FoundRows(done, failed, empty, ResultPlace(row.position, read + room), pages)
+        done += map(orjson.Fragment, found)
         empty += not found and not read
-    return FoundRows(done, failed, empty, ResultPlace(piece.last) if piece.more else None)
+    onward = ResultPlace(piece.last) if piece.more else None
+    return FoundRows(done, failed, empty, onward, len(piece.items))
 
 
 def lines_of(piece: Piece, place: ResultPlace) -> Iterator[bytes]:
@@ -139,11 +148,14 @@ def as_document(job: Job, piece: Piece, place: ResultPlace, most: int) -> bytes:
     return orjson.dumps(body)
 
 
-def as_document_since(job: Job, found: EndedSince) -> bytes:
-    """Returns the same of pages that ended since an event. The records of a page come together."""
-    rows = rows_of(found.piece, ResultPlace(), sys.maxsize)
+def as_document_since(job: Job, found: EndedSince, most: int) -> bytes:
+    """Returns the same of pages that ended since an event. The records of a page come together, so
+    those of the last page may be more than `most`."""
+    items = found.piece.items
+    rows = rows_of(found.piece, ResultPlace(), most, whole_pages=True)
+    last = found.last_event if rows.pages == len(items) else items[rows.pages - 1].rank
     body = _head(job) | {"results": rows.done, "failed_articles": rows.failed}
-    return orjson.dumps(body | {"last_event": found.last_event})
+    return orjson.dumps(body | {"last_event": last})
 
 
 def _lines(row: EndedItem, read: int) -> Iterator[bytes]:

@@ -1,6 +1,5 @@
 """`curtsy crawl` submits a job that follows links; `curtsy discover` lists where it may start."""
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -12,27 +11,27 @@ from curtsy.cli.console.job_wait import wait_with_progress, warn_without_worker,
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.runner import run, settings_for
-from curtsy.cli.console.session_options import CookieFile, Session, session_fields
-from curtsy.cli.console.start_options import AllEntries, Feeds, Sitemaps, start_field
 from curtsy.cli.console.text import one_line
 from curtsy.cli.console.url_arguments import File, Urls, read_urls
-from curtsy.cli.console.webhook_option import Webhook, webhook_field
+from curtsy.cli.options.crawl_options import (
+    Depth,
+    Exclude,
+    Follow,
+    Include,
+    Keep,
+    MaxPages,
+    Reach,
+    Scope,
+    Spider,
+)
+from curtsy.cli.options.session_options import CookieFile, Session, session_fields
+from curtsy.cli.options.start_options import AllEntries, Feeds, Sitemaps, start_field
+from curtsy.cli.options.webhook_option import Webhook, webhook_field
 from curtsy.cli.views.discovery import Discovered, discovered, discovery_lines
 from curtsy.client import ApiConnection, AsyncJob
 
 GIVE_UP_SECONDS = 60.0
 """Without an answer of a host for so long, its pages are cancelled."""
-
-
-class Reach(StrEnum):
-    PAGE = "page"
-    PREFIX = "prefix"
-    HOST = "host"
-    DOMAIN = "domain"
-
-
-Patterns = list[str] | None
-MaxPages = Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of pages.")]
 
 
 def crawl(
@@ -41,27 +40,14 @@ def crawl(
     feed: Feeds = None,
     sitemap: Sitemaps = None,
     all_entries: AllEntries = False,
-    depth: Annotated[
-        int | None,
-        typer.Option(
-            min=0, max=100, metavar="N",
-            help="How many links deep to follow: 1 from pages, 0 from feeds and sitemaps only.",
-        ),
-    ] = None,
-    scope: Annotated[
-        Reach,
-        typer.Option(metavar="REACH", help="How far links may lead: page, prefix, host or domain."),
-    ] = Reach.HOST,
-    include: Annotated[
-        Patterns, typer.Option(metavar="PATTERN", help="Follow only these URLs, such as */blog/*.")
-    ] = None,
-    exclude: Annotated[
-        Patterns, typer.Option(metavar="PATTERN", help="Do not follow these URLs.")
-    ] = None,
+    depth: Depth = None,
+    scope: Scope = Reach.HOST,
+    include: Include = None,
+    exclude: Exclude = None,
+    follow: Follow = None,
+    keep: Keep = None,
     max_pages: MaxPages = 10_000,
-    spider: Annotated[
-        str, typer.Option(metavar="NAME", help="Scraper: article, raw or your own.")
-    ] = "article",
+    spider: Spider = "article",
     ignore_cache: Annotated[
         bool, typer.Option("--ignore-cache", help="Create a new job and fetch every page again.")
     ] = False,
@@ -82,6 +68,7 @@ def crawl(
     start = start_field(feed, sitemap, all_entries=all_entries)
     pages = read_urls(urls, file) if urls or file or not start else []
     params = {"scope": scope.value, "include": include or [], "exclude": exclude or [],
+              "follow": follow or [], "keep": keep or [],
               "max_pages": max_pages} | session_fields(session, cookies)  # fmt: skip
     body = {"spider": spider, "start_urls": pages, "ignore_cache": ignore_cache, "params": params,
             "depth": int(bool(pages)) if depth is None else depth} | start  # fmt: skip

@@ -13,12 +13,13 @@ from curtsy.cli.console.job_wait import note_failures, warn_without_worker, watc
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.progress import progress, spinner
 from curtsy.cli.console.runner import run
-from curtsy.cli.console.scrape_options import NewOnly
-from curtsy.cli.console.session_options import CookieFile, Session, session_fields
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8, to_minute, to_second
 from curtsy.cli.console.url_arguments import Column, File, SkipInvalid, Urls, read_articles
-from curtsy.cli.console.webhook_option import Webhook, webhook_field
+from curtsy.cli.options.body_options import BodyJson, Form, MethodOption, body_fields
+from curtsy.cli.options.scrape_options import NewOnly
+from curtsy.cli.options.session_options import CookieFile, Session, session_fields
+from curtsy.cli.options.webhook_option import Webhook, webhook_field
 from curtsy.cli.views.performance import performance_lines
 from curtsy.cli.views.results import (
     AsLines,
@@ -74,6 +75,9 @@ def submit(
     webhook: Webhook = None,
     session: Session = False,
     cookies: CookieFile = None,
+    method: MethodOption = None,
+    form: Form = None,
+    body_json: BodyJson = None,
     wait: Wait = False,
     as_json: AsJson = False,
     url: Url = None,
@@ -86,7 +90,8 @@ def submit(
     if new_only and ignore_cache:
         raise WrongUsage("--new-only and --ignore-cache exclude each other.")
     found = read_articles(urls, file, column, skip_invalid=skip_invalid)
-    articles = [{"priority": priority} | one for one in found]
+    sent = body_fields(method, form, body_json)
+    articles = [{"priority": priority} | one | sent for one in found]
     body: dict[str, Any] = {"articles": articles, "ignore_cache": ignore_cache,
                             "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
     named: dict[str, Any] = {"name": in_utf8(name)} if name else {}

@@ -15,7 +15,7 @@ from curtsy.cli.console.job_wait import warn_without_worker
 from curtsy.cli.console.output import echo, echo_json, note
 from curtsy.cli.console.runner import run
 from curtsy.cli.console.text import in_utf8, one_line
-from curtsy.cli.console.webhook_option import Webhook, webhook_field
+from curtsy.cli.options.webhook_option import Webhook, webhook_field
 from curtsy.client import ApiConnection, Declined
 from curtsy.model.priorities import CELERY_PRIORITIES, from_celery
 

@@ -7,16 +7,16 @@ from urllib.parse import quote
 import typer
 
 from curtsy.cli.commands.jobs import Wait, wait_for_end
-from curtsy.cli.console import schedule_options as options
 from curtsy.cli.console.api_connection import AsJson, Url, open_api
 from curtsy.cli.console.completion import schedule_names
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.job_wait import warn_without_scheduler, warn_without_worker
 from curtsy.cli.console.output import echo, echo_json, require_yes
 from curtsy.cli.console.runner import run as run_loop
-from curtsy.cli.console.start_options import AllEntries, Feeds, Sitemaps, start_field
 from curtsy.cli.console.text import in_utf8, one_line
-from curtsy.cli.console.webhook_option import Webhook
+from curtsy.cli.options import schedule_options as options
+from curtsy.cli.options.start_options import AllEntries, Feeds, Sitemaps, start_field
+from curtsy.cli.options.webhook_option import Webhook
 from curtsy.cli.views.schedules import listed, page
 from curtsy.client import ApiConnection
 

@@ -19,7 +19,10 @@ from curtsy.cli.console.live_results import LiveResults
 from curtsy.cli.console.output import CannotWrite, note
 from curtsy.cli.console.progress import progress
 from curtsy.cli.console.runner import run, settings_for
-from curtsy.cli.console.scrape_options import (
+from curtsy.cli.console.scrape_request import ScrapeRequest, Sources, Submitted, scrape_request
+from curtsy.cli.console.text import counted, seconds_or_never, span
+from curtsy.cli.console.url_arguments import Column, File, Refusal, SkipInvalid, Urls
+from curtsy.cli.options.scrape_options import (
     Feed,
     GiveUp,
     InOrder,
@@ -30,11 +33,8 @@ from curtsy.cli.console.scrape_options import (
     SeenToo,
     Sitemap,
 )
-from curtsy.cli.console.scrape_request import ScrapeRequest, Sources, Submitted, scrape_request
-from curtsy.cli.console.session_options import CookieFile, Session, session_fields
-from curtsy.cli.console.text import counted, seconds_or_never, span
-from curtsy.cli.console.url_arguments import Column, File, Refusal, SkipInvalid, Urls
-from curtsy.cli.console.webhook_option import Webhook, webhook_field
+from curtsy.cli.options.session_options import CookieFile, Session, session_fields
+from curtsy.cli.options.webhook_option import Webhook, webhook_field
 from curtsy.cli.views.results import (
     AsLines,
     Format,

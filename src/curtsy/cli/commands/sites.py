@@ -14,7 +14,7 @@ from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.runner import run as run_loop
 from curtsy.cli.console.table import facts, table
 from curtsy.cli.console.text import in_utf8, one_line, to_minute
-from curtsy.cli.console.webhook_option import Webhook, webhook_field
+from curtsy.cli.options.webhook_option import Webhook, webhook_field
 
 NameArgument = Annotated[
     str,

@@ -7,13 +7,13 @@ from urllib.parse import quote
 
 import typer
 
-from curtsy.cli.console import source_options as options
 from curtsy.cli.console.api_connection import AsJson, Url, open_api
 from curtsy.cli.console.completion import source_names
 from curtsy.cli.console.output import echo, echo_json
 from curtsy.cli.console.runner import run, settings_for
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, in_utf8
+from curtsy.cli.options import source_options as options
 from curtsy.cli.views.sources import listed, page
 from curtsy.client import ApiConnection, Declined
 

@@ -9,7 +9,10 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "curtsy scrape": {
         "curtsy scrape https://example.com/": "print an article",
         "curtsy scrape -f urls.txt --out articles.jsonl": "write many, one JSON line each",
-        "grep -o 'https://[^ ]*' notes.txt | curtsy scrape -f -": "URLs from another program",
+        "grep -o 'https://[^ ]*' notes.txt | curtsy scrape -": "URLs from another program",
+        "curtsy scrape -f shops.csv --column website --skip-invalid": "URLs of a table",
+        "curtsy scrape -f urls.txt --new-only --json": "stream what was never scraped, as JSON",
+        "curtsy scrape --feed https://example.com/rss": "print what is new in a feed",
         "curtsy scrape -f urls.txt --give-up 5m": "wait longer for hosts that do not answer",
     },
     "curtsy try": {

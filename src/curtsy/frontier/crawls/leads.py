@@ -276,11 +276,11 @@ def not_crawled(
     sitemaps among them belong to the subscription."""
     first: dict[str, Wanted] = {}
     for page in pages:
-        first.setdefault(page.fingerprint, page)
-    rows = [(job_id, page.fingerprint, subscription_id if lists_pages(page.uses) else None)
-            for page in first.values()]  # fmt: skip
+        first.setdefault(page.met_as or page.fingerprint, page)
+    rows = [(job_id, met_as, subscription_id if lists_pages(page.uses) else None)
+            for met_as, page in first.items()]  # fmt: skip
     new = set(_MARK_CRAWLED(connection, found=rows).scalars()) if rows else set()
-    return [page for page in first.values() if page.fingerprint in new]
+    return [page for met_as, page in first.items() if met_as in new]
 
 
 def count_admitted(

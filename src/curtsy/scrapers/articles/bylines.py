@@ -18,8 +18,8 @@ REPEATED = frozenset({"author", "article:author", "citation_author", "dc.creator
 """Names that stand once for each author."""
 _SURNAME_FIRST = "citation_author"
 _PREFIX = re.compile(
-    r"^(?:(?:written|posted|published|story|words|text|reported|photos?)\s+)?(?:by|von|par|por|di|"
-    r"door|av|af|autor|author|auteur|autore|reporter|writer|tekst|text|textes?|texto|testo)"
+    r"^(?:(?:written|posted|published|story|words|text|reported|photos?|analysis|opinion|review)"
+    r"\s+)?(?:by|von|par|por|di|door|av|af|autor|author|auteur|autore|reporter|writer|tekst|text|textes?|texto|testo)"
     r"\b\s*:?\s*", re.I)  # fmt: skip
 _AFTER = re.compile(
     r"\s*(?:[|•·–—/]|\s-\s|,?\s+(?:on|at|for|in)\s|@|\(|updated|published|posted|follow|"
@@ -39,9 +39,14 @@ _ROLE = re.compile(
     r"rep[óo]rter|verslaggever|toimittaja|dziennikar(?:z|ka)|корреспондент|журналист|редактор)\b",
     re.I,
 )
+_OF_THE_ONE_BEFORE = re.compile(
+    rf"{_ROLE.pattern}$|^(?:PhD|Ph\.D\.?|MD|M\.D\.?|Jr\.?|Sr\.?|Esq\.?|[MR][DNS]|MBA|CPA|Dr)$", re.I
+)
+"""What stands behind a comma and is no name: a role with all its words, a degree."""
 _ADDRESS = re.compile(r"https?:|www\.|^@|\S@\S")
 _NO_NAME = re.compile(
-    r"https?:|www\.|@|^\W*$|^(?:admin|staff|editor|user|unknown|none|null|guest)$", re.I
+    r"https?:|www\.|@|^\W*$|^(?:admin|staff|editor|user|unknown|none|null|guest)$|^\S+\.(?:com|org|net)$",
+    re.I,
 )
 
 
@@ -93,7 +98,9 @@ def _split(text: str) -> list[str]:
     if _ADDRESS.search(text[:LONGEST]):
         return []
     text = _AFTER.sub("", _PREFIX.sub("", text[:LONGEST].strip()))
-    return [name for part in _JOINED.split(text) for name in _split_short(part)]
+    first, *others = _JOINED.split(text)
+    parts = [first, *(part for part in others if not _OF_THE_ONE_BEFORE.search(part.strip()))]
+    return [name for part in parts for name in _split_short(part)]
 
 
 def _split_short(name: str) -> list[str]:

@@ -22,14 +22,20 @@ _MONTHS = {
     ), 1) for name in names.split()
 }  # fmt: skip
 _ISO = re.compile(
-    r"(?P<year>\d{4})(?:-?(?P<month>\d\d)(?:-?(?P<day>\d\d))?)?"
+    r"(?P<year>\d{4})(?:[-/.]?(?P<month>\d\d)(?:[-/.]?(?P<day>\d\d))?)?"
     r"(?:(?:\s*[Tt]\s*|\s+)(?P<hour>\d\d?):?(?P<minute>\d\d)(?::?(?P<second>\d\d)(?:[.,]\d+)?)?)?"
     r"\s*(?P<zone>\S.*)?"
 )
 _RFC822 = re.compile(
     r"(?:\w{1,20}\.?,?\s*)??(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?[\s-]+(?P<month>\w{3})\w*\.?,?[\s-]+"
     r"(?P<year>\d{4}|\d\d)(?:,?\s+(?:at\s+)?(?P<hour>\d\d?):(?P<minute>\d\d)"
-    r"(?::(?P<second>\d\d)(?:[.,]\d+)?)?)?\s*(?P<zone>\S.*)?",
+    r"(?::(?P<second>\d\d)(?:[.,]\d+)?)?\s*(?P<half>[ap]\.?m\b\.?)?)?\s*(?P<zone>\S.*)?",
+    re.IGNORECASE,
+)
+_AMERICAN = re.compile(
+    r"(?:\w{1,20}\.?,?\s+)?(?P<month>[^\W\d]{3})\w*\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+"
+    r"(?P<year>\d{4})(?:,?\s+(?:at\s+)?(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d))?"
+    r"\s*(?P<half>[ap]\.?m\b\.?)?)?\s*(?P<zone>\S.*)?",
     re.IGNORECASE,
 )
 _ASCTIME = re.compile(
@@ -48,7 +54,7 @@ def stamp_of(text: str) -> str | None:
     text = text.strip()
     if not text or len(text) > _LONGEST:
         return None
-    for form in (_ISO, _RFC822, _ASCTIME):
+    for form in (_ISO, _RFC822, _AMERICAN, _ASCTIME):
         if (found := form.fullmatch(text)) is not None:
             return _stamp(found.groupdict())
     return None
@@ -66,15 +72,22 @@ def _stamp(parts: dict[str, str | None]) -> str | None:
 
 def _moment(parts: dict[str, str | None]) -> datetime:
     year, month = int(parts["year"] or 0), parts["month"] or "1"
-    if year < 100:  # as RFC 2822 says
+    if len(parts["year"] or "") == 2:  # as RFC 2822 says
         year += 2000 if year < 50 else 1900
     number = int(month) if month.isdecimal() else _MONTHS[month.lower()]
-    day, hour = int(parts["day"] or 1), int(parts["hour"] or 0)
+    day, hour = int(parts["day"] or 1), _hour(parts)
     late = timedelta(days=1) if hour == 24 else timedelta()
     second = min(59, int(parts["second"] or 0))  # 60 is a leap second
     minute, zone = int(parts["minute"] or 0), _zone(parts["zone"])
-    local = datetime(year, number, day, hour % 24, minute, second, tzinfo=zone)
+    local = datetime(year, number, day, hour if hour != 24 else 0, minute, second, tzinfo=zone)
     return local.astimezone(UTC) + late
+
+
+def _hour(parts: dict[str, str | None]) -> int:
+    hour, half = int(parts["hour"] or 0), (parts.get("half") or "").lower()
+    if not half:
+        return hour
+    return hour % 12 + (12 if half.startswith("p") else 0)
 
 
 def _zone(given: str | None) -> timezone:

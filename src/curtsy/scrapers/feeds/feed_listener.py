@@ -156,12 +156,13 @@ class FeedListener:
         base = entry.base or self._reader.base
         if url := resolved(base, entry.texts.get("feedburner:origlink")):
             return url
-        if not self._is_atom and (url := resolved(base, entry.texts.get("link"))):
-            return url
+        in_text = resolved(base, entry.texts.get("link"))
+        if in_text is not None and not self._is_atom:
+            return in_text
         links = [url for rel in _RELS if (url := entry.link(rel))]
         given_id = (entry.first(("guid", "id", "dc:identifier", "rdf:about")) or "").strip()
         is_url = entry.id_is_url and _LINK_IN_TEXT.fullmatch(given_id) is not None
-        first = entry.link("alternate") or entry.link("")
+        first = entry.link("alternate") or entry.link("") or in_text
         return first or (resolved(base, given_id) if is_url else None) or next(iter(links), None)
 
     def _read_feed(self) -> None:

@@ -9,13 +9,16 @@ from curtsy.scrapers.feeds.read_list import ReadList, resolved
 
 MOST_TAGS = 50
 _VERSION = "jsonfeed.org/version/"
+_OWN = ("home_page_url", "feed_url", "next_url")
+"""Fields that other JSON hardly has."""
 
 
 def is_json_feed(parsed: Any) -> bool:
     if not isinstance(parsed, Mapping) or not isinstance(parsed.get("items"), list):
         return False
     version = parsed.get("version")
-    return isinstance(version, str) and _VERSION in version
+    says_so = isinstance(version, str) and _VERSION in version
+    return says_so or any(isinstance(parsed.get(name), str) for name in _OWN)
 
 
 def read_json_feed(parsed: Mapping[str, Any], url: str, found: ReadList) -> None:

@@ -55,6 +55,7 @@ ATOM: dict[str, Odd] = {
     "an archive": feed(atom(
         f"<entry>{LINK}</entry>", of_feed='<link rel="prev-archive" href="/2025"/>'), at("/1"),
         next=f"{HOST}/2025"),
+    "a link as text": feed(atom("<entry><link>/1</link></entry>"), at("/1")),
     "a broken date": feed(atom(
         f"<entry>{LINK}<updated>yesterday</updated><published>2026-13-40</published></entry>"),
         at("/1")),
@@ -76,6 +77,8 @@ OTHERS: dict[str, Odd] = {
     "json with other types than expected": feed(
         f'{{{V1}, "title": [], "next_url": 5, "items": [{{"url": "/1", "title": {{}}, "tags": 3,'
         '"authors": {}, "date_published": 3, "summary": false}]}', at("/1"), content_type=JSON),
+    "json feed without its version": feed(
+        '{"feed_url": "/x", "items": [{"url": "/1"}]}', at("/1"), content_type=JSON),
     "json that is no feed": feed('{"items": 3}', fails=("extract_failed", "no JSON Feed"),
         content_type="application/json"),
     "json that is cut off": feed(f'{{{V1}, "items": [', fails=("extract_failed", "is none"),

@@ -1,5 +1,7 @@
 """Feeds and sitemaps as they are found: odd, broken, mislabelled and hostile."""
 
+import random
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -47,6 +49,38 @@ def test_an_odd_file_is_read_as_its_table_says(odd: Odd) -> None:
     said = [line for _level, line in record.lines]
     assert len(said) == len(odd.says), said
     assert all(part in line for part, line in zip(odd.says, said, strict=True)), said
+
+
+PIECES = (
+    b"<", b">", b"&", b"]]>", b"<![CDATA[", b"\0", b"\xff\xfe", b"<item>", b"</item>", b"<!--",
+    b"&#xD800;", b"\xed\xa0\x80", b'"', b"<entry>", b"xmlns='", b"<a:b>", b"http://[",
+)  # fmt: skip
+
+
+def test_no_damage_is_too_much() -> None:
+    """What is read is a list with usable URLs, or a failure with a sentence."""
+    rng = random.Random(18)
+    odds = [odd for of_kind in KINDS.values() for odd in of_kind.values()]
+    for _ in range(1_500):
+        odd, body = rng.choice(odds), bytearray(rng.choice(odds).body)
+        for _ in range(rng.randint(1, 6)):
+            at = rng.randrange(len(body) + 1)
+            match rng.randrange(4):
+                case 0:
+                    body[at : at + rng.randint(1, 20)] = b""
+                case 1:
+                    body[at:at] = rng.choice(PIECES)
+                case 2:
+                    body[at:] = rng.choice(odds).body
+                case _:
+                    body[at : at + 1] = bytes([rng.randrange(256)])
+        record = read(replace(odd, body=bytes(body)))
+        if isinstance(record, Failed):
+            assert record.error.endswith("."), record
+            continue
+        for one in orjson.loads(record.content)["records"]:
+            assert isinstance(one["key"], str)
+            assert one["fields"]["url"].startswith(("http://", "https://"))
 
 
 @pytest.mark.parametrize("odd", CORPUS)

@@ -9,7 +9,7 @@ import typer
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.text import in_utf8, minutes_of
 from curtsy.cli.console.url_arguments import read_text, read_urls
-from curtsy.cli.console.webhook_option import webhook_field
+from curtsy.cli.options.webhook_option import webhook_field
 from curtsy.errors import BadRequest
 
 CronLine = Annotated[

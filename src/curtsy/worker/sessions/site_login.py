@@ -24,8 +24,8 @@ from curtsy.model.wildcards import Wildcard
 from curtsy.politeness.classify import classify
 from curtsy.politeness.login import MOST_HOPS, Login, Signs
 from curtsy.references import SecretMissing, resolved
-from curtsy.worker.page_sessions import LoginRun, PageSession, losses, once_more
 from curtsy.worker.sent_posts import NOT_AGAIN
+from curtsy.worker.sessions.page_sessions import LoginRun, PageSession, losses, once_more
 
 log = logger("worker")
 

@@ -1,0 +1,1 @@
+"""Sessions of pages: their cookies, and the login before them."""
