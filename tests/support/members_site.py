@@ -107,6 +107,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         with self.of.lock:
             self.of.requests.append(("POST", self.path))
+        if self.path != "/login":
+            self._page(self.path)
+            return
+        with self.of.lock:
             self.of.logins += 1
         if self.headers["Content-Type"] == "application/json":
             given = {name: [value] for name, value in json.loads(body).items()}

@@ -9,8 +9,10 @@ import pytest
 
 from curtsy.fetch.cookies import Cookie
 from curtsy.frontier.source_policy import Description, PolicyContext, describe
+from curtsy.jobs import JobRequest, PageRequest
 from curtsy.jobs.job_request import JobSession
 from curtsy.jobs.purge import purge_some
+from curtsy.model.page_body import Method, PageBody
 from curtsy.politeness.login import REST
 from curtsy.politeness.policy import Policy
 from curtsy.reports.findings.sources import of_logins
@@ -215,6 +217,28 @@ async def test_the_form_goes_nowhere_but_to_its_own_url(
         says = "redirected with its form" if status == 307 else "redirected to another host"
         assert says in str(await errors(curtsy, job))
     assert "/elsewhere" not in [path for _method, path in members.requests]
+
+
+@pytest.mark.parametrize(
+    ("lost", "state", "posts"),
+    [(None, "succeeded", 2), ({"text": "Hello ann"}, "failed", 1)],
+)  # fmt: skip
+async def test_a_post_is_repeated_after_a_new_login_only_where_it_was_declined(
+    curtsy: Engine, members: MembersSite, lost: dict[str, Any] | None, state: str, posts: int
+) -> None:
+    await declare(curtsy, members, **({"lost": lost} if lost is not None else {}))
+    if lost is None:
+        await fetched(curtsy, members, "/page/1")
+        members.end_sessions()
+    body = PageBody(Method.POST, "a=1", "text/plain")
+    pages = [PageRequest(members.url("/order"), body=body)]
+    async with curtsy.worker(settings(Policy(min_delay=5))):
+        request = JobRequest(door="fetch", pages=pages, session=SESSION)
+        job = await curtsy.ended((await curtsy.submitter.submit(request)).job)
+    assert job.state == state, await errors(curtsy, job)
+    assert members.paths("POST").count("/order") == posts
+    if state == "failed":
+        assert "The POST was not sent again" in str(await errors(curtsy, job))
 
 
 async def test_a_login_page_that_loops_ends(curtsy: Engine, members: MembersSite) -> None:

@@ -24,6 +24,7 @@ from curtsy.model.wildcards import Wildcard
 from curtsy.politeness.classify import classify
 from curtsy.politeness.login import MOST_HOPS, Login, Signs
 from curtsy.references import SecretMissing, resolved
+from curtsy.worker.sent_posts import NOT_AGAIN
 from curtsy.worker.sessions.page_sessions import LoginRun, PageSession, losses, once_more
 
 log = logger("worker")
@@ -136,7 +137,12 @@ class SiteLogin:
             if verdict is None:
                 session.shown()
             return None
-        if generation != session.generation or not session.state.is_in:
+        is_present = generation == session.generation and session.state.is_in
+        if not _may_repeat(visit, reply, verdict):
+            if is_present:
+                session.lost(version, self._now())
+            return Failed(Kind.LOGIN_FAILED, f"The answer shows a lost session. {NOT_AGAIN}")
+        if not is_present:
             return Again(self._now(), visit.progress)  # the login that it had was lost meanwhile
         if losses(visit):
             return _still_lost()
@@ -235,6 +241,14 @@ def _unreachable(failed: Failed) -> Failed:
     error = f"The login could not be sent, so the page was not requested: {failed.error}"
     return Failed(failed.kind, error, failed.status, failed.retry_after, final=failed.final,
                   whole_host=not failed.final)  # fmt: skip
+
+
+def _may_repeat(visit: Visit, reply: Reply, verdict: Verdict) -> bool:
+    """Whether the request changes nothing, or was declined for want of a login: an answer of
+    another kind leaves open whether a POST was processed."""
+    body = visit.body
+    is_declined = reply.status == 401 or isinstance(verdict, Moved)
+    return body is None or not body.is_sent_once or is_declined
 
 
 def _still_lost() -> Failed:
