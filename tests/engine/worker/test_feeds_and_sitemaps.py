@@ -12,6 +12,7 @@ from curtsy.extract import ExtractLimits
 from curtsy.model.roles import Caller, Role
 from curtsy.politeness.policy import Policy
 from curtsy.requests.crawl import CrawlRequest, job_request
+from curtsy.worker import lead_pages
 from support.engine import Engine, settings
 from support.pages import PageServer
 
@@ -54,10 +55,13 @@ def rss(server: PageServer, *paths: str, after: str | None = None) -> bytes:
     return RSS.format(following + items).encode()
 
 
-async def crawled(curtsy: Engine, server: PageServer, **start: Any) -> tuple[Any, list[str]]:
+async def crawled(
+    curtsy: Engine, server: PageServer, *, most: int = 1_000, **start: Any
+) -> tuple[Any, list[str]]:
     """The crawl when it has ended, and what it asked for."""
     server.asked.clear()
-    body = CrawlRequest.model_validate({"spider": "raw", "start": start})
+    params = {"max_pages": most}
+    body = CrawlRequest.model_validate({"spider": "raw", "start": start, "params": params})
     request = job_request(
         body,
         key=None,
@@ -130,6 +134,43 @@ async def test_a_date_in_the_future_is_corrected_by_any_other(
     pages["/s.xml"] = sitemap(server, {"/1": "2026-01-01"})
     runs = [(await crawled(curtsy, server, **where))[1] for _ in range(2)]
     assert runs == [["/1", "/s.xml"], ["/s.xml"]]
+
+
+async def test_entries_that_lead_to_one_page_fetch_it_in_one_run(
+    curtsy: Engine, site: tuple[PageServer, Pages]
+) -> None:
+    server, pages = site
+    atom = '<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>{}</id><link href="/1"/></entry>'
+    pages |= {
+        "/": b"<link rel=alternate type=application/rss+xml href=/rss>"
+             b"<link rel=alternate type=application/atom+xml href=/atom>",
+        "/rss": RSS.format("<item><guid>a</guid><link>/1#a</link></item>"
+                           "<item><guid>b</guid><link>/1#b</link></item>").encode(),
+        "/atom": (atom.format("urn:c") + "</feed>").encode(), "/1": PAGE,
+    }  # fmt: skip
+    runs = [(await crawled(curtsy, server, feed=server.url("/")))[1] for _ in range(2)]
+    assert runs == [["/", "/1", "/atom", "/rss"], ["/", "/atom", "/rss"]]
+
+
+async def test_what_did_not_fit_is_fetched_by_the_next_runs(
+    curtsy: Engine, site: tuple[PageServer, Pages], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lead_pages, "AT_ONCE", 2)
+    server, pages = site
+    day = "2026-01-0{}"
+    known = {f"/{n}": day.format(n) for n in range(1, 4)}
+    pages |= {"/i.xml": index(server, {"/s.xml": "2026-01-01"}), "/s.xml": sitemap(server, known)}
+    pages |= dict.fromkeys((f"/{n}" for n in range(1, 8)), PAGE)
+    where = {"sitemap": server.url("/i.xml")}
+    await crawled(curtsy, server, **where)
+    more = {f"/{n}": day.format(n) for n in range(4, 8)}
+    pages |= {"/i.xml": index(server, {"/s.xml": "2026-02-02"}),
+              "/s.xml": sitemap(server, more | known)}  # fmt: skip
+    fetched = []
+    for _ in range(3):
+        _job, asked = await crawled(curtsy, server, most=4, **where)
+        fetched.append([path for path in asked if path in more])
+    assert fetched == [["/6", "/7"], ["/4", "/5"], []]
 
 
 async def test_an_index_that_lists_itself_ends(

@@ -21,7 +21,16 @@ from curtsy.frontier.crawls.subscriptions import (
     remember,
     unseen,
 )
-from curtsy.store import Connection
+from curtsy.store import Connection, Statement
+
+_POSITIONS = Statement(
+    """
+    SELECT p.fingerprint, i.position FROM {wanted}
+    JOIN pages p ON p.fingerprint = wanted.fingerprint
+    JOIN items i ON i.page_id = p.id AND i.job_id = :job_id
+    """,
+    wanted={"fingerprint": "text"},
+)
 
 
 class Listed(NamedTuple):
@@ -53,7 +62,6 @@ def admit_listed(
     if crawl is None or not claim(connection, waiting, listed.next_at):
         return NOTHING_ADMITTED
     wanted = _wanted(connection, waiting, listed, now=now)
-    by_fingerprint = {entry.page.fingerprint: entry for entry in reversed(wanted)}
     new = not_crawled(
         connection, waiting.job_id, (entry.page for entry in wanted), waiting.subscription_id
     )
@@ -61,10 +69,10 @@ def admit_listed(
         connection, crawl, new[: crawl.room], places, max_age=max_age, now=now
     )
     if waiting.subscription_id is not None:
-        placed = [by_fingerprint[page.fingerprint]._replace(page=page) for page in admitted.pages]
+        placed = _placed(connection, waiting.job_id, wanted, admitted)
         remember(connection, waiting.subscription_id, placed, found_in=listed.key,
                  job_id=waiting.job_id, now=now)  # fmt: skip
-        if listed.next_at is None and len(new) < crawl.room:
+        if listed.next_at is None and len(new) < crawl.room:  # else something may have been cut
             mark_whole(connection, waiting.subscription_id, listed.key)
     _count(connection, waiting, crawl, listed, wanted, admitted, now=now)
     return admitted
@@ -79,6 +87,23 @@ def _wanted(
         new = unseen(connection, waiting.subscription_id, listed.entries, now=now)
         wanted = new if listed.only_new else listed.entries
     return [*wanted, listed.older] if wanted and listed.older is not None else wanted
+
+
+def _placed(
+    connection: Connection, job_id: int, wanted: Sequence[Entry], admitted: Admitted
+) -> list[Entry]:
+    """The entries whose pages are in the job, with their positions there, each once. Several
+    entries may lead to one page, and another list may have led to it before."""
+    positions = {page.fingerprint: page.position for page in admitted.pages}
+    met = {entry.page.fingerprint for entry in wanted} - positions.keys()
+    if met:
+        rows = _POSITIONS(connection, job_id=job_id, wanted=[(one,) for one in sorted(met)])
+        positions |= {row.fingerprint: row.position for row in rows}
+    by_key: dict[str, Entry] = {}
+    for entry in wanted:
+        if (position := positions.get(entry.page.fingerprint)) is not None:
+            by_key[entry.key] = entry._replace(page=entry.page._replace(position=position))
+    return list(by_key.values())
 
 
 def _count(
