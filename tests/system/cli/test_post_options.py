@@ -21,7 +21,7 @@ def test_forms_and_json_are_pages_of_their_own(curtsy: Curtsy) -> None:
         (("--body-json", "{"), "--body-json is not JSON"),
         (("--body-json", "1"), "takes an object or a list"),
         (("--form", "a=1", "--body-json", "{}"), "one body, not json and form"),
-        (("--method", "GET", "--form", "a=1"), "A GET has no body"),
+        (("--method", "GET", "--form", "a=1"), "GET has no body"),
     ],
 )
 def test_what_makes_no_sense_is_a_sentence(
