@@ -35,6 +35,11 @@ def test_set_makes_a_source_and_changes_it(curtsy: Curtsy, news: Any) -> None:
         "robots": "ignore", "user_agent": "me", "headers": {"Accept-Language": "***"},
         "proxy": "http://me:***@p.example:80", "enabled": False,
     }  # fmt: skip
+    several = curtsy("sources", "set", "news", "--proxy", "socks5://me:hush@p.example:80",
+                     "--proxy", "https://q.example:80")  # fmt: skip
+    assert "Proxy             socks5://me:***@p.example:80, https://q.example:80" in several.out
+    none = curtsy("sources", "set", "news", "--reset", "proxy", "--json").json
+    assert not {"proxy", "proxies"} & none["said"].keys()
     back = curtsy("sources", "set", "news", "--reset", "burst", "--reset", "hours", "--enabled",
                   "--json").json  # fmt: skip
     assert not {"burst_limit", "respectful_hours", "enabled"} & back["said"].keys()
