@@ -39,6 +39,7 @@ check: $(VENV)/ready
 schema: $(VENV)/ready
 	$(BIN)/python -m curtsy.store.fresh_schema
 
+# After a change of a request or response of the API: the types of the Python client.
 client-types: $(VENV)/ready
 	$(BIN)/python scripts/client_types.py
 

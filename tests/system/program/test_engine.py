@@ -77,6 +77,23 @@ async def test_beside_a_service_on_the_same_file_it_says_what_to_do(
     assert (await programs.run(SERVED, *stories(1))).out == ""
 
 
+ON_POSTGRES = (
+    HEAD
+    + """
+found = curtsy.scrape(urls[1:], database=urls[0], LOOPBACK)
+print(json.dumps([one.cached for one in found.articles]))
+"""
+)
+
+
+async def test_an_engine_works_on_postgresql_as_well(
+    programs: Programs, stories: Stories, postgres_url: str
+) -> None:
+    urls = stories(2)
+    assert (await programs.run(ON_POSTGRES, postgres_url, *urls)).json == [False, False]
+    assert (await programs.run(ON_POSTGRES, postgres_url, *urls)).json == [True, True]
+
+
 LEFT = (
     HEAD
     + """

@@ -39,6 +39,5 @@ def test_every_method_of_a_part_is_documented() -> None:
 def test_every_name_of_the_package_is_documented() -> None:
     text = REFERENCE.read_text()
     names = {name for room in curtsy._ROOMS.values() for name in room}
-    assert [
-        name for name in names if f"curtsy.{name}" not in text and f"`{name}`" not in text
-    ] == []
+    assert {name for name in names if f"curtsy.{name}" not in text} == {"Results"}
+    assert "`Results`" in text
