@@ -7,6 +7,7 @@ from curtsy.client.results import PageResult
 from curtsy.engine.engine import Engine
 from curtsy.engine.program_settings import Path, Setting
 from curtsy.engine.results_list import Results, in_order
+from curtsy.model.counts import counted
 
 OnResult = Callable[[PageResult], None]
 """Called with each result as it comes, in the caller's thread."""
@@ -68,6 +69,6 @@ async def scrape_async(
 
 def _not_in_time(timeout: float | None, found: list[PageResult], wanted: list[str]) -> NotInTime:
     return NotInTime(
-        f"{len(found)} of {len(wanted)} pages ended within {timeout or 0:g} seconds. They are in "
+        f"{len(found)} of {counted(len(wanted), 'page')} ended within {timeout or 0:g} seconds. They are in "
         "the database: the same call continues from there."
     )
