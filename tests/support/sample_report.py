@@ -10,7 +10,7 @@ from curtsy.reports.remedies import remedy_of
 from curtsy.reports.report import (
     Courtesy,
     FailureLine,
-    Figures,
+    ReportFigures,
     GapLine,
     LetterLine,
     Point,
@@ -18,7 +18,7 @@ from curtsy.reports.report import (
     ScheduleLine,
     Schedules,
     SiteLine,
-    Sites,
+    ReportSites,
     SourceLine,
     Waits,
     WorkerLine,
@@ -52,12 +52,12 @@ def sample_report() -> Report:
     report = Report(
         id="rep_4f1c9a7be021", at=UNTIL + 1_200, since=UNTIL - 6 * HOUR, until=UNTIL,
         covered_since=UNTIL - 6 * HOUR, trigger="schedule", version="0.1.0",
-        figures=Figures(succeeded, failed, attempts=succeeded + failed + 1_437, retries=1_437,
+        figures=ReportFigures(succeeded, failed, attempts=succeeded + failed + 1_437, retries=1_437,
                         bytes=2_914_000_000, new_dead_letters=failed,
                         success_rate=succeeded / (succeeded + failed),
                         pages_per_minute=(succeeded + failed) / 360, fetch_p50_ms=410,
                         fetch_p95_ms=2_300, fetch_p99_ms=8_700),
-        before=Figures(20_412, 151, attempts=21_000, retries=402, bytes=2_806_000_000,
+        before=ReportFigures(20_412, 151, attempts=21_000, retries=402, bytes=2_806_000_000,
                        new_dead_letters=151, success_rate=20_412 / 20_563,
                        pages_per_minute=20_563 / 360, fetch_p50_ms=402, fetch_p95_ms=1_500,
                        fetch_p99_ms=6_200),
@@ -122,9 +122,9 @@ def _courtesy() -> Courtesy:
     )  # fmt: skip
 
 
-def _sites() -> Sites:
+def _sites() -> ReportSites:
     lines = (SiteLine("cooks", 6, 0, 41, 12, 7), SiteLine("nurses", 6, 1, 9, 3, 0))
-    return Sites(12, 1, 50, 15, 7, lines=lines)
+    return ReportSites(12, 1, 50, 15, 7, lines=lines)
 
 
 def _schedules() -> Schedules:

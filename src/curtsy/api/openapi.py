@@ -41,8 +41,11 @@ def complete_openapi(app: FastAPI) -> None:
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
-        document = generate()
-        document["components"]["schemas"] |= schemas["$defs"] | json_schemas(REFERENCE)
+        document, of_reports = generate(), json_schemas(REFERENCE)
+        found = document["components"]["schemas"]
+        both = found.keys() & of_reports.keys()
+        assert all(found[name] == of_reports[name] for name in both), "one name for two schemas"
+        document["components"]["schemas"] = found | schemas["$defs"] | of_reports
         document["components"]["securitySchemes"] = SCHEMES
         document["security"] = TO_READ
         for path, operations in document["paths"].items():

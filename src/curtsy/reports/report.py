@@ -35,7 +35,7 @@ Instant = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class ReportFigures:
     """The headline figures of a span of time."""
 
     succeeded: int = 0
@@ -163,7 +163,7 @@ class SiteLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Sites:
+class ReportSites:
     runs: int = 0
     failed_runs: int = 0
     new: int = 0
@@ -226,8 +226,8 @@ class Report:
     """From where there are figures; None: the period has none."""
     trigger: Trigger
     version: str
-    figures: Figures
-    before: Figures | None = None
+    figures: ReportFigures
+    before: ReportFigures | None = None
     """Of a span of the same length, just before; None: there are no figures of it."""
     findings: tuple[Finding, ...] = ()
     series: tuple[Point, ...] = ()
@@ -237,7 +237,7 @@ class Report:
     letters: tuple[LetterLine, ...] = ()
     waits: Waits = Waits()
     courtesy: Courtesy = Courtesy("", "")
-    sites: Sites = Sites()
+    sites: ReportSites = ReportSites()
     schedules: Schedules = Schedules()
     workers: tuple[WorkerLine, ...] = ()
     workers_alive: int = 0

@@ -20,7 +20,7 @@ from curtsy.reports.open_letters import open_letters
 from curtsy.reports.remedies import remedy_of
 from curtsy.reports.report import (
     FailureLine,
-    Figures,
+    ReportFigures,
     Point,
     Report,
     SourceLine,
@@ -101,8 +101,8 @@ def _comparable(before: Totals, order: ReportOrder) -> bool:
     return covered >= COMPARABLE * (order.until - order.since)
 
 
-def _figures(found: Totals) -> Figures:
-    return Figures(
+def _figures(found: Totals) -> ReportFigures:
+    return ReportFigures(
         succeeded=found.succeeded, failed=found.failed, attempts=sum(found.attempts.values()),
         retries=found.retries, bytes=found.bytes, new_dead_letters=found.dead_letters,
         success_rate=found.success_rate, pages_per_minute=found.pages_per_minute,

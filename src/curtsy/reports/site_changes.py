@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from typing import NamedTuple
 
 from curtsy.clock import DAY
-from curtsy.reports.report import SiteLine, Sites
+from curtsy.reports.report import SiteLine, ReportSites
 from curtsy.store import Connection, Lookup, Statement
 
 MOST_LINES = 10
@@ -50,7 +50,7 @@ class _Found(NamedTuple):
     capped: bool
 
 
-def site_changes(connection: Connection, *, since: int, until: int) -> Sites:
+def site_changes(connection: Connection, *, since: int, until: int) -> ReportSites:
     span = {"begun": since - LONGEST_RUN, "since": since, "until": until}
     runs = _RUNS(connection, **span).all()
     found = _records(connection, span)
@@ -61,7 +61,7 @@ def site_changes(connection: Connection, *, since: int, until: int) -> Sites:
     ]  # fmt: skip
     lines.sort(key=lambda line: (-line.failed_runs, -line.new - line.changed - line.removed,
                                  line.site))  # fmt: skip
-    return Sites(
+    return ReportSites(
         runs=sum(line.runs for line in lines), failed_runs=sum(line.failed_runs for line in lines),
         new=sum(line.new for line in lines), changed=sum(line.changed for line in lines),
         removed=sum(line.removed for line in lines), capped=found.capped,

@@ -13,7 +13,7 @@ from curtsy.reports.html.markup import VOID
 from curtsy.reports.html.page import page
 from curtsy.reports.html.style import CONTENT_POLICY, STYLE, STYLE_SOURCE
 from curtsy.reports.remedies import REMEDIES
-from curtsy.reports.report import Figures, Finding, Report, SourceLine, from_json, to_json
+from curtsy.reports.report import ReportFigures, Finding, Report, SourceLine, from_json, to_json
 from support.sample_report import UNTIL, sample_report
 
 EVIL = (
@@ -23,7 +23,7 @@ EVIL = (
 )  # fmt: skip
 EMPTY = Report(
     id="rep_1", at=UNTIL, since=UNTIL - DAY, until=UNTIL, covered_since=None, trigger="manual",
-    version="0", figures=Figures(),
+    version="0", figures=ReportFigures(),
 )  # fmt: skip
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from curtsy.clock import HOUR
-from curtsy.reports.report import Figures, Report, SourceLine, Waits
+from curtsy.reports.report import ReportFigures, Report, SourceLine, Waits
 from curtsy.reports.report_findings import MOST, findings
 from support.sample_report import sample_report
 
 CALM = replace(
-    sample_report(), figures=Figures(succeeded=990, failed=10, success_rate=0.99, fetch_p95_ms=900),
-    before=Figures(succeeded=990, failed=10, success_rate=0.99, fetch_p95_ms=900), failing=(),
+    sample_report(), figures=ReportFigures(succeeded=990, failed=10, success_rate=0.99, fetch_p95_ms=900),
+    before=ReportFigures(succeeded=990, failed=10, success_rate=0.99, fetch_p95_ms=900), failing=(),
     failures=(), schedules=replace(sample_report().schedules, late=0, missed=0, refused=0),
     sites=replace(sample_report().sites, failed_runs=0),
 )  # fmt: skip
@@ -35,8 +35,8 @@ def test_a_calm_period_has_none() -> None:
     ("changes", "code"),
     [
         ({"workers_alive": 0, "waiting": 1}, "no_worker"),
-        ({"figures": Figures(succeeded=90, failed=10, success_rate=0.9)}, "success_fell"),
-        ({"figures": Figures(succeeded=70, failed=30, success_rate=0.7), "before": None},
+        ({"figures": ReportFigures(succeeded=90, failed=10, success_rate=0.9)}, "success_fell"),
+        ({"figures": ReportFigures(succeeded=70, failed=30, success_rate=0.7), "before": None},
          "success_low"),
         ({"failing": (source(5, 10),)}, "source_failing"),
         ({"schedules": replace(CALM.schedules, missed=1)}, "slots_missed"),
@@ -54,7 +54,7 @@ def test_what_is_wrong_is_found(changes: Any, code: str) -> None:
 
 
 def test_small_numbers_say_little() -> None:
-    few = Figures(succeeded=1, failed=5, success_rate=1 / 6)
+    few = ReportFigures(succeeded=1, failed=5, success_rate=1 / 6)
     assert codes(figures=few) == []
     assert codes(failing=(source(4, 4), source(10, 1_000))) == []
 

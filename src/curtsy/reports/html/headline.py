@@ -16,7 +16,7 @@ from curtsy.reports.formats import (
     span,
 )
 from curtsy.reports.html.markup import NOTHING, Html, element, joined, with_code
-from curtsy.reports.report import Figures, Report
+from curtsy.reports.report import ReportFigures, Report
 
 COVERED_WITHIN = 2 * MINUTE
 """A gap at the beginning that is not worth a sentence."""
@@ -49,7 +49,7 @@ Row = tuple[str, str, Change | None]
 
 
 def cards(report: Report) -> Html:
-    now, before = report.figures, report.before or Figures()
+    now, before = report.figures, report.before or ReportFigures()
     first: tuple[Row, ...] = (
         ("Pages ended", number(now.ended), of_count(now.ended, before.ended)),
         ("Success rate", percent(now.success_rate), of_share(now.success_rate,
