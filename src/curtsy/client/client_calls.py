@@ -123,6 +123,13 @@ class ClientCalls(Resource[Face], Generic[Face, J]):
         return self._handle(created.job_id)
 
     @call
+    async def discover(self, url: str, *, max_lists: int | None = None) -> J:
+        """Lists the feeds and sitemaps of a site; a record of the job is one of them."""
+        body = {"url": url} | ({} if max_lists is None else {"max_lists": max_lists})
+        created = await self._create(CrawlCreated, "/discover", body, None)
+        return self._handle(created.job_id)
+
+    @call
     async def plan_crawl(
         self, start_urls: str | Iterable[str], *, spider: str = "article", depth: int = 0,
         **more: Unpack[CrawlKeywords],

@@ -69,6 +69,6 @@ async def scrape_async(
 
 def _not_in_time(timeout: float | None, found: list[PageResult], wanted: list[str]) -> NotInTime:
     return NotInTime(
-        f"{len(found)} of {counted(len(wanted), 'page')} ended within {timeout or 0:g} seconds. They are in "
-        "the database: the same call continues from there."
+        f"{len(found)} of {counted(len(wanted), 'page')} ended within {timeout or 0:g} seconds. "
+        "They are in the database: the same call continues from there."
     )

@@ -42,7 +42,7 @@ async def test_all_problems_of_a_request_are_said_at_once(bench: Bench) -> None:
 
 
 async def test_a_scraper_that_nobody_knows_is_refused(bench: Bench) -> None:
-    with pytest.raises(BadRequest, match="no scraper 'magic': there are article, feed, listing, raw"):
+    with pytest.raises(BadRequest, match="no scraper 'magic': there are article, feed"):
         await bench.submit(PAGE, scraper="magic")
 
 

@@ -46,7 +46,9 @@ class Script:
         self.pages: dict[str, bytes] = {}
         self.asked: list[str] = []
 
-    async def fetch(self, request: Request, _may_start: Callable[[], bool]) -> Reply:
+    async def fetch(
+        self, request: Request, _may_start: Callable[[], bool], _once: object = None
+    ) -> Reply:
         self.asked.append(request.url)
         body = self.pages.get(request.url)
         if body is None:

@@ -83,6 +83,7 @@ async def all_of(found: Any) -> list[Any]:
 async def use_jobs(client: AsyncClient, site: Site, things: Things) -> list[Any]:
     url, hook = f"{site.url}/story", f"{site.url}/hook"
     job = await client.submit([url, f"{site.url}/gone"], max_age=0, webhook_url=hook)
+    await client.discover(url)
     raw = await client.crawl(url, spider="raw")
     run = await client.scrape_source("shop")
     later = await client.crawl(url, schedule_at="2999-01-01T00:00:00Z")

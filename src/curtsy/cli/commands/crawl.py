@@ -146,7 +146,8 @@ async def _discover(url: str | None, body: dict[str, Any], *, quiet: bool) -> Di
         waited = await wait_with_progress(job, 3, quiet=quiet, give_up=GIVE_UP_SECONDS)
         if waited.gave_up is not None:
             await job.cancel()
-        return discovered([result async for result in job.results()])
+        pages = (await job.status()).total
+        return discovered([one async for one in job.results()], site=body["url"], pages=pages)
 
 
 def _hint(found: Discovered, site: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+from urllib.parse import urljoin
 
 from curtsy.cli.console.table import table
 from curtsy.cli.console.text import counted, to_minute
@@ -42,11 +43,11 @@ class Discovered:
                 "not_read": self.unread}  # fmt: skip
 
 
-def discovered(results: Iterable[Mapping[str, Any]]) -> Discovered:
-    """From the results of a job of discovery."""
-    summaries, failed, read = [], [], set()
+def discovered(results: Iterable[Mapping[str, Any]], *, site: str, pages: int) -> Discovered:
+    """From the results of a job of discovery, which had so many pages. A page that does not exist
+    has no result."""
+    summaries, failed = [], []
     for result in results:
-        read.add(_canonical(result["url"]))
         if "error" in result:
             failed.append((result["url"], str(result["error"])))
         elif (summary := _summary(result)) is not None:
@@ -55,7 +56,9 @@ def discovered(results: Iterable[Mapping[str, Any]]) -> Discovered:
     titles = {_canonical(one["url"]): one.get("title") for one in parts}
     lists = [_list(url, summary, titles.get(url)) for url, summary in summaries
              if summary["kind"] not in PLACES]  # fmt: skip
-    return Discovered(lists, failed, len(titles.keys() - read))
+    starts = {_canonical(urljoin(site, path)) for path in ("", "/robots.txt", "/sitemap.xml")}
+    named = len(titles.keys() - starts)
+    return Discovered(lists, failed, max(0, named - (pages - len(starts))))
 
 
 def _summary(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
