@@ -160,7 +160,7 @@ def listed_pages(lead: WaitingList, document: ListDocument | None, terms: CrawlT
             following = {"url": page["next"], "scraper": lead.list_scraper}
             older = _list(following, lead, terms, MOST_PARTS)
     return Listed(key, entries, next_at if next_at < len(records) else None, total,
-                  terms.entries.only_new, older)  # fmt: skip
+                  terms.entries.only_new, bool(page.get("more")), older)  # fmt: skip
 
 
 def _parsed(document: ListDocument | None) -> dict[str, Any] | None:

@@ -263,6 +263,17 @@ async def test_a_part_that_was_cut_in_its_first_transaction_is_read_again(
     assert await fetch(bench, worker, lists) == ["/b"]
 
 
+async def test_what_a_part_of_a_part_lists_is_not_lost_if_it_did_not_fit(bench: Bench) -> None:
+    worker = await bench.worker()
+    inner = f"{SITE}/inner.xml"
+    lists = {INDEX: listing(more=[part(inner, MAY)]), inner: listing(more=[part(MAP, MAY)]),
+             MAP: listing(entry("/a"), entry("/b"))}  # fmt: skip
+    await start(bench, params={"max_pages": 4})
+    assert await fetch(bench, worker, lists) == ["/a"]
+    await start(bench)
+    assert await fetch(bench, worker, lists) == ["/b"]
+
+
 async def test_an_older_part_of_a_feed_is_read_while_there_is_something_new(bench: Bench) -> None:
     worker = await bench.worker()
     second, third = f"{FEED}?page=2", f"{FEED}?page=3"

@@ -99,6 +99,18 @@ def test_latin_1_is_read_and_said_once(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err == said
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_only_ends_of_lines_end_lines(end: str) -> None:
+    """Other programs, and `scrape --json`, leave such characters in their texts."""
+    odd = "a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg"
+    lines = [f'{{"url": "{A}", "title": "{odd}"}}'.replace("\x0b", "").replace("\x0c", "")
+             .replace("\x1c", ""), f'{{"url": "{B}"}}']  # fmt: skip
+    assert _read("t.jsonl", end.join(lines) + end) == [A, B]
+    assert _read("t.csv", f"name,url{end}{odd},{A}{end}x,{B}{end}") == [A, B]
+    table = f"name,url{end}wait\x85,{A}{end}".encode("latin-1")
+    assert _read("t.csv", table) == [A]
+
+
 @pytest.mark.parametrize("content", [b"PK\x03\x04\0\0", b"\xff\xfe\x00", b"\0" * 2**21])
 def test_what_is_no_text_is_refused(content: bytes) -> None:
     with pytest.raises(BadRequest, match=r"t\.csv .*save it as"):

@@ -7,7 +7,7 @@ from typing import Any
 from curtsy.cli.console.error_output import WrongUsage
 from curtsy.cli.console.progress import spinner
 from curtsy.cli.console.text import counted
-from curtsy.cli.console.url_arguments import Refusal, read_articles
+from curtsy.cli.console.url_arguments import Refusal, read_articles, read_urls
 from curtsy.cli.views.results import Written
 from curtsy.client import ApiConnection
 
@@ -107,7 +107,9 @@ def _crawl(of: Sources) -> ScrapeRequest:
         raise WrongUsage("Give either URLs, or --feed and --sitemap.")
     if of.new_only and of.seen_too:
         raise WrongUsage("--new-only and --all exclude each other.")
-    feeds, sitemaps = of.feeds or [], of.sitemaps or []
+    if of.skip_invalid:
+        raise WrongUsage("--skip-invalid is for URLs, not for --feed and --sitemap.")
+    feeds, sitemaps = (read_urls(one, None) if one else [] for one in (of.feeds, of.sitemaps))
     start = {"feed": feeds, "sitemap": sitemaps, "new_only": not of.seen_too}
     params: dict[str, Any] = {"max_pages": of.max_pages} if of.max_pages is not None else {}
     params |= {"max_age": of.max_age} if of.max_age is not None else {}

@@ -1,6 +1,7 @@
 """Reads a file or standard input line by line, in whatever encoding it is, with bounds."""
 
 import codecs
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -15,6 +16,7 @@ LONGEST_LINE = 2**20
 MOST_LINES = 1_000_000
 MOST_UTF16_BYTES = 2**28
 """Of a file in UTF-16, which is read at once."""
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -51,8 +53,15 @@ def _decoded(stream: BinaryIO, name: str) -> Iterator[str]:
             if is_utf8:
                 note(f"{name} is not UTF-8 (line {number}): what is not, is read as Latin-1.")
             text, is_utf8 = line.decode("latin-1"), False
-        yield from text.splitlines()
+        yield from _lines_in(text)
         line, number = stream.readline(LONGEST_LINE), number + 1
+
+
+def _lines_in(text: str) -> list[str]:
+    """Splits at ends of lines only: `splitlines` also splits at characters that JSON leaves in its
+    texts, such as U+2028."""
+    lines = _LINE_END.split(text)
+    return lines if lines[-1] else lines[:-1]
 
 
 def _utf8(line: bytes) -> str | None:
@@ -77,7 +86,7 @@ def _utf16(whole: bytes, name: str) -> Iterator[str]:
     if len(whole) > MOST_UTF16_BYTES:
         raise BadRequest([f"{name} is a large file in UTF-16: save it as UTF-8."])
     try:
-        lines = whole.decode("utf-16").splitlines()
+        lines = _lines_in(whole.decode("utf-16"))
     except UnicodeDecodeError:
         raise BadRequest([f"{name} begins as UTF-16 but is not: save it as UTF-8."]) from None
     note(f"{name} is read as UTF-16.")

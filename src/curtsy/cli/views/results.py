@@ -108,12 +108,16 @@ CANCELLED = 5
 """The most URLs of cancelled pages that are kept."""
 
 
+LEADS_ON = ("crawl", "runs")
+"""Doors whose pages may be none of the results: feeds, listings."""
+
+
 async def write_all(job: AsyncJob, writer: Writer, update: ProgressUpdate) -> Written:
     written, before = Written(), await job.status()
     async for found in job.results():
         write_one(found, writer, written)
         update(written.done, written.failed)
-    if not before.is_run:
+    if before.body.door not in LEADS_ON:
         # A page without a record has no row, and yet it was scraped.
         written.done = max(written.done, before.completed)
     return written

@@ -45,6 +45,8 @@ class Listed(NamedTuple):
     """Entries in this part, those included that lead outside the scope."""
     only_new: bool = True
     """Entries that were seen before are left out."""
+    names_lists: bool = False
+    """The document lists other lists, too: what they list may not have fitted into the crawl."""
     older: Entry | None = None
     """Where the list goes on: of use if anything in this part is new."""
 
@@ -72,7 +74,8 @@ def admit_listed(
         placed = _placed(connection, waiting.job_id, wanted, admitted)
         remember(connection, waiting.subscription_id, placed, found_in=listed.key,
                  job_id=waiting.job_id, now=now)  # fmt: skip
-        if listed.next_at is None and len(new) < crawl.room:  # else something may have been cut
+        is_whole = listed.next_at is None and not listed.names_lists
+        if is_whole and len(new) < crawl.room:  # else something may have been cut
             mark_whole(connection, waiting.subscription_id, listed.key)
     _count(connection, waiting, crawl, listed, wanted, admitted, now=now)
     return admitted

@@ -37,7 +37,7 @@ def _fields(item: Mapping[str, Any], url: str, of_feed: str | None) -> dict[str,
     named = tags[:MOST_TAGS] if isinstance(tags, list) else []
     links = (resolved(url, _text(item.get(name))) for name in ("url", "external_url"))
     fields = {
-        "url": next((link for link in links if link), None) or _url_in(given_id),
+        "url": next((link for link in links if link), None) or _url_in(given_id, url),
         "title": plain(_text(item.get("title"))),
         "published_at": stamp_of(_text(item.get("date_published")) or ""),
         "updated_at": stamp_of(_text(item.get("date_modified")) or ""),
@@ -63,13 +63,14 @@ def _first(item: Mapping[str, Any], *names: str) -> str | None:
 def _id_of(item: Mapping[str, Any]) -> str | None:
     """Some feeds have numbers as ids."""
     value = item.get("id")
-    return str(value) if isinstance(value, int) else _text(value)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_number else _text(value)
 
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _url_in(given_id: str | None) -> str | None:
+def _url_in(given_id: str | None, feed_url: str) -> str | None:
     is_url = given_id is not None and given_id.lower().startswith(("https://", "http://"))
-    return resolved("", given_id) if is_url else None
+    return resolved(feed_url, given_id) if is_url else None

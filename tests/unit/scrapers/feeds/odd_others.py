@@ -74,6 +74,9 @@ OTHERS: dict[str, Odd] = {
         ', "author": {"name": "Jane"}}, {"external_url": "/2"}, null, {}]}',
         at("/1", author="Jane"), at("/2"), content_type=JSON,
         says=("1 entries have no usable URL",)),
+    "json feed whose ids are odd": feed(
+        f'{{{V1}, "items": [{{"id": "HTTP://A.example/3"}}, {{"id": true, "url": "/4"}}]}}',
+        at("/3"), at("/4"), content_type=JSON),
     "json with other types than expected": feed(
         f'{{{V1}, "title": [], "next_url": 5, "items": [{{"url": "/1", "title": {{}}, "tags": 3,'
         '"authors": {}, "date_published": 3, "summary": false}]}', at("/1"), content_type=JSON),
