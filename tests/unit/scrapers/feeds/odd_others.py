@@ -76,7 +76,7 @@ OTHERS: dict[str, Odd] = {
         says=("1 entries have no usable URL",)),
     "json feed whose ids are odd": feed(
         f'{{{V1}, "items": [{{"id": "HTTP://A.example/3"}}, {{"id": true, "url": "/4"}}]}}',
-        at("/3"), at("/4"), content_type=JSON),
+        at("/3"), at("/4"), keys=("HTTP://A.example/3", f"{HOST}/4"), content_type=JSON),
     "json with other types than expected": feed(
         f'{{{V1}, "title": [], "next_url": 5, "items": [{{"url": "/1", "title": {{}}, "tags": 3,'
         '"authors": {}, "date_published": 3, "summary": false}]}', at("/1"), content_type=JSON),
