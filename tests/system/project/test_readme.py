@@ -66,6 +66,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def block(beginning: str, site: PracticeProcess) -> str:
     """The README's block that begins so."""
     [found] = [one for one in BLOCKS if one.startswith(beginning)]
+    found = found.replace("https://example.com/feed.xml", site.url(0, "/news/feed.xml"))
     found = found.replace("https://example.com/", site.url(0, STORY))
     return found.replace("http://127.0.0.1:8000", "http://127.0.0.1:8765")
 
@@ -88,9 +89,15 @@ def test_what_the_readme_says_works_as_it_stands(
     assert "fastapi" in packages
     assert not {"pytest", "mypy", "hatchling"} & packages, "what only developers need is not there"
 
-    scraped = do(".venv/bin/curtsy scrape")
+    scraped = do(".venv/bin/curtsy scrape https")
     assert scraped.returncode == 0, scraped
     assert scraped.stdout.startswith("# A Map Sold Twice\n")
+
+    fed = do(".venv/bin/curtsy scrape --feed")
+    assert fed.returncode == 3, "two of its articles are none"
+    assert len([json.loads(line) for line in fed.stdout.splitlines()]) == 20
+    in_python = do(".venv/bin/python -c")
+    assert in_python.stdout.startswith("Results(1 result"), in_python
 
     up = subprocess.Popen(
         ["sh", "-ec", "exec " + block("make up", site)], cwd=clone, env=environment,
