@@ -125,7 +125,7 @@ class Pipeline:
         conditional = bool(request.etag or request.last_modified)
         verdict = classify(reply, self._now(), conditional=conditional)
         if verdict is None:
-            return replace(reply, asked_url=visit.page_url or visit.url)
+            return reply if visit.page_url is None else replace(reply, asked_url=visit.page_url)
         done = self._done_without_page(visit, reply, verdict)
         return done._replace(answered_ms=reply.answered_ms, wire_bytes=reply.wire_bytes)
 
