@@ -65,6 +65,20 @@ def test_a_jar_is_bounded_in_number_and_bytes() -> None:
     assert one.cookies[-1].name == "large39"
 
 
+@pytest.mark.parametrize("value", ["1", "x" * 4_000])
+def test_the_first_reply_drops_cookies_of_other_hosts_before_those_of_its_own(value: str) -> None:
+    host = [COOKIE, Cookie("all", "1", "example", True, "/", True)]
+    sister = Cookie("sister", "1", "sub.a.example", False, "/", True)
+    others = [Cookie(f"c{n}", value, f"{n}.other", False, "/", True) for n in range(400)]
+    one = session(JarPair(cookies.dump([*host, sister, *others]), None))
+    one.received(reply("new=1"), NOW)
+    names = [cookie.name for cookie in one.cookies]
+    assert names[:3] == ["sid", "all", "sister"]
+    assert names[-2:] == ["c399", "new"]
+    assert len(names) <= MOST_COOKIES
+    assert len(one.stored().cookies) <= LARGEST_JAR
+
+
 def test_cookies_of_a_browser_are_taken_once_and_a_newer_jar_stays() -> None:
     given = cookies.dump([COOKIE])
     one = session(JarPair(given, None))

@@ -30,7 +30,7 @@ log = logger("worker")
 
 MOST_COOKIES = 200
 LARGEST_JAR = 64 * 1024
-"""Bytes of the cookies that are stored; the oldest go first."""
+"""Bytes of the cookies that are stored; those of other hosts go first, then the oldest."""
 MOST_IN_MEMORY = 200
 AFTER_FAILURE_SECONDS = 0.5
 
@@ -115,7 +115,8 @@ class PageSession:
             return
         after = cookies.updated(self.cookies, reply, now, most=MOST_COOKIES)
         if after != self.cookies:
-            self.cookies, self.has_changed = _within(after), True
+            self.cookies = cookies.within(after, reply.url, most=MOST_COOKIES, largest=LARGEST_JAR)
+            self.has_changed = True
 
     def needs_login(self, policy: Policy, version: int, now: int) -> bool:
         rests = self.refusal(policy, version, now) is not None
@@ -179,12 +180,6 @@ class PageSession:
     def stored(self) -> StoredJar:
         login = orjson.dumps(asdict(self.state)).decode()
         return StoredJar(self.name, self._source_id, cookies.dump(self.cookies), login)
-
-
-def _within(jar: tuple[Cookie, ...]) -> tuple[Cookie, ...]:
-    while len(cookies.dump(jar)) > LARGEST_JAR:
-        jar = jar[max(1, len(jar) // 10) :]
-    return jar
 
 
 class LaneSessions:
