@@ -21,7 +21,9 @@ _READ = Statement(
 _WRITE = Statement(
     """
     INSERT INTO cookie_jars (session, source_id, cookies, login, job_id, updated_at)
-    SELECT session, source_id, cookies, login, job_id, :now FROM {jars} WHERE true
+    SELECT session, source_id, cookies, login, job_id, :now FROM {jars}
+    WHERE jars.source_id = 0 OR substr(jars.session, 1, 4) <> 'job_' OR EXISTS (
+        SELECT 1 FROM cookie_jars g WHERE g.session = jars.session AND g.source_id = 0)
     ON CONFLICT (session, source_id) DO UPDATE SET cookies = excluded.cookies,
         login = excluded.login, job_id = excluded.job_id, updated_at = excluded.updated_at
     """,
@@ -30,16 +32,26 @@ _WRITE = Statement(
 )  # fmt: skip
 _OF_JOBS = Statement(
     """
-    DELETE FROM cookie_jars WHERE session IN (
-        SELECT c.session FROM {gone} JOIN cookie_jars c ON c.job_id = gone.id)
+    DELETE FROM cookie_jars WHERE (session, source_id) IN (
+        SELECT session, source_id FROM cookie_jars WHERE session IN (
+            SELECT c.session FROM {gone} JOIN cookie_jars c ON c.job_id = gone.id)
+        ORDER BY session, source_id {lock})
     """,
     gone={"id": "bigint"},
 )
 _OLD = Statement(
     """
     DELETE FROM cookie_jars WHERE (session, source_id) IN (
-        SELECT session, source_id FROM cookie_jars WHERE updated_at < :before
-        ORDER BY updated_at LIMIT :most)
+        SELECT session, source_id FROM cookie_jars
+        WHERE updated_at < :before AND (session, source_id) IN (
+            SELECT c.session, c.source_id FROM cookie_jars c
+            WHERE c.updated_at < :before
+              AND NOT EXISTS (SELECT 1 FROM cookie_jars g JOIN jobs j ON j.id = g.job_id
+                              WHERE g.session = c.session AND g.source_id = 0)
+              AND NOT EXISTS (SELECT 1 FROM schedules s WHERE 'schedule_' || s.id = c.session)
+              AND NOT EXISTS (SELECT 1 FROM sites s WHERE 'site_' || s.id = c.session)
+            ORDER BY c.updated_at LIMIT :most)
+        ORDER BY session, source_id {lock})
     """
 )
 
@@ -75,8 +87,9 @@ def read_jar(connection: Connection, session: str, source_id: int) -> JarPair:
 
 
 def jar_calls(jars: Iterable[StoredJar], *, now: int) -> list[Call]:
-    """Returns the call that stores absolute contents: a repeated write does no harm."""
-    rows = [tuple(jar) for jar in jars]
+    """Returns the call that stores absolute contents: a repeated write does no harm. A session that
+    ended with its job gets no jar any more, as from a flush behind the purge of the job."""
+    rows = [tuple(jar) for jar in sorted(jars, key=lambda jar: (jar.session, jar.source_id))]
     return [(_WRITE, {"jars": rows, "now": now})] if rows else []
 
 
@@ -91,5 +104,6 @@ def delete_jars_of(connection: Connection, jobs: Sequence[int]) -> None:
 
 
 def delete_old_jars(connection: Connection, *, before: int, most: int) -> int:
-    """Deletes jars that were not written since; returns how many, at most `most`."""
+    """Deletes jars that were not written since and whose session nothing can use any more: its job,
+    schedule or site is gone. Returns how many, at most `most`."""
     return int(_OLD(connection, before=before, most=most).rowcount)
