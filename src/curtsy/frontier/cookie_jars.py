@@ -7,7 +7,7 @@ the session was given when its job was admitted; no lane writes it.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from curtsy.store import Call, Connection, Statement
+from curtsy.store import Connection, Statement
 
 GIVEN = 0
 """In place of a source: the cookies that came with the job."""
@@ -86,16 +86,12 @@ def read_jar(connection: Connection, session: str, source_id: int) -> JarPair:
     return JarPair(given.cookies if given is not None else "[]", found.get(source_id))
 
 
-def jar_calls(jars: Iterable[StoredJar], *, now: int) -> list[Call]:
-    """Returns the call that stores absolute contents: a repeated write does no harm. A session that
-    ended with its job gets no jar any more, as from a flush behind the purge of the job."""
-    rows = [tuple(jar) for jar in sorted(jars, key=lambda jar: (jar.session, jar.source_id))]
-    return [(_WRITE, {"jars": rows, "now": now})] if rows else []
-
-
 def store_jars(connection: Connection, jars: Iterable[StoredJar], *, now: int) -> None:
-    for statement, values in jar_calls(jars, now=now):
-        statement(connection, **values)
+    """Stores absolute contents: a repeated write does no harm. A session that ended with its job
+    gets no jar any more, as from a flush behind the purge of the job."""
+    rows = [tuple(jar) for jar in sorted(jars, key=lambda jar: (jar.session, jar.source_id))]
+    if rows:
+        _WRITE(connection, jars=rows, now=now)
 
 
 def delete_jars_of(connection: Connection, jobs: Sequence[int]) -> None:

@@ -97,7 +97,7 @@ def require_same_time(connection: Connection, clock_version: int | None) -> None
         raise TimeShifted
 
 
-def pace_calls(reports: Sequence[SourceReport], *, good: Set[int], now: int) -> list[Call]:
+def pace_calls(reports: Sequence[SourceReport], *, good: Set[int]) -> list[Call]:
     """Returns the calls that store the state and the receipts of the sources. Sources in `good` had
     a result that counts: the worker survived it, so their crash streak ends."""
     if not reports:

@@ -75,7 +75,7 @@ def flush(
     results = [r for r in batch.results if r.visit.source_id in owned]
     _wake_moved_to(connection, results, source_of, now=now)
     counted, calls = _record(connection, results, source_of, worker=worker, now=now)
-    calls += pace_calls(reports, good={r.visit.source_id for r, _version in counted}, now=now)
+    calls += pace_calls(reports, good={r.visit.source_id for r, _version in counted})
     changes = _changes(connection, counted, batch.started, calls, now=now)
     # after the items, whose locks it holds by then
     store_jars(connection, [jar for report in reports for jar in report.jars], now=now)

@@ -106,8 +106,8 @@ def door_request(
     it; the jobs of a schedule share one, and there `new_only` leaves out what earlier runs got.
     Raises `BadRequest`."""
     if body.new_only and (body.session or body.cookies is not None):
-        raise BadRequest(["new_only excludes session and cookies: what a session fetches is no "
-                          "other job's, so that every page would be new."])  # fmt: skip
+        why = "what a session fetches is no other job's, so that every page would be new"
+        raise BadRequest([f"new_only excludes session and cookies: {why}."])
     return job_request(body, key=key, page_max_age=page_max_age, caller=caller, now=now)
 
 
