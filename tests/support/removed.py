@@ -62,7 +62,7 @@ def later_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flush, "move_visits", move_visits)
     found_ended = Statement(
         """
-        SELECT job_id, page_id, depth, uses, 0 AS created_at FROM items
+        SELECT job_id, position, page_id, depth, uses, 0 AS created_at FROM items
         WHERE page_id IN (SELECT page_id FROM {ended}) AND ended_at = 1
           AND CAST(:now AS bigint) > 0
         """,
