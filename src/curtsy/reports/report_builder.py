@@ -20,9 +20,9 @@ from curtsy.reports.open_letters import open_letters
 from curtsy.reports.remedies import remedy_of
 from curtsy.reports.report import (
     FailureLine,
-    ReportFigures,
     Point,
     Report,
+    ReportFigures,
     SourceLine,
     Trigger,
     Waits,

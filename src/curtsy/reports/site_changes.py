@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from typing import NamedTuple
 
 from curtsy.clock import DAY
-from curtsy.reports.report import SiteLine, ReportSites
+from curtsy.reports.report import ReportSites, SiteLine
 from curtsy.store import Connection, Lookup, Statement
 
 MOST_LINES = 10

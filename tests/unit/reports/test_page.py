@@ -13,7 +13,7 @@ from curtsy.reports.html.markup import VOID
 from curtsy.reports.html.page import page
 from curtsy.reports.html.style import CONTENT_POLICY, STYLE, STYLE_SOURCE
 from curtsy.reports.remedies import REMEDIES
-from curtsy.reports.report import ReportFigures, Finding, Report, SourceLine, from_json, to_json
+from curtsy.reports.report import Finding, Report, ReportFigures, SourceLine, from_json, to_json
 from support.sample_report import UNTIL, sample_report
 
 EVIL = (

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from curtsy.clock import HOUR
-from curtsy.reports.report import ReportFigures, Report, SourceLine, Waits
+from curtsy.reports.report import Report, ReportFigures, SourceLine, Waits
 from curtsy.reports.report_findings import MOST, findings
 from support.sample_report import sample_report
 
 CALM = replace(
-    sample_report(), figures=ReportFigures(succeeded=990, failed=10, success_rate=0.99, fetch_p95_ms=900),
+    sample_report(),
+    figures=ReportFigures(succeeded=990, failed=10, success_rate=0.99, fetch_p95_ms=900),
     before=ReportFigures(succeeded=990, failed=10, success_rate=0.99, fetch_p95_ms=900), failing=(),
     failures=(), schedules=replace(sample_report().schedules, late=0, missed=0, refused=0),
     sites=replace(sample_report().sites, failed_runs=0),

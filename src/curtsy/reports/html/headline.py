@@ -16,7 +16,7 @@ from curtsy.reports.formats import (
     span,
 )
 from curtsy.reports.html.markup import NOTHING, Html, element, joined, with_code
-from curtsy.reports.report import ReportFigures, Report
+from curtsy.reports.report import Report, ReportFigures
 
 COVERED_WITHIN = 2 * MINUTE
 """A gap at the beginning that is not worth a sentence."""
