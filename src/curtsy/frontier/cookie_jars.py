@@ -18,6 +18,7 @@ _READ = Statement(
     WHERE session = :session AND source_id IN (:given, :source_id)
     """
 )
+_HOSTS = Statement("SELECT host FROM hosts WHERE source_id = :source_id")
 _WRITE = Statement(
     """
     INSERT INTO cookie_jars (session, source_id, cookies, login, job_id, updated_at)
@@ -77,13 +78,16 @@ class JarPair(NamedTuple):
     """JSON: the cookies that came with the job."""
     jar: StoredJar | None
     """None: no page of the session was fetched from the source."""
+    hosts: tuple[str, ...] = ()
+    """Of the source."""
 
 
 def read_jar(connection: Connection, session: str, source_id: int) -> JarPair:
     rows = _READ(connection, session=session, given=GIVEN, source_id=source_id)
     found = {row[0]: StoredJar(session, *row) for row in rows.tuples()}
     given = found.get(GIVEN)
-    return JarPair(given.cookies if given is not None else "[]", found.get(source_id))
+    hosts = tuple(_HOSTS(connection, source_id=source_id).scalars()) if given is not None else ()
+    return JarPair(given.cookies if given is not None else "[]", found.get(source_id), hosts)
 
 
 def store_jars(connection: Connection, jars: Iterable[StoredJar], *, now: int) -> None:

@@ -19,6 +19,7 @@ from curtsy.fetch.cookies import Cookie
 from curtsy.frontier.cookie_jars import JarPair, StoredJar, read_jar
 from curtsy.frontier.take import Visit
 from curtsy.logs import logger
+from curtsy.model.domains import domain_of
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.options import session_of
 from curtsy.model.outcome import Again, Failed, Reply
@@ -89,7 +90,7 @@ class PageSession:
         self.generation = 0
         """Grows with each login; a page of an earlier one says nothing about the present one."""
         self.has_changed = False
-        given = cookies.load(stored.given)
+        given = _of_domains(cookies.load(stored.given), stored.hosts)
         hashed = hashlib.blake2b(stored.given.encode(), digest_size=12).hexdigest()
         if given and hashed != self.state.given:
             self._take_over(given, hashed)
@@ -180,6 +181,13 @@ class PageSession:
     def stored(self) -> StoredJar:
         login = orjson.dumps(asdict(self.state)).decode()
         return StoredJar(self.name, self._source_id, cookies.dump(self.cookies), login)
+
+
+def _of_domains(given: tuple[Cookie, ...], hosts: tuple[str, ...]) -> tuple[Cookie, ...]:
+    """The cookies for the domains of these hosts. Not for the hosts alone: others of a domain may
+    join the source later, and given cookies are taken over once."""
+    domains = {domain_of(host) for host in hosts}
+    return tuple(cookie for cookie in given if domain_of(cookie.host) in domains)
 
 
 class LaneSessions:
