@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from curtsy.fetch.guard import is_address
-from curtsy.model.domains import is_public_suffix
+from curtsy.model.domains import domain_of, is_public_suffix
 from curtsy.model.outcome import Reply
 
 MOST_COOKIES = 50
@@ -69,7 +69,34 @@ def updated(
         jar.pop(cookie.identity, None)
         if is_unexpired:
             jar[cookie.identity] = cookie
-    return tuple(jar.values())[-most:]
+    return within(jar.values(), reply.url, most=most)
+
+
+def within(
+    cookies: Iterable[Cookie], url: str, *, most: int, largest: int | None = None
+) -> tuple[Cookie, ...]:
+    """Returns at most that many of the cookies, which take at most `largest` characters as JSON.
+    Those that the host of this URL does not get go first, and of them those of other sites; among
+    equals the oldest."""
+    jar = tuple(cookies)
+    sizes = [len(dump([cookie])) - 1 for cookie in jar] if largest is not None else []
+    count, size = len(jar), 1 + sum(sizes)
+    if count <= most and (largest is None or size <= largest):
+        return jar
+    host, gone = urlsplit(url).hostname or "", set()
+    for at in sorted(range(len(jar)), key=lambda at: _nearness(jar[at], host)):
+        if count <= most and (largest is None or size <= largest):
+            break
+        gone.add(at)
+        count, size = count - 1, size - (sizes[at] if sizes else 0)
+    return tuple(cookie for at, cookie in enumerate(jar) if at not in gone)
+
+
+def _nearness(cookie: Cookie, host: str) -> int:
+    """2: the host gets the cookie; 1: another host of the same site does."""
+    if _covers(cookie, host):
+        return 2
+    return int(domain_of(cookie.host) == domain_of(host))
 
 
 def header(cookies: Iterable[Cookie], url: str) -> str | None:

@@ -6,7 +6,6 @@ Also stores the pace of sources, releases them, and marks the POSTs that are abo
 from collections.abc import Iterable, Sequence, Set
 
 from curtsy.frontier.batch import NEVER, SourceReport
-from curtsy.frontier.cookie_jars import jar_calls
 from curtsy.frontier.receipts import receipt_calls
 from curtsy.store import Call, Connection, Statement
 
@@ -98,9 +97,9 @@ def require_same_time(connection: Connection, clock_version: int | None) -> None
         raise TimeShifted
 
 
-def pace_calls(reports: Sequence[SourceReport], *, good: Set[int], now: int) -> list[Call]:
-    """Returns the calls that store the state, the receipts and the sessions of the sources. Sources
-    in `good` had a result that counts: the worker survived it, so their crash streak ends."""
+def pace_calls(reports: Sequence[SourceReport], *, good: Set[int]) -> list[Call]:
+    """Returns the calls that store the state and the receipts of the sources. Sources in `good` had
+    a result that counts: the worker survived it, so their crash streak ends."""
     if not reports:
         return []
     rows = [
@@ -109,8 +108,7 @@ def pace_calls(reports: Sequence[SourceReport], *, good: Set[int], now: int) -> 
         for r in reports
     ]  # fmt: skip
     receipts = [(r.source_id, receipt) for r in reports for receipt in r.receipts]
-    jars = [jar for report in reports for jar in report.jars]
-    return [(_STORE_PACE, {"reports": rows}), *receipt_calls(receipts), *jar_calls(jars, now=now)]
+    return [(_STORE_PACE, {"reports": rows}), *receipt_calls(receipts)]
 
 
 def release(connection: Connection, reports: Sequence[SourceReport], *, now: int) -> None:

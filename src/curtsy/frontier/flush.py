@@ -10,6 +10,7 @@ from typing import Any
 
 from curtsy.clock import rfc3339
 from curtsy.frontier.batch import Batch, Flushed, Result, outcome_name
+from curtsy.frontier.cookie_jars import store_jars
 from curtsy.frontier.crawls.leads import FoundLinks, store_links
 from curtsy.frontier.crawls.lists import FoundList, store_lists
 from curtsy.frontier.dead_letters import insert_dead_letters
@@ -74,8 +75,10 @@ def flush(
     results = [r for r in batch.results if r.visit.source_id in owned]
     _wake_moved_to(connection, results, source_of, now=now)
     counted, calls = _record(connection, results, source_of, worker=worker, now=now)
-    calls += pace_calls(reports, good={r.visit.source_id for r, _version in counted}, now=now)
+    calls += pace_calls(reports, good={r.visit.source_id for r, _version in counted})
     changes = _changes(connection, counted, batch.started, calls, now=now)
+    # after the items, whose locks it holds by then
+    store_jars(connection, [jar for report in reports for jar in report.jars], now=now)
     count(connection, changes, now=now)
     release(connection, reports, now=now)
     return Flushed(

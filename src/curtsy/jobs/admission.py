@@ -151,10 +151,10 @@ def _admit_new(
     insert_tags(connection, [(tag, ids[s.job]) for s in new for tag in s.request.tags])
     admissions = [Admission(ids[s.job], s.wanted, s.request.max_age) for s in new]
     insert_crawls(connection, list(_crawls(new, ids)), now=now)
-    store_jars(connection, list(_jars(new, ids)), now=now)
     places = places_for(connection, bands, delay_ms=delay_ms, now=now, standing=standing)
     numbers = {row.id: row.last_event for row in rows.values()}
     cached = _admit_with_events(connection, admissions, places, numbers, now)
+    store_jars(connection, _jars(new, ids), now=now)
     insert_deliveries(connection, [
         (ids[s.job], 1, s.request.webhook_url) for s in new
         if s.request.webhook_url and cached.get(ids[s.job], 0) == len(s.wanted)

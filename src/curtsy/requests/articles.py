@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from curtsy.clock import SECOND
+from curtsy.errors import BadRequest
 from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.options import checked_headers
 from curtsy.model.roles import Caller
@@ -96,6 +97,18 @@ class ArticlesRequest(BaseModel):
             raise ValueError("new_only takes nothing from the store: leave out max_age and "
                              "ignore_cache")  # fmt: skip
         return self
+
+
+def door_request(
+    body: ArticlesRequest, *, key: str | None, page_max_age: int, caller: Caller, now: int
+) -> JobRequest:
+    """The job of a request at the door. Its session is its own, so that the store has no page of
+    it; the jobs of a schedule share one, and there `new_only` leaves out what earlier runs got.
+    Raises `BadRequest`."""
+    if body.new_only and (body.session or body.cookies is not None):
+        why = "what a session fetches is no other job's, so that every page would be new"
+        raise BadRequest([f"new_only excludes session and cookies: {why}."])
+    return job_request(body, key=key, page_max_age=page_max_age, caller=caller, now=now)
 
 
 def job_request(

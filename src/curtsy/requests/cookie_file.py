@@ -22,6 +22,8 @@ COLUMNS = 7
 _HTTP_ONLY = "#HttpOnly_"
 _NAME = re.compile(r"[!#-+\--:<>-~]{1,4096}")
 _VALUE = re.compile(r"[ !-:<-~]{0,4096}")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+"""No other character: values may have those at which str.splitlines() splits too."""
 _HEADER = re.compile(r"(?:cookie: ?)?[^\s;=]+=[^;\t\n]*(?:; ?[^\s;=]+=[^;\t\n]*)*;?", re.I)
 _FORMAT = (
     "is not a file of cookies: it has to be a browser's cookies.txt in the Netscape format, or the "
@@ -67,11 +69,12 @@ def cookies_for(text: str, urls: Iterable[str]) -> tuple[Cookie, ...]:
 
 
 def _of_lines(text: str) -> Iterator[Cookie]:
-    lines = [line for line in text.splitlines() if line.strip()]
+    every = _LINE_END.split(text)
+    lines = [line for line in every if line.strip()]
     if len(lines) == 1 and _HEADER.fullmatch(lines[0].strip()):
         raise BadCookies("This is a Cookie header, which does not say for which hosts its cookies "
                          "are: export a cookies.txt.")  # fmt: skip
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(every, 1):
         rest = line.removeprefix(_HTTP_ONLY)
         if not rest.strip() or (rest == line and line.lstrip().startswith("#")):
             continue
@@ -95,7 +98,8 @@ def _of_columns(columns: list[str], number: int) -> Cookie:
     if covers is None or is_secure is None or not _is_number(expires):
         raise BadCookies(f"Line {number} of the cookies has its columns in another order: the text "
                          f"{_FORMAT}.")  # fmt: skip
-    return _cookie(name, value, host, covers, path, is_secure, float(expires) or None)
+    seconds = float(expires)  # browsers write 0 or -1 for the end of the session
+    return _cookie(name, value, host, covers, path, is_secure, seconds if seconds > 0 else None)
 
 
 def _of_json(text: str) -> Iterator[Cookie]:

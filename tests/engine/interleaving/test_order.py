@@ -1,4 +1,4 @@
-"""Whoever touches several sources takes them in one order, whatever order they lie in."""
+"""Whoever touches several sources or jars takes them in one order, whatever order they lie in."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from curtsy.frontier.control import release_strays
+from curtsy.frontier.cookie_jars import delete_jars_of, delete_old_jars
 from curtsy.frontier.worker_rows import reap, wake_forgotten
 from curtsy.store import Connection
 from curtsy.store.greenlet_bridge import wait_for
@@ -73,3 +74,46 @@ async def test_it_never_waits_for_one_that_waits_for_it(
     go.set()
     await asyncio.gather(flushing, working)
     assert repeats.told == []
+
+
+JARS = text(
+    """
+    SELECT session, source_id FROM cookie_jars WHERE source_id BETWEEN :first AND :last
+    ORDER BY session, source_id FOR UPDATE
+    """
+)
+JARS_BACKWARDS = """
+    INSERT INTO cookie_jars (session, source_id, cookies, job_id, updated_at)
+    SELECT 'job_1', n, '[]', CASE WHEN n = 0 THEN 1 END, 1000 - n FROM generate_series(10, 0, -1) n
+"""
+
+
+def ages(connection: Connection) -> Any:
+    return delete_old_jars(connection, before=START, most=100)
+
+
+def ends(connection: Connection) -> Any:
+    return delete_jars_of(connection, [1])
+
+
+@pytest.mark.parametrize("deletes", [ages, ends])
+async def test_jars_are_deleted_in_the_order_in_which_they_are_written(
+    bench: Bench, repeats: Repeats, deletes: Callable[[Connection], Any]
+) -> None:
+    await bench.execute(JARS_BACKWARDS)
+    has_first, go = asyncio.Event(), asyncio.Event()
+
+    def in_order(connection: Connection) -> None:
+        run(connection, JARS, {"first": 0, "last": 0})
+        has_first.set()
+        wait_for(go.wait())
+        run(connection, JARS, {"first": 1, "last": 10})
+
+    writing = asyncio.create_task(bench.store.write(in_order))
+    await has_first.wait()
+    deleting = asyncio.create_task(bench.store.write(lambda c: _as_they_lie(c) or deletes(c)))
+    await blocked_or_done(bench.store, deleting)
+    go.set()
+    await asyncio.gather(writing, deleting)
+    assert repeats.told == []
+    assert await bench.rows("SELECT 1 FROM cookie_jars") == []

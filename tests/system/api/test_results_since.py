@@ -132,6 +132,14 @@ async def test_new_only_and_the_age_of_copies_exclude_each_other(reading: Front)
         assert "new_only takes nothing from the store" in str(refused.json)
 
 
+async def test_new_only_and_a_session_exclude_each_other(reading: Front) -> None:
+    cookies = "a.invalid\tFALSE\t/\tFALSE\t0\tsid\t1\n"
+    for field in ({"session": True}, {"cookies": cookies}):
+        refused = await submit(reading, "http://a.invalid/", new_only=True, **field)
+        assert_problem(refused, 422, "bad_request")
+        assert "new_only excludes session and cookies" in str(refused.json)
+
+
 def _lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 

@@ -39,6 +39,16 @@ def test_a_second_run_gets_only_what_the_first_did_not(
     assert "1 to fetch, 0 in the store already, 1 left out that were scraped before." in told.out
 
 
+@pytest.mark.parametrize("command", ["scrape", "submit"])
+@pytest.mark.parametrize("of_session", [("--session",), ("--cookies", __file__)])
+def test_new_only_and_a_session_exclude_each_other(
+    quick: Curtsy, command: str, of_session: tuple[str, ...]
+) -> None:
+    told = quick(command, "http://a.invalid/", "--new-only", *of_session)
+    assert told.exit_code == 2
+    assert "--new-only excludes --session and --cookies" in told.err
+
+
 @pytest.mark.parametrize(
     "options",
     [

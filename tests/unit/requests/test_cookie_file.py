@@ -44,7 +44,7 @@ def shown(text: str, url: str = "https://shop.example/cart") -> str | None:
         (line(expires="1900000000"), "https://shop.example/", "sid=1"),
         (line(expires="1900000000.25"), "https://shop.example/", "sid=1"),
         (line(expires="13350000000000000"), "https://shop.example/", "sid=1"),
-        (line(expires="-1"), "https://shop.example/", None),
+        (line(expires="-1"), "https://shop.example/", "sid=1"),
         (line(value=""), "https://shop.example/", "sid="),
         (line(value="")[:-1], "https://shop.example/", "sid="),
         (line(value="a=b&c"), "https://shop.example/", "sid=a=b&c"),
@@ -53,6 +53,8 @@ def shown(text: str, url: str = "https://shop.example/cart") -> str | None:
         (line(host="SHOP.example"), "https://shop.example/", "sid=1"),
         (line(host="127.0.0.1"), "http://127.0.0.1:8080/", "sid=1"),
         (line(value="v\x01"), "https://shop.example/", None),
+        *((line(value=f"a{odd}b") + "\r" + line(name="b"), "https://shop.example/", "b=1")
+          for odd in "\x0b\x0c\x1c\x85\u2028\u2029"),
         (line(name="__Host-a", secure="TRUE"), "https://shop.example/", "__Host-a=1"),
         (line(name="__Host-a"), "https://shop.example/", None),
     ],

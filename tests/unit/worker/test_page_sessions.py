@@ -27,6 +27,7 @@ NOW = 1_800_000_000_000
 URL = "https://a.example/"
 WITH_LOGIN = Policy(login=Login(URL, Signs(cookie="sid")))
 EMPTY = JarPair("[]", None)
+HOSTS = ("a.example", "b.test:8080")
 COOKIE = Cookie("sid", "1", "a.example", False, "/", True)
 
 
@@ -36,7 +37,7 @@ def session(stored: JarPair = EMPTY, now: int = NOW) -> PageSession:
 
 def again(before: PageSession, given: str = "[]", now: int = NOW) -> PageSession:
     """The session as its next owner reads it."""
-    return session(JarPair(given, before.stored()), now)
+    return session(JarPair(given, before.stored(), HOSTS), now)
 
 
 def reply(*lines: str) -> Reply:
@@ -65,9 +66,23 @@ def test_a_jar_is_bounded_in_number_and_bytes() -> None:
     assert one.cookies[-1].name == "large39"
 
 
+@pytest.mark.parametrize("value", ["1", "x" * 4_000])
+def test_the_first_reply_drops_cookies_of_other_hosts_before_those_of_its_own(value: str) -> None:
+    host = [COOKIE, Cookie("all", "1", "a.example", True, "/x", True)]
+    sister = Cookie("sister", "1", "sub.a.example", False, "/", True)
+    others = [Cookie(f"c{n}", value, f"h{n}.b.test", False, "/", True) for n in range(400)]
+    one = session(JarPair(cookies.dump([*host, sister, *others]), None, HOSTS))
+    one.received(reply("new=1"), NOW)
+    names = [cookie.name for cookie in one.cookies]
+    assert names[:3] == ["sid", "all", "sister"]
+    assert names[-2:] == ["c399", "new"]
+    assert len(names) <= MOST_COOKIES
+    assert len(one.stored().cookies) <= LARGEST_JAR
+
+
 def test_cookies_of_a_browser_are_taken_once_and_a_newer_jar_stays() -> None:
     given = cookies.dump([COOKIE])
-    one = session(JarPair(given, None))
+    one = session(JarPair(given, None, HOSTS))
     assert one.has_changed
     assert not one.needs_login(WITH_LOGIN, 1, NOW), "they may be those of a login"
     one.received(reply("sid=2; Path=/; Secure"), NOW)
@@ -76,6 +91,17 @@ def test_cookies_of_a_browser_are_taken_once_and_a_newer_jar_stays() -> None:
     assert not two.has_changed
     other = cookies.dump([replace_value(COOKIE, "3")])
     assert again(one, other).header(URL, NOW) == (("Cookie", "sid=3"),)
+
+
+def test_a_source_gets_only_the_given_cookies_of_its_domains() -> None:
+    hosts = ("a.example", "sub.a.example", "b.test", "c.example", "d.example")
+    given = cookies.dump([Cookie("n", "1", host, True, "/", False) for host in hosts])
+    taken = session(JarPair(given, None, HOSTS))
+    assert [cookie.host for cookie in taken.cookies] == ["a.example", "sub.a.example", "b.test"]
+    none = session(JarPair(given, None, ("other.test",)))
+    assert none.cookies == ()
+    assert not none.has_changed
+    assert none.needs_login(WITH_LOGIN, 1, NOW), "no browser was in there"
 
 
 def replace_value(cookie: Cookie, value: str) -> Cookie:

@@ -12,7 +12,7 @@ from curtsy.api.schemas.articles import ArticlesCreated, created
 from curtsy.api.schemas.idempotency import Key
 from curtsy.api.schemas.plan import IF_DRY, planned
 from curtsy.offload import offload_many
-from curtsy.requests.articles import ArticlesRequest, job_request
+from curtsy.requests.articles import ArticlesRequest, door_request
 
 router = APIRouter(route_class=JsonRoute, generate_unique_id_function=attrgetter("name"))
 
@@ -25,7 +25,7 @@ async def submit_articles(
     """Submit a batch of articles. Articles with a stored copy that is fresh enough are not fetched
     again."""
     request = await offload_many(
-        len(body.articles), job_request, body, key=idempotency_key, caller=caller,
+        len(body.articles), door_request, body, key=idempotency_key, caller=caller,
         page_max_age=backend.settings.page_max_age, now=backend.clock.now(),
     )  # fmt: skip
     if body.dry_run:

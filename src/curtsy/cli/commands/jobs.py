@@ -96,7 +96,7 @@ def submit(
                             "tags": [in_utf8(word) for word in tag or []]}  # fmt: skip
     named: dict[str, Any] = {"name": in_utf8(name)} if name else {}
     named |= {"new_only": True} if new_only else {}
-    body |= session_fields(session, cookies)
+    body |= session_fields(session, cookies, new_only=new_only)
     run(_submit(url, body | named | webhook_field(webhook), wait=wait, as_json=as_json))
 
 

@@ -104,7 +104,8 @@ def scrape(
                       skip_invalid, max_age)  # fmt: skip
     request = scrape_request(sources, _refusal(url) if skip_invalid else _refuses_none)
     request.body.update(webhook_field(webhook))
-    request.options.update(session_fields(session, cookies))
+    leaves_out = new_only and not request.lists  # entries of lists are seen by their key
+    request.options.update(session_fields(session, cookies, new_only=leaves_out))
     with open_output(out) as to:
         code = run(_scrape(request, Writer(chosen, to, out), manner))
     raise typer.Exit(code)

@@ -24,8 +24,13 @@ CookieFile = Annotated[
 ]  # fmt: skip
 
 
-def session_fields(session: bool, cookies: Path | None) -> dict[str, Any]:
-    """The API's fields for the options."""
+def session_fields(
+    session: bool, cookies: Path | None, *, new_only: bool = False
+) -> dict[str, Any]:
+    """The API's fields for the options. Raises `WrongUsage`."""
+    if new_only and (session or cookies is not None):
+        raise WrongUsage("--new-only excludes --session and --cookies: what a session fetches is "
+                         "no other job's, so that every page would be new.")  # fmt: skip
     if cookies is None:
         return {"session": True} if session else {}
     try:

@@ -19,6 +19,7 @@ from curtsy.fetch.cookies import Cookie
 from curtsy.frontier.cookie_jars import JarPair, StoredJar, read_jar
 from curtsy.frontier.take import Visit
 from curtsy.logs import logger
+from curtsy.model.domains import domain_of
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.options import session_of
 from curtsy.model.outcome import Again, Failed, Reply
@@ -30,7 +31,7 @@ log = logger("worker")
 
 MOST_COOKIES = 200
 LARGEST_JAR = 64 * 1024
-"""Bytes of the cookies that are stored; the oldest go first."""
+"""Bytes of the cookies that are stored; those of other hosts go first, then the oldest."""
 MOST_IN_MEMORY = 200
 AFTER_FAILURE_SECONDS = 0.5
 
@@ -89,7 +90,7 @@ class PageSession:
         self.generation = 0
         """Grows with each login; a page of an earlier one says nothing about the present one."""
         self.has_changed = False
-        given = cookies.load(stored.given)
+        given = _of_domains(cookies.load(stored.given), stored.hosts)
         hashed = hashlib.blake2b(stored.given.encode(), digest_size=12).hexdigest()
         if given and hashed != self.state.given:
             self._take_over(given, hashed)
@@ -115,7 +116,8 @@ class PageSession:
             return
         after = cookies.updated(self.cookies, reply, now, most=MOST_COOKIES)
         if after != self.cookies:
-            self.cookies, self.has_changed = _within(after), True
+            self.cookies = cookies.within(after, reply.url, most=MOST_COOKIES, largest=LARGEST_JAR)
+            self.has_changed = True
 
     def needs_login(self, policy: Policy, version: int, now: int) -> bool:
         rests = self.refusal(policy, version, now) is not None
@@ -181,10 +183,11 @@ class PageSession:
         return StoredJar(self.name, self._source_id, cookies.dump(self.cookies), login)
 
 
-def _within(jar: tuple[Cookie, ...]) -> tuple[Cookie, ...]:
-    while len(cookies.dump(jar)) > LARGEST_JAR:
-        jar = jar[max(1, len(jar) // 10) :]
-    return jar
+def _of_domains(given: tuple[Cookie, ...], hosts: tuple[str, ...]) -> tuple[Cookie, ...]:
+    """The cookies for the domains of these hosts. Not for the hosts alone: others of a domain may
+    join the source later, and given cookies are taken over once."""
+    domains = {domain_of(host) for host in hosts}
+    return tuple(cookie for cookie in given if domain_of(cookie.host) in domains)
 
 
 class LaneSessions:
