@@ -62,8 +62,11 @@ async def until_alone(number: int) -> None:
             await asyncio.sleep(0.01)
 
 
-ODD_DIGEST = frame({"content_type": "application/json", "charset": "utf-8", "peak": 1,
-                    "links": None, "lines": [], "digest": "\0" * 22})  # fmt: skip
+ANSWER = {"content_type": "application/json", "charset": "utf-8", "peak": 1, "links": None,
+          "lines": [], "digest": None}  # fmt: skip
+ODD_DIGEST = frame(ANSWER | {"digest": "\0" * 22})
+ODD_LINKS = [frame(ANSWER | {"links": links})
+             for links in ([[None]], [["http://a.example/", 5, [1]]])]  # fmt: skip
 HARM = {
     "raise nonsense": (Kind.EXTRACT_FAILED, "ValueError: nonsense"),
     "broken No prices.": (Kind.EXTRACT_FAILED, "No prices."),
@@ -97,8 +100,9 @@ HARM = {
     "write-everywhere 0000000200000000787b": (Kind.EXTRACT_FAILED, "disturbed"),
     "write-everywhere 00000002000000007b7d": (Kind.EXTRACT_FAILED, "disturbed"),
     "write-everywhere 00000002000000005b5d": (Kind.EXTRACT_FAILED, "disturbed"),
-    f"write-everywhere {ODD_DIGEST.hex()}": (Kind.EXTRACT_FAILED, "disturbed"),
-}
+    **{f"write-everywhere {odd.hex()}": (Kind.EXTRACT_FAILED, "disturbed")
+       for odd in (ODD_DIGEST, *ODD_LINKS)},
+}  # fmt: skip
 
 
 async def test_a_scraper_that_misbehaves_harms_only_its_page() -> None:
