@@ -15,6 +15,7 @@ from curtsy.extract import ExtractLimits, Pool
 from curtsy.extract import pool as pool_module
 from curtsy.extract.frames import frame
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.link import Link
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.registry import OwnScrapers
 from support.patience import PATIENCE
@@ -208,7 +209,7 @@ async def test_records_have_the_form_of_a_listing_with_keys_and_chosen_links() -
     assert [one["fields"]["id"] for one in found["records"]] == [1, 2]
     assert all(len(one["key"]) == 22 for one in found["records"])
     assert (found["next"], found["empty"]) == ("http://a.example/2", False)
-    assert record.links == ("http://a.example/next", "http://a.example/2")
+    assert record.links == (Link("http://a.example/next"), Link("http://a.example/2"))
     said = " ".join(text for _level, text in record.lines)
     assert "1 of 2 links lead nowhere" in said
     assert "1 of 3 records have the key of an earlier one" in said
