@@ -19,19 +19,21 @@ class RelayProxy:
 
     def __init__(
         self, kind: str = "socks5", *, login: bool = False, tls: ssl.SSLContext | None = None,
-        address: str = "127.0.0.1", refuses: int = 0, silent: bool = False,
+        address: str = "127.0.0.1", port: int = 0, refuses: int = 0, silent: bool = False,
     ) -> None:  # fmt: skip
         """`refuses`: the reply of SOCKS, or the status of CONNECT, to every request; `silent`: it
         accepts connections and says nothing."""
         self._kind, self._login, self._tls, self._address = kind, login, tls, address
-        self._refuses, self._silent = refuses, silent
+        self._refuses, self._silent, self.port = refuses, silent, port
         self.asked: list[str] = []
         """host:port of each request; of SOCKS, with `name ` before what is no address."""
         self.connections = 0
         self._open: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, self._address, 0, ssl=self._tls)
+        self._server = await asyncio.start_server(
+            self._serve, self._address, self.port, ssl=self._tls
+        )
         self.port = int(self._server.sockets[0].getsockname()[1])
         return self
 

@@ -158,11 +158,13 @@ class Fetcher:
                 if parser.sent_at or loop.time() >= ends_at:
                     break
             else:
-                self._rotation.worked(text)
+                self._rotation.worked(text, host)
                 return until
         back_in = self._rotation.back_in(request.proxies, host)
-        if back_in and failures and all(map(may_be_the_host, failures)):
-            raise failures[-1]  # no proxy can connect to the host: it is the host
+        # Failures that take longer than the rests always leave a proxy ready.
+        none_connects = back_in or self._rotation.host_fails(request.proxies, host)
+        if failures and none_connects and all(map(may_be_the_host, failures)):
+            raise failures[-1]  # it is the host
         raise ProxiesFailed.after(failures, back_in=back_in)
 
     async def _send(

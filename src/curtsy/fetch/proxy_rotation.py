@@ -8,6 +8,9 @@ T = TypeVar("T")
 V = TypeVar("V")
 FIRST_REST, LONGEST_REST = 60.0, 1_800.0
 """Seconds. A rest is twice as long as the one before, until the proxy works."""
+ENOUGH_FAILED = 3
+"""So many proxies that cannot connect to a host, one after the other, show that the host is at
+fault: a proxy alone may swallow what it is asked for."""
 MOST_REMEMBERED = 10_000
 """The most failed proxies, and the most lists."""
 
@@ -54,16 +57,28 @@ class ProxyRotation:
         self._rests[key] = _Rest(now + seconds, seconds)
         _bound(self._rests)
 
-    def worked(self, proxy: str) -> None:
+    def worked(self, proxy: str, host: str) -> None:
         self._rests.pop((proxy, None), None)
+        self._rests.pop((proxy, host), None)
+
+    def host_fails(self, proxies: Sequence[str], host: str) -> bool:
+        """Whether enough of the proxies, or all that are in order, could not connect to the host
+        the last time: also where their rests are over by now."""
+        now = self._now()
+        in_order = [p for p in proxies if _until(self._rests.get((p, None))) <= now]
+        failed = sum((proxy, host) in self._rests for proxy in in_order)
+        return failed >= min(ENOUGH_FAILED, len(in_order))
 
     def back_in(self, proxies: Sequence[str], host: str) -> float:
         """Seconds until one of the proxies is ready; 0: one is."""
         return max(0.0, min(self._until(proxy, host) for proxy in proxies) - self._now())
 
     def _until(self, proxy: str, host: str) -> float:
-        rests = self._rests.get((proxy, None)), self._rests.get((proxy, host))
-        return max((rest.until for rest in rests if rest is not None), default=0.0)
+        return max(_until(self._rests.get((proxy, None))), _until(self._rests.get((proxy, host))))
+
+
+def _until(rest: _Rest | None) -> float:
+    return 0.0 if rest is None else rest.until
 
 
 def _bound(memory: dict[T, V]) -> None:

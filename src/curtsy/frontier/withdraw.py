@@ -9,17 +9,19 @@ _DELETE_VISITS = Statement(
     DELETE FROM visits WHERE page_id IN (SELECT page_id FROM {dropped}) AND NOT EXISTS (
         SELECT 1 FROM items i JOIN jobs j ON j.id = i.job_id
         WHERE i.page_id = visits.page_id AND i.state = 0 AND j.paused_at IS NULL)
-    RETURNING page_id, turn
+    RETURNING page_id, turn, (current_url IS NOT NULL AND NOT repeats) AS redirected
     """,
     dropped={"page_id": "bigint"},
 )
 _CLOSE_TURNS = Statement(
     """
-    UPDATE pages SET turn = c.turn, sent_turn = CASE WHEN c.goes_on AND pages.sent_turn = c.turn
-                                                THEN c.turn + 1 ELSE pages.sent_turn END
+    UPDATE pages SET turn = c.turn,
+        sent_turn = CASE WHEN c.goes_on AND pages.sent_turn IS NOT NULL
+                              AND (pages.sent_turn = c.turn OR c.redirected)
+                         THEN c.turn + 1 ELSE pages.sent_turn END
     FROM (SELECT * FROM {closed}) c WHERE pages.id = c.page_id
     """,
-    closed={"page_id": "bigint", "turn": "bigint", "goes_on": "bool"},
+    closed={"page_id": "bigint", "turn": "bigint", "redirected": "bool", "goes_on": "bool"},
 )
 _CANCEL = Statement(
     """
@@ -34,11 +36,13 @@ _CANCEL = Statement(
 def drop_visits(connection: Connection, page_ids: Sequence[int], *, goes_on: bool = False) -> None:
     """Deletes the visits of these pages, which are locked, and closes their turns. Visits that an
     unpaused job waits for stay. `goes_on`: the jobs will want the pages again, as after a pause; a
-    POST that was sent then has its mark in the next turn, too."""
+    POST that was sent then has its mark in the next turn, too. One that was answered with a
+    redirect to a GET was sent, in whichever turn."""
     if not page_ids:
         return
     deleted = [
-        (*row, goes_on) for row in _DELETE_VISITS(connection, dropped=[(i,) for i in page_ids])
+        (row.page_id, row.turn, bool(row.redirected), goes_on)
+        for row in _DELETE_VISITS(connection, dropped=[(i,) for i in page_ids])
     ]
     if deleted:
         _CLOSE_TURNS(connection, closed=deleted)

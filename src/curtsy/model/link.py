@@ -29,8 +29,17 @@ def packed(links: Iterable[Link]) -> list[Any]:
 
 
 def unpacked(links: Iterable[Any]) -> tuple[Link, ...]:
-    """Reads `packed` links."""
-    return tuple(Link(link) if isinstance(link, str) else Link(*link) for link in links)
+    """Reads `packed` links. Raises `ValueError` for what is none: it may come from a process that
+    its scraper has disturbed."""
+    return tuple(Link(link) if isinstance(link, str) else _checked(link) for link in links)
+
+
+def _checked(given: Any) -> Link:
+    match given:
+        case [str(url), None | str() as scraper, None | dict() as params]:
+            if scraper is None or "\0" not in scraper:
+                return Link(url, scraper, params)
+    raise ValueError(f"no link: {given!r}"[:200])
 
 
 def dumped(links: Iterable[Link]) -> str:

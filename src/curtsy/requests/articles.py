@@ -21,7 +21,7 @@ from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.options import checked_headers
 from curtsy.model.roles import Caller
 from curtsy.requests import examples
-from curtsy.requests.body_fields import BODY_FIELDS, BodyFields, request_hash
+from curtsy.requests.body_fields import BODY_FIELDS, BodyFields, hashed, request_hash
 from curtsy.requests.instants import Moment, future_instant
 from curtsy.requests.session_fields import Cookies, job_session
 
@@ -29,6 +29,7 @@ DOOR = "articles"
 LONGEST_MAX_AGE_SECONDS = 10**9
 MOST_TAGS = 20
 MOST_HEADERS = 20
+_NEWER_FIELDS = frozenset({"new_only", "session", "cookies"})
 Label = Annotated[str, Field(max_length=300)]
 Tag = Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -114,7 +115,7 @@ def door_request(
 def job_request(
     body: ArticlesRequest, *, key: str | None, page_max_age: int, caller: Caller, now: int
 ) -> JobRequest:
-    without = body.model_dump(exclude={"articles": {"__all__": set(BODY_FIELDS)}})
+    dump = body.model_dump(exclude={"articles": {"__all__": set(BODY_FIELDS)}})
     bodies = [article.page_body() for article in body.articles]
     max_age = page_max_age if body.max_age is None else body.max_age * SECOND
     return JobRequest(
@@ -137,5 +138,5 @@ def job_request(
             (article.url for article in body.articles), session=body.session, cookies=body.cookies
         ),
         idempotency_key=key,
-        request_hash=request_hash(without, bodies),
+        request_hash=request_hash(hashed(body, _NEWER_FIELDS, dump), bodies),
     )

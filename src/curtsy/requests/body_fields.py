@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlencode
 
@@ -65,6 +65,15 @@ def request_hash(without: Mapping[str, Any], bodies: Sequence[PageBody | None]) 
     if any(body is not None for body in bodies):
         packed += orjson.dumps([body.stored() if body else None for body in bodies])
     return hashlib.blake2b(packed, digest_size=16).hexdigest()
+
+
+def hashed(body: BaseModel, newer: Collection[str], dump: dict[str, Any]) -> dict[str, Any]:
+    """The dump of the body without those of its newer fields that have their default: a request
+    has the hash that programs gave it which did not know them, also across an upgrade."""
+    defaults = {name: type(body).model_fields[name].get_default(call_default_factory=True)
+                for name in newer}  # fmt: skip
+    return {name: value for name, value in dump.items()
+            if name not in defaults or value != defaults[name]}  # fmt: skip
 
 
 def _method(given: BodyFields) -> Method | None:

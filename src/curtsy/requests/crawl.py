@@ -29,6 +29,7 @@ from curtsy.model.scope import Reach, scope_around
 from curtsy.model.urls import BadUrl, Url, canonical
 from curtsy.requests import examples
 from curtsy.requests.articles import LONGEST_MAX_AGE_SECONDS, MOST_HEADERS, MOST_TAGS, Tag
+from curtsy.requests.body_fields import hashed
 from curtsy.requests.crawl_rules import MOST_PATTERNS, MOST_RULES, PageRule, Pattern, crawl_rules
 from curtsy.requests.crawl_start import Start
 from curtsy.requests.instants import Moment, future_instant
@@ -41,6 +42,8 @@ DOOR = "crawl"
 UTC = "UTC"
 MOST_DEPTH = 100
 MOST_PAGES = 1_000_000
+_NEWER_FIELDS = frozenset({"start"})
+_NEWER_PARAMS = frozenset({"keep", "follow", "rules", "session", "cookies"})
 
 
 class CrawlParams(BaseModel):
@@ -249,7 +252,7 @@ def _claim(body: CrawlRequest, user_id: str | None, cache_ttl: int, *, fresh: bo
 
 def _hash(body: CrawlRequest, user_id: str | None) -> str:
     """Hashes what the crawl does, however the body spells it."""
-    params = body.params.model_dump()
+    params = hashed(body.params, _NEWER_PARAMS, body.params.model_dump())
     urls = sorted(url.text for url in _canonical(body.start_urls))
     parts: list[Any] = [user_id, body.spider, urls, body.depth, params]
     if body.start is not None:
@@ -263,7 +266,8 @@ def _hash(body: CrawlRequest, user_id: str | None) -> str:
 
 def _hash_of_all(body: CrawlRequest, fresh: bool) -> str:
     """Hashes the whole body: a repeated idempotency key must come with the same body."""
-    whole = body.model_dump(mode="json") | {"ignore_cache": fresh}
+    whole = hashed(body, _NEWER_FIELDS, body.model_dump(mode="json")) | {"ignore_cache": fresh}
+    whole["params"] = hashed(body.params, _NEWER_PARAMS, whole["params"])
     packed = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(packed, digest_size=16).hexdigest()
 

@@ -6,11 +6,12 @@ from curtsy.clock import SECOND
 from curtsy.jobs import JobRequest, PageRequest
 from curtsy.model.roles import Caller
 from curtsy.requests import examples
-from curtsy.requests.body_fields import BODY_FIELDS, BodyFields, request_hash
+from curtsy.requests.body_fields import BODY_FIELDS, BodyFields, hashed, request_hash
 from curtsy.requests.session_fields import Cookies, job_session
 
 DOOR = "fetch"
 LONGEST_MAX_AGE_SECONDS = 10**9
+_NEWER_FIELDS = frozenset({"session", "cookies"})
 
 
 class FetchRequest(BodyFields):
@@ -32,10 +33,8 @@ class FetchRequest(BodyFields):
 
 
 def job_request(body: FetchRequest, key: str | None, caller: Caller) -> JobRequest:
-    without, page_body = (
-        body.model_dump(exclude_none=True, exclude=set(BODY_FIELDS)),
-        body.page_body(),
-    )
+    page_body = body.page_body()
+    dump = body.model_dump(exclude_none=True, exclude=set(BODY_FIELDS))
     return JobRequest(
         door=DOOR,
         pages=[PageRequest(body.url, body.priority, body=page_body)],
@@ -45,5 +44,5 @@ def job_request(body: FetchRequest, key: str | None, caller: Caller) -> JobReque
         webhook_url=body.webhook_url,
         session=job_session([body.url], session=body.session, cookies=body.cookies),
         idempotency_key=key,
-        request_hash=request_hash(without, [page_body]),
+        request_hash=request_hash(hashed(body, _NEWER_FIELDS, dump), [page_body]),
     )

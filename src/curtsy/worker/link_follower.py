@@ -1,11 +1,12 @@
 """Admits what crawled pages lead to as pages of their crawls. Any worker may do it."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 import orjson
 
 from curtsy.clock import Clock
+from curtsy.errors import StoreAway, StoreFull
 from curtsy.fetch.guard import Network
 from curtsy.frontier.admit import Wanted
 from curtsy.frontier.crawls.leads import (
@@ -19,10 +20,13 @@ from curtsy.frontier.crawls.listed_pages import admit_listed
 from curtsy.frontier.crawls.lists import WaitingList, read_document, waiting_lists
 from curtsy.frontier.sources import wake_released
 from curtsy.jobs.parsed_documents import parsed_documents
+from curtsy.logs import logger
 from curtsy.offload import MANY_PAGES, offload
 from curtsy.scrapers.record_keys import records_on
 from curtsy.store import Connection, Store
 from curtsy.worker.lead_pages import CrawlTerms, linked_pages, listed_pages
+
+log = logger("worker")
 
 POLL_SECONDS = 2.0
 
@@ -42,11 +46,10 @@ class LinkFollower:
         by_job: dict[int, list[Lead]] = {}
         for lead in leads:
             by_job.setdefault(lead.job_id, []).append(lead)
-        for of_job in by_job.values():
-            await self._follow_links(of_job)
-        for waiting in lists:
-            await self._follow_list(waiting)
-        if len(leads) == MOST_LEADS or lists:
+        done = [await _alone(job_id, self._follow_links(of_job))
+                for job_id, of_job in by_job.items()]  # fmt: skip
+        done += [await _alone(waiting.job_id, self._follow_list(waiting)) for waiting in lists]
+        if all(done) and (len(leads) == MOST_LEADS or lists):
             return 0.0
         return POLL_SECONDS * random.uniform(0.8, 1.2)
 
@@ -89,6 +92,19 @@ class LinkFollower:
         if wanted is None:
             return False
         return await self._store.read(lambda c: _has_records(c, job_id, wanted))
+
+
+async def _alone(job_id: int, work: Awaitable[None]) -> bool:
+    """Returns whether the work was done. An error is logged: it concerns the job, whose leads stay,
+    and must not hold up the others. Raises if the store is away or full."""
+    try:
+        await work
+    except (StoreAway, StoreFull):
+        raise
+    except Exception:
+        log.exception("links_not_followed", job_id=job_id)
+        return False
+    return True
 
 
 def _has_records(connection: Connection, job_id: int, wanted: int) -> bool:

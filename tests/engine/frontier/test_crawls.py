@@ -40,6 +40,21 @@ async def test_a_job_goes_on_until_its_links_are_followed(bench: Bench) -> None:
     assert await bench.violations() == []
 
 
+async def test_a_lead_that_cannot_be_followed_holds_up_no_other_job(bench: Bench) -> None:
+    broken, sound = [await bench.crawl(f"https://{n}.example/", depth=1) for n in ("a", "b")]
+    worker = await bench.worker()
+    for visit in await worker.lease_and_take():
+        await worker.flush(fetched(visit, links=[f"{visit.url}next"]))
+    await bench.execute(
+        "UPDATE links SET urls = '[[null]]' WHERE job_id = "
+        "(SELECT id FROM jobs WHERE public_id = :job)", job=broken,
+    )  # fmt: skip
+    await bench.follow_links()
+    assert (await bench.counts(sound)).total == 2
+    counts = await bench.counts(broken)
+    assert (counts.state, counts.total) == ("running", 1), "its lead stays"
+
+
 async def test_a_page_that_leads_nowhere_ends_the_job_at_once(bench: Bench) -> None:
     job = await bench.crawl(HOME, depth=3)
     worker = await bench.worker()

@@ -2,13 +2,15 @@
 next one."""
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 from curtsy.frontier.fence import mark_sent
 from curtsy.frontier.take import Visit
 from curtsy.jobs import JobRequest, PageRequest
+from curtsy.model.outcome import Moved
 from curtsy.model.page_body import Method, PageBody
-from support.frontier import Bench, fetched, retried
+from support.frontier import Bench, fetched, moved, retried
 
 POST = PageBody(Method.POST, "q=1", "text/plain")
 
@@ -61,3 +63,40 @@ async def test_it_holds_for_one_turn(bench: Bench) -> None:
     assert await mark(bench, later, worker.name)
     await worker.flush(fetched(later))
     assert not await mark(bench, later, worker.name), "its result is stored"
+
+
+async def paused_after_a_redirect(bench: Bench, *, repeats: bool) -> Visit:
+    """The visit after a POST was sent and redirected, and its job was paused and resumed."""
+    job = await posted(bench, "https://a.example/")
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    assert await mark(bench, visit, worker.name)
+    result = moved(visit, "https://a.example/done")
+    outcome = Moved("https://a.example/done", 307 if repeats else 303, repeats=repeats)
+    await worker.flush(replace(result, outcome=outcome))
+    await bench.pause(job)
+    await bench.resume(job)
+    [later] = await worker.lease_and_take()
+    return later
+
+
+async def test_a_post_that_was_redirected_to_a_get_is_marked_after_a_pause(bench: Bench) -> None:
+    later = await paused_after_a_redirect(bench, repeats=False)
+    assert later.page_url is None, "it begins again with the page itself"
+    assert later.sent_turn == later.turn
+
+
+async def test_one_that_the_next_host_is_to_get_first_is_not(bench: Bench) -> None:
+    later = await paused_after_a_redirect(bench, repeats=True)
+    assert later.sent_turn != later.turn
+
+
+async def test_a_page_without_a_mark_gets_none_by_a_pause(bench: Bench) -> None:
+    job = await bench.job("https://a.example/")
+    worker = await bench.worker()
+    [visit] = await worker.lease_and_take()
+    await worker.flush(moved(visit, "https://a.example/done"))
+    await bench.pause(job)
+    await bench.resume(job)
+    [later] = await worker.lease_and_take()
+    assert later.sent_turn is None

@@ -6,6 +6,7 @@ import pytest
 
 from curtsy.errors import BadRequest, OverLimit
 from curtsy.jobs import JobRequest, PageRequest, SubmitLimits
+from curtsy.model.page_body import Method, PageBody
 from support.frontier import LONG, Bench, failed, fetched, moved, retried
 
 PAGE = "https://site.example/page"
@@ -289,6 +290,17 @@ async def test_a_job_for_new_pages_only_leaves_out_those_with_a_document(bench: 
     assert (told.total, told.cached) == (2, 0)
     items = await bench.items(told.job)
     assert [item.position for item in items] == [0, 1], "without a gap"
+    assert await bench.violations() == []
+
+
+async def test_no_stored_answer_stands_for_a_page_with_a_body(bench: Bench) -> None:
+    post = PageRequest(PAGE, body=PageBody(Method.POST, "q=1", "text/plain"))
+    await bench.submitter.submit(JobRequest(door="articles", pages=[post]))
+    worker = await bench.worker()
+    await worker.flush(*[fetched(visit) for visit in await worker.lease_and_take()])
+    request = JobRequest(door="articles", pages=[post], new_only=True)
+    told = await bench.submitter.submit(request)
+    assert (told.total, told.cached) == (1, 0)
     assert await bench.violations() == []
 
 

@@ -7,18 +7,24 @@ from typing import Any
 import orjson
 import pytest
 
+from curtsy.fetch import proxy_rotation
 from curtsy.fetch.cookies import Cookie
 from curtsy.frontier.source_policy import Description, PolicyContext, describe
 from curtsy.jobs import JobRequest, PageRequest
 from curtsy.jobs.job_request import JobSession
 from curtsy.jobs.purge import purge_some
+from curtsy.model.failure_kinds import Kind
+from curtsy.model.outcome import Failed
 from curtsy.model.page_body import Method, PageBody
 from curtsy.politeness.login import REST
 from curtsy.politeness.policy import Policy
 from curtsy.reports.findings.sources import of_logins
 from curtsy.reports.resting_logins import resting_logins
-from support.engine import QUICK, Engine, settings
+from curtsy.worker.sessions.site_login import _unreachable
+from support.engine import QUICK, Engine, settings, until
 from support.members_site import PASSWORD, MembersSite
+from support.patience import PATIENCE
+from support.relay_proxies import RelayProxy, closed_port
 
 SESSION = JobSession("job_of_the_test")
 PAGES = [f"/page/{n}" for n in range(6)]
@@ -295,6 +301,36 @@ async def test_a_login_that_cannot_be_reached_rests_the_source(
     [error] = await errors(curtsy, job)
     assert "The login could not be sent" in error or "given up" in error
     assert len(members.requests) <= 4
+
+
+async def test_a_login_that_no_proxy_passes_on_is_not_the_host_s_failure(
+    curtsy: Engine, members: MembersSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host is allowed no failure; while its proxies rest, so does the source."""
+    monkeypatch.setattr(proxy_rotation, "FIRST_REST", 1.0)
+    port = closed_port()
+    around = PolicyContext(QUICK, 20, curtsy.clock.now())
+    proxies = [f"socks5://127.0.0.1:{port}", f"http://127.0.0.1:{closed_port()}"]
+    wanted = Description(members.host, {"login": members.login(), "proxies": proxies})
+    await curtsy.store.write(partial(describe, wanted=wanted, context=around))
+    once = Policy(min_delay=5, retry_base=50, retry_cap=100, max_retries=0, give_up_probes=1)
+    async with curtsy.worker(settings(once)):
+        job = await curtsy.submit(members.url("/page/1"), session=SESSION)
+
+        async def rests() -> bool:
+            return bool(await curtsy.query("SELECT id FROM sources WHERE pace LIKE '%proxies%'"))
+
+        await until(rests, PATIENCE, lambda: "it does not rest")
+        async with RelayProxy(port=port):
+            assert (await curtsy.ended(job)).state == "succeeded"
+    assert members.logins == 1
+
+
+@pytest.mark.parametrize("kind", [Kind.TLS, Kind.ADDRESS_REFUSED, Kind.INTERNAL])
+def test_what_the_page_would_meet_too_rests_no_host(kind: Kind) -> None:
+    failed = _unreachable(Failed(kind, "It did not work."))
+    assert not failed.whole_host
+    assert failed.error.startswith("The login could not be sent")
 
 
 async def test_cookies_of_a_browser_begin_the_session(curtsy: Engine, members: MembersSite) -> None:

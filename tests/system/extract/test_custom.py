@@ -15,6 +15,7 @@ from curtsy.extract import ExtractLimits, Pool
 from curtsy.extract import pool as pool_module
 from curtsy.extract.frames import frame
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.link import Link
 from curtsy.model.outcome import Failed, Record, Reply
 from curtsy.scrapers.registry import OwnScrapers
 from support.patience import PATIENCE
@@ -62,8 +63,11 @@ async def until_alone(number: int) -> None:
             await asyncio.sleep(0.01)
 
 
-ODD_DIGEST = frame({"content_type": "application/json", "charset": "utf-8", "peak": 1,
-                    "links": None, "lines": [], "digest": "\0" * 22})  # fmt: skip
+ANSWER = {"content_type": "application/json", "charset": "utf-8", "peak": 1, "links": None,
+          "lines": [], "digest": None}  # fmt: skip
+ODD_DIGEST = frame(ANSWER | {"digest": "\0" * 22})
+ODD_LINKS = [frame(ANSWER | {"links": links})
+             for links in ([[None]], [["http://a.example/", 5, [1]]])]  # fmt: skip
 HARM = {
     "raise nonsense": (Kind.EXTRACT_FAILED, "ValueError: nonsense"),
     "broken No prices.": (Kind.EXTRACT_FAILED, "No prices."),
@@ -97,8 +101,9 @@ HARM = {
     "write-everywhere 0000000200000000787b": (Kind.EXTRACT_FAILED, "disturbed"),
     "write-everywhere 00000002000000007b7d": (Kind.EXTRACT_FAILED, "disturbed"),
     "write-everywhere 00000002000000005b5d": (Kind.EXTRACT_FAILED, "disturbed"),
-    f"write-everywhere {ODD_DIGEST.hex()}": (Kind.EXTRACT_FAILED, "disturbed"),
-}
+    **{f"write-everywhere {odd.hex()}": (Kind.EXTRACT_FAILED, "disturbed")
+       for odd in (ODD_DIGEST, *ODD_LINKS)},
+}  # fmt: skip
 
 
 async def test_a_scraper_that_misbehaves_harms_only_its_page() -> None:
@@ -204,7 +209,7 @@ async def test_records_have_the_form_of_a_listing_with_keys_and_chosen_links() -
     assert [one["fields"]["id"] for one in found["records"]] == [1, 2]
     assert all(len(one["key"]) == 22 for one in found["records"])
     assert (found["next"], found["empty"]) == ("http://a.example/2", False)
-    assert record.links == ("http://a.example/next", "http://a.example/2")
+    assert record.links == (Link("http://a.example/next"), Link("http://a.example/2"))
     said = " ".join(text for _level, text in record.lines)
     assert "1 of 2 links lead nowhere" in said
     assert "1 of 3 records have the key of an earlier one" in said

@@ -15,6 +15,7 @@ import pytest
 from curtsy.extract import ExtractLimits, Pool, fair_slots
 from curtsy.extract.fork_server_client import ForkServerGone
 from curtsy.model.failure_kinds import Kind
+from curtsy.model.link import Link
 from curtsy.model.outcome import Failed, Record, Reply
 from support.patience import PATIENCE
 
@@ -216,7 +217,7 @@ async def test_params_go_with_the_page_and_chosen_links_come_back_when_wanted() 
         without = await pool.extract("listing", reply)
     assert isinstance(record, Record)
     assert b'"fields":{"name":"x"}' in record.content
-    assert record.links == ("http://a.example/2",)
+    assert record.links == (Link("http://a.example/2"),)
     assert isinstance(unasked, Record)
     assert unasked.links is None
     assert kind_of(without) is Kind.NOT_SUPPORTED
@@ -365,6 +366,7 @@ async def test_without_a_page_nothing_is_started() -> None:
 _WORKER = """
 import asyncio
 from curtsy.extract import ExtractLimits, Pool
+from curtsy.model.link import Link
 from curtsy.model.outcome import Reply
 
 async def main():

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from curtsy.fetch import Request, resolver
+from curtsy.fetch import Request, proxy_rotation, resolver
 from curtsy.model.failure_kinds import Kind
 from curtsy.model.outcome import Failed, Reply
 from fetch.sites import Serve, Site, fetcher, get, page
@@ -252,3 +252,15 @@ async def test_a_silent_proxy_does_not_take_the_whole_time(
                                  connect_seconds=0.5)  # fmt: skip
     assert failed(first).proxies_rest == 0, "the other one is ready"
     assert body_of(second) == b"page"
+
+
+async def test_a_host_that_swallows_connections_fails_however_many_proxies_there_are(
+    stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the time that the last one has failed the first is ready again, here as with seven of
+    ten seconds each."""
+    monkeypatch.setattr(proxy_rotation, "FIRST_REST", 0.05)
+    silent = [await stack.enter_async_context(RelayProxy(silent=True)) for _ in range(4)]
+    request = Request("https://127.0.0.1:1234/", proxies=tuple(proxy.url for proxy in silent))
+    found = await each([request] * 5, connect_seconds=0.2)
+    assert [failed(one).proxies_rest for one in found] == [0, 0, None, None, None]

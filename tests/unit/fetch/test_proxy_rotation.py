@@ -33,7 +33,7 @@ def test_one_that_failed_is_left_out_until_its_rest_is_over_and_rests_longer_eac
         rests.append(time() - began)
     assert rests == [60, 120, 240, 480, 960, 1_800, 1_800, 1_800]
     assert (rests[0], rests[-1]) == (FIRST_REST, LONGEST_REST)
-    rotation.worked(B)
+    rotation.worked(B, HOST)
     rotation.failed(B)
     assert rotation.back_in([B], HOST) == FIRST_REST
 
@@ -46,6 +46,29 @@ def test_what_may_be_the_host_s_fault_counts_for_that_host() -> None:
     assert rotation.back_in(THREE, HOST) == FIRST_REST
     assert len(rotation.ready(THREE, "other.example")) == 3
     assert rotation.back_in(THREE, "other.example") == 0
+
+
+def test_a_host_is_at_fault_once_enough_proxies_failed_whenever_that_was() -> None:
+    rotation, time = made()
+    many = [f"http://p{number}:1" for number in range(9)]
+    for proxy in many[:3]:
+        assert not rotation.host_fails(many, HOST)
+        rotation.failed(proxy, HOST)
+        time.moves(2 * int(FIRST_REST))
+    assert rotation.back_in(many, HOST) == 0
+    assert rotation.host_fails(many, HOST)
+    assert not rotation.host_fails(many, "other.example")
+    rotation.worked(many[1], HOST)
+    assert not rotation.host_fails(many, HOST)
+
+
+def test_of_few_proxies_those_in_order_are_enough() -> None:
+    rotation, _time = made()
+    rotation.failed(A, HOST)
+    rotation.failed(B, HOST)
+    assert not rotation.host_fails(THREE, HOST)
+    rotation.failed(C)
+    assert rotation.host_fails(THREE, HOST)
 
 
 def test_its_memory_is_bounded() -> None:

@@ -31,6 +31,8 @@ log = logger("worker")
 
 _FORM = "application/x-www-form-urlencoded"
 _READER = "login_page"
+_PAGES_OWN = frozenset({Kind.TLS, Kind.ADDRESS_REFUSED, Kind.INTERNAL})
+"""Failures that rest no host: the page itself would meet them too."""
 Prepare = Callable[[Request], Request]
 """Adds what the policy of the source adds to every request."""
 
@@ -239,8 +241,7 @@ def _contains(reply: Reply, text: str) -> bool:
 def _unreachable(failed: Failed) -> Failed:
     """The host is in trouble, not the login: the source rests, as after any such failure."""
     error = f"The login could not be sent, so the page was not requested: {failed.error}"
-    return Failed(failed.kind, error, failed.status, failed.retry_after, final=failed.final,
-                  whole_host=not failed.final)  # fmt: skip
+    return replace(failed, error=error, whole_host=not (failed.final or failed.kind in _PAGES_OWN))
 
 
 def _may_repeat(visit: Visit, reply: Reply, verdict: Verdict) -> bool:
