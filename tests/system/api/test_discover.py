@@ -1,6 +1,5 @@
 """`POST /discover`: a job whose results say which feeds and sitemaps a site offers."""
 
-import json
 from typing import Any
 
 import pytest
