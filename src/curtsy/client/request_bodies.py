@@ -34,7 +34,26 @@ def crawl(
     fields = {name: value for name, value in more.items() if name in CRAWL_FIELDS}
     params = {name: value for name, value in more.items() if name not in CRAWL_FIELDS}
     body = {"spider": spider, "start_urls": starts, "depth": depth, "params": as_json(params)}
-    return body | as_json(fields)
+    return body | _crawl_fields(fields)
+
+
+def schedule(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a schedule; those of the request in its payload are written like a call's."""
+    body, payload = as_json(fields), fields.get("payload")
+    if not isinstance(payload, Mapping):
+        return body
+    return body | {"payload": {kind: _request(kind, given) for kind, given in payload.items()}}
+
+
+def _request(kind: str, given: Any) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    return _crawl_fields(given) if kind == "crawl" else as_json(given)
+
+
+def _crawl_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    body, params = as_json(fields), fields.get("params")
+    return body | {"params": as_json(params)} if isinstance(params, Mapping) else body
 
 
 def _article(page: object) -> dict[str, Any]:
@@ -46,7 +65,8 @@ def _article(page: object) -> dict[str, Any]:
 
 
 def as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Writes datetimes and lists as the API reads them, also in what stands inside."""
+    """Writes the fields of a call as the API reads them: datetimes and lists as JSON, a single
+    word as a list of one. What stands inside a field is the caller's own, and keeps its words."""
     return {
         name: _several(value, name) if name in LISTS and value is not None else _plain(value)
         for name, value in fields.items()
@@ -57,7 +77,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return as_json(value)
+        return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(one) for one in value]
     return value
