@@ -1,10 +1,13 @@
 """Builds the bodies of requests that create jobs."""
 
+import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 from curtsy.client.bodies import ArticleBody, CrawlBody
+from curtsy.model.urls import BadUrl, canonical
 
 PageBody = str | ArticleBody
 """A URL, or an article with `url` and perhaps `source`, `category` and `priority`."""
@@ -12,6 +15,8 @@ CRAWL_FIELDS = frozenset(CrawlBody.__annotations__) | {"cron"}
 """Fields of `POST /crawl`; all other keywords go into its `params`."""
 LISTS = frozenset({"tags", "include", "exclude", "keep", "follow"})
 """Fields that are lists of words; a single word stands for a list of one."""
+SENT = ("method", "json", "form", "body", "content_type")
+"""Fields of an article that say what is sent to its URL."""
 BYTES = (bytes, bytearray, memoryview)
 
 
@@ -21,6 +26,22 @@ def articles(pages: PageBody | Iterable[PageBody], job: Mapping[str, Any]) -> di
     if not isinstance(pages, str | Mapping):
         several = _several(pages, "Pages")
     return {"articles": [_article(page) for page in several]} | as_json(job)
+
+
+def different(pages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Leaves out pages whose canonical URL and body came before: a job has each page once."""
+    first: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for page in pages:
+        first.setdefault(_identity(page), page)
+    return list(first.values())
+
+
+def _identity(page: Mapping[str, Any]) -> tuple[str, str]:
+    url = page.get("url")
+    with suppress(BadUrl):  # the API says what is wrong with it
+        url = canonical(url).text if isinstance(url, str) else url
+    sent = [(name, page[name]) for name in SENT if page.get(name) is not None]
+    return str(url), json.dumps(sent, default=repr) if sent else ""
 
 
 def crawl(
