@@ -27,11 +27,25 @@ class Article(Answer):
     found_at: str | None = None
     """Where redirects led; None: nowhere else."""
     byline: str | None = None
+    """The authors in one text."""
+    authors: tuple[str, ...] = ()
     date: str | None = None
+    published_at: str | None = None
+    """In the form of ISO 8601; with an offset where the page states one."""
+    modified_at: str | None = None
     language: str | None = None
+    language_source: str | None = None
+    """`declared` or `detected`."""
     markdown: str | None = None
     site: str | None = None
+    section: str | None = None
+    tags: tuple[str, ...] = ()
     description: str | None = None
+    image: str | None = None
+    canonical_url: str | None = None
+    """The address that the page calls its own."""
+    paywall: bool = False
+    """The article, or the rest of it, has to be paid for: `content` may be a teaser."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -44,9 +58,12 @@ class RecordRow(Answer):
     category: str | None = None
     scraped_at: datetime
     cached: bool = False
+    found_at: str | None = None
+    """Where redirects led; None: nowhere else."""
     scraper: str | None = None
     record_key: str | None = None
     record: Mapping[str, object]
+    """Empty where the scraper stored what cannot be written as JSON; in the JSON it is null."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -123,12 +140,20 @@ def result_of(row: dict[str, Any]) -> PageResult:
     if "error" in row:
         return read(PageFailure, row)
     if "record" in row:
-        return read(RecordRow, row)
+        return _record_row(row)
     return read(RawPage, row) if "content_type" in row else read(Article, row)
 
 
+def _record_row(row: dict[str, Any]) -> RecordRow:
+    found = read(RecordRow, row if row["record"] is not None else row | {"record": {}})
+    found.update(row)
+    return found
+
+
 def records_in(result: Result) -> list[dict[str, Any]]:
-    """The records of one result; none for an article or a failure."""
+    """The records of one result; none for an article, a failure, or a record that is null."""
+    if isinstance(result, RecordRow) and result.get("record", result.record) is None:
+        return []
     if isinstance(result, RecordRow | RunRecord):
         return [dict(result.record)]
     if isinstance(result, RawPage) and result.content_type == "application/json":

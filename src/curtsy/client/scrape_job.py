@@ -3,12 +3,13 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from curtsy.client.answer import read
 from curtsy.client.answers import ArticlesCreated, CrawlCreated
 from curtsy.client.http import ApiConnection, Declined, Unanswered
 from curtsy.client.job_handle import AsyncJob
-from curtsy.client.request_bodies import PageBody, articles, crawl
+from curtsy.client.request_bodies import PageBody, articles, crawl, different
 from curtsy.client.results import PageResult
 from curtsy.client.statuses import Status
 
@@ -22,16 +23,30 @@ async def start_scrape(
     """Submits the pages as articles, or for another scraper as a crawl that follows no links."""
     if scraper == ARTICLE and not params:
         body = articles(pages, {} if max_age is None else {"max_age": max_age})
+        body["articles"] = different(body["articles"])
         created = read(ArticlesCreated, await api.request("POST", "/jobs/submit", body=body))
         return AsyncJob(api, created.job_id)
-    urls = [page["url"] for page in articles(pages, {})["articles"]]
-    more: dict[str, object] = {"args": dict(params or {}), "ignore_cache": max_age == 0}
+    urls = [_url_of(page, scraper) for page in different(articles(pages, {})["articles"])]
+    more: dict[str, object] = {
+        "args": dict(params or {}), "ignore_cache": max_age == 0, "max_pages": max(len(urls), 1),
+    }  # fmt: skip
     if max_age is not None:
         more["max_age"] = max_age
     started = await _crawl(api, urls, scraper, more)
     if max_age is not None and _is_older(started, max_age):
         started = await _crawl(api, urls, scraper, more | {"ignore_cache": True})
     return AsyncJob(api, started.job_id)
+
+
+def _url_of(page: Mapping[str, Any], scraper: str) -> str:
+    """A crawl starts from URLs; what a page has beside its URL would be lost."""
+    if beside := sorted(page.keys() - {"url"}):
+        raise TypeError(
+            f"A page for the scraper {scraper!r} is a URL alone here: {', '.join(beside)} would be "
+            "lost. submit takes articles, and fetch raw pages, with a body."
+        )
+    url: str = page["url"]
+    return url
 
 
 async def _crawl(

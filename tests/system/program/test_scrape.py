@@ -93,7 +93,8 @@ before = gc.get_threshold()
 first = curtsy.scrape(urls, LOOPBACK)
 again = curtsy.scrape(urls, LOOPBACK)
 fresh = curtsy.scrape(urls[0], max_age=0, LOOPBACK)
-raw = curtsy.scrape(urls[0], scraper="raw", LOOPBACK)
+raw = curtsy.scrape([urls[0], urls[0] + "#part"], scraper="raw", LOOPBACK)
+assert len(raw) == len(curtsy.scrape([urls[0]] * 2, LOOPBACK)) == 1
 left = [one.name for one in threading.enumerate() if one.name == "curtsy"]
 assert gc.get_threshold() == before and gc.get_freeze_count() == 0
 print(json.dumps([[one.cached for one in found.articles] for found in (first, again, fresh)]

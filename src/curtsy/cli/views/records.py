@@ -20,8 +20,8 @@ def record_of(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if "_key" in result:
         return {name: value for name, value in result.items() if name != "_key"}
     if "record_key" in result and "record" in result:
-        fields: Mapping[str, Any] = result["record"]
-        return fields
+        fields: Mapping[str, Any] | None = result["record"]
+        return fields or {}  # null: the scraper stored what cannot be written
     return None
 
 

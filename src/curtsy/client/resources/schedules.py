@@ -18,7 +18,7 @@ from curtsy.client.answers import (
 )
 from curtsy.client.bodies import ScheduleBody, ScheduleChanges
 from curtsy.client.faces import Face, Resource, call, each
-from curtsy.client.request_bodies import as_json
+from curtsy.client.request_bodies import schedule as schedule_body
 
 
 class Schedules(Resource[Face]):
@@ -40,12 +40,12 @@ class Schedules(Resource[Face]):
     @call
     async def add(self, **schedule: Unpack[ScheduleBody]) -> Schedule:
         """Stores a schedule: `add(name="news", cron="0 */2 * * *", payload={"crawl": {…}})`."""
-        return await self._ask(Schedule, "POST", "/schedules", body=as_json(schedule))
+        return await self._ask(Schedule, "POST", "/schedules", body=schedule_body(schedule))
 
     @call
     async def change(self, schedule: str, /, **changes: Unpack[ScheduleChanges]) -> Schedule:
         """Changes the given fields; the others stay."""
-        return await self._ask(Schedule, "PATCH", _path(schedule), body=as_json(changes))
+        return await self._ask(Schedule, "PATCH", _path(schedule), body=schedule_body(changes))
 
     @call
     async def delete(self, schedule: str) -> ScheduleRemoved:

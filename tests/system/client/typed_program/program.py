@@ -52,8 +52,12 @@ def one_call() -> None:
             case Article():
                 assert_type(one.title, str | None)
                 assert_type(one.scraped_at, datetime)
+                assert_type(one.authors, tuple[str, ...])
+                assert_type(one.published_at, str | None)
+                assert_type(one.paywall, bool)
             case RecordRow():
                 assert_type(one.record_key, str | None)
+                assert_type(one.found_at, str | None)
             case RawPage():
                 assert_type(one.body, bytes)
             case PageFailure():
