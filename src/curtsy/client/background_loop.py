@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Coroutine, Generator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -32,13 +32,20 @@ class BackgroundLoop:
             task.add_done_callback(ended.set_result)
             begun.append(task)
 
-        self._loop.call_soon_threadsafe(begin)
+        def end() -> None:
+            if begun:
+                begun[0].cancel()
+            else:  # the interrupt came before it was begun
+                work.close()
+                ended.cancel()
+
         try:
+            self._loop.call_soon_threadsafe(begin)
             return ended.result().result()
         except BaseException:
             if not ended.done():
-                self._loop.call_soon_threadsafe(lambda: begun[0].cancel())
-                ended.result()
+                self._loop.call_soon_threadsafe(end)
+                wait([ended])
             raise
 
     def iterate(self, found: AsyncGenerator[T]) -> Generator[T]:
