@@ -38,6 +38,7 @@ class BackgroundLoop:
             else:  # the interrupt came before it was begun
                 work.close()
                 ended.cancel()
+                ended.set_running_or_notify_cancel()
 
         try:
             self._loop.call_soon_threadsafe(begin)

@@ -99,7 +99,7 @@ def test_addresses_that_are_not_public_are_refused(curtsy: Curtsy, pages: Practi
         (("nowhere.html", "--scraper", "raw"), "neither a URL", 2),
         (("http://a.example/", "--url", "http://a.example/"), "--url is for", 2),
         ((*SAVED[1:],), "Choose a scraper with --scraper", 1),
-        ((*SAVED[1:], "--scraper", "magic"), "there are article, listing, raw", 1),
+        ((*SAVED[1:], "--scraper", "magic"), "there are article, feed, listing, raw", 1),
         ((*SAVED[1:], "--params", "{"), "not JSON", 2),
         ((*SAVED[1:], "--params", "[]"), "not an object", 2),
         ((*SAVED[1:], "--scraper", "article", "--params", '{"a": 1}'), "no parameters", 1),
